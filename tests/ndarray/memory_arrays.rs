@@ -1,15 +1,20 @@
 //! Memory objects and arrays as each other: the array interface, kernel arguments, arrays over blocks.
 
+use std::iter;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use ::ndarray::{Array2, ArrayD, Axis, Slice, arr1};
+use vkarray::array::MirroredArray;
 use vkarray::array::{Layout, LayoutError};
 use vkarray::interop::{ArrayMemory, AsDeviceArray, InterfaceError};
 use vkarray::kernel::{AsArg, Error as KernelError, Mismatch};
 use vkarray::memory::{
     DeviceMemory, Error as MemoryError, HostMemory, HostOptions, MemoryKind, SharedMemory, UsmKind, UsmMemory,
 };
-use vkarray::{Context, DeviceNDArray, Error, Graph, Groups, Index, Order};
+use vkarray::{Context, DeviceNDArray, Error, Graph, Groups, Index, Order, s};
 
 use super::counted;
 use crate::fixture::kernels::{mix, step, stepped};
@@ -142,6 +147,64 @@ fn a_mirrored_array_has_the_writes_of_both_sides() {
         array.array().slice(&[Index::from(1..)]).unwrap().fill(6).unwrap();
         assert_eq!(array.read(|elements| elements.sum()).unwrap(), 10 * stepped(4, 1) + 8 + 22 * 6);
     }
+}
+
+#[test]
+fn a_mirrored_pair_has_what_replays_kept_handles_and_panics_wrote() {
+    let fixture = Fixture::open();
+    let (pair, stream) = (fixture.mirrored_pair::<u32>(33).unwrap(), fixture.stream().unwrap());
+    pair.write(|mut elements| elements.fill(4)).unwrap();
+    let first = |pair: &MirroredArray<u32>| pair.read(|elements| elements[[0]]).unwrap();
+    let (graph, _) =
+        Graph::record(&stream, |graph| step(&fixture).record(graph, Groups::covering(33), (&pair, 1_u32))).unwrap();
+    let mut expected = first(&pair);
+    for _ in 0..3 {
+        graph.replay(&stream).unwrap();
+        graph.replay(&stream).unwrap();
+        expected = stepped(stepped(expected, 1), 1);
+        assert_eq!(first(&pair), expected);
+        graph.replay(&stream).unwrap();
+        expected = stepped(expected, 1);
+        pair.write(|mut elements| elements[[1]] = 0).unwrap();
+        assert_eq!(first(&pair), expected, "a write of another element keeps what the replay wrote");
+    }
+    let kept = pair.array().slice(&s![..2]).unwrap();
+    for value in [7, 8] {
+        kept.fill(value).unwrap();
+        assert_eq!(first(&pair), value);
+    }
+    let panicked = panic::catch_unwind(AssertUnwindSafe(|| {
+        pair.write(|mut elements| {
+            elements[[0]] = 9;
+            panic!("on purpose");
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!((contents(pair.array())[0], first(&pair)), (9, 9));
+}
+
+#[test]
+fn a_mirrored_pair_is_read_by_one_thread_while_another_gives_it_work() {
+    let fixture = Fixture::open();
+    let pair = fixture.mirrored_pair::<u32>(33).unwrap();
+    pair.write(|mut elements| elements.fill(0)).unwrap();
+    let n_rounds = 300;
+    let rounds = AtomicU32::new(0);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            while rounds.load(Ordering::Relaxed) < n_rounds {
+                let _ = pair.read(|elements| elements[[0]]);
+            }
+        });
+        for round in 1..=n_rounds {
+            pair.array().fill(round).unwrap();
+            // The copy is refused while the other thread reads what is on the host.
+            let seen = iter::repeat_with(|| pair.read(|elements| elements[[32]])).find_map(Result::ok);
+            assert_eq!(seen, Some(round));
+            rounds.store(round, Ordering::Relaxed);
+        }
+        reader.join().unwrap();
+    });
 }
 
 #[test]

@@ -134,6 +134,24 @@ impl Block {
         Access::write(self.id(), range, stage)
     }
 
+    /// A number that has grown if bytes of the block were written since the last call, by work that was recorded or by the
+    /// host. Memory that other processes or libraries write is not counted. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>(4)?;
+    /// let before = x.block().write_count();
+    /// x.fill(1.0)?;
+    /// assert!(x.block().write_count() > before);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn write_count(&self) -> u64 {
+        self.device().write_count(self.id())
+    }
+
     /// Its label, if its manager keeps labels.
     ///
     /// ```

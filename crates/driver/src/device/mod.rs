@@ -164,6 +164,13 @@ impl Device {
         if self.is_forked() { SmallVec::new() } else { self.tracker.lock().uses(block, range, mode) }
     }
 
+    /// A number that has grown if a block was written since the last call, by work that was recorded or by the host. In a
+    /// forked process, 0. Returns at once.
+    #[must_use]
+    pub fn write_count(&self, block: BlockId) -> u64 {
+        if self.is_forked() { 0 } else { self.tracker.lock().hazards.write_count(block) }
+    }
+
     /// Takes the bytes `range` of a block for the host, to read or to write, and names the points to wait for before
     /// it does: the uses so far. Later uses, of any stream or thread, wait for the hold's end or are refused, as `kind`
     /// says. Blocks only for brief holds of other threads.

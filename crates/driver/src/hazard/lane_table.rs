@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
-use super::access::{Access, BlockId};
+use super::access::{Access, BlockId, Mode};
 use super::lane_order::{LaneId, LaneOrder};
 use super::order::{Barrier, LastUse, Points};
 use super::uses::{BlockUses, UseInterval};
@@ -118,6 +118,7 @@ impl LaneOrder {
         last: LastUse,
         is_complete: impl Fn(&LastUse) -> bool,
     ) {
+        uses.n_writes += u64::from(access.mode == Mode::Write);
         if access.is_hazard() {
             let (start, end) = (access.range.start, access.range.end);
             let last_barrier = || self.last_barrier_from(access.stage);

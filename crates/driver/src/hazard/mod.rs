@@ -265,6 +265,7 @@ impl HazardTable {
     pub fn uses(&mut self, block: BlockId, range: Range<u64>, mode: Mode) -> Points {
         self.apply_repetition();
         self.take_back(block);
+        self.blocks[block].uses.n_writes += u64::from(mode == Mode::Write);
         let mut points = Points::new();
         if range.is_empty() {
             return points;
@@ -275,6 +276,18 @@ impl HazardTable {
             }
         }
         points
+    }
+
+    /// Returns a number that has grown if `block` was written since the last call: by an operation that was committed, or by
+    /// the host, of whose writes [`HazardTable::uses`] is told.
+    ///
+    /// # Panics
+    ///
+    /// If the block is not known.
+    pub fn write_count(&mut self, block: BlockId) -> u64 {
+        self.apply_repetition();
+        self.take_back(block);
+        self.block(block).uses.n_writes
     }
 
     /// Drops the points that another of the points has itself waited for.

@@ -82,6 +82,8 @@ pub(super) struct BlockUses {
     /// Pending uses by the memory's previous blocks, at most one a lane. Every access waits for them, unordered ones too, so
     /// no write replaces them.
     inherited: LastUses,
+    /// How often operations and the host have written the block.
+    pub(super) n_writes: u64,
 }
 
 impl BlockUses {

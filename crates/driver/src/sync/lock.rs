@@ -38,6 +38,8 @@ macro_rules! ranks {
 ranks! {
     /// The registry of memory managers.
     ManagerNames,
+    /// Which writes of the device the host's side of a mirrored array has.
+    Mirrored,
     /// The building of one kernel: those who want the same kernel wait.
     KernelBuild,
     /// The kernels of a device.

@@ -4,10 +4,12 @@
 //! shared then, which is why a program has to ask for it by name. Host access to shared arrays is `host.rs`.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ndarray::{ArrayViewD, ArrayViewMutD};
 use vkarray_allocator::MemoryKind;
+use vkarray_driver::lock::{Mutex, Rank};
+use vkarray_driver::{DeferDrops, log_in_drop};
 use vkarray_kernel::{Arg, AsArg, Element};
 
 use super::{DeviceNDArray, Prototype};
@@ -33,9 +35,14 @@ use crate::layout::{IntoShape, Layout, Order};
 pub struct MirroredArray<T: Element> {
     device: DeviceNDArray<T>,
     /// The host's side of a pair.
-    host: Option<DeviceNDArray<T>>,
-    /// Whether the device's side of a pair may differ from the host's.
-    may_differ: AtomicBool,
+    host: Option<HostSide<T>>,
+}
+
+/// The pinned array of a pair. Guards of it begin and end under the lock of `copied`.
+struct HostSide<T: Element> {
+    array: DeviceNDArray<T>,
+    /// The device side's [`write_count`](vkarray_allocator::Block::write_count) when both sides were last equal, if they ever were.
+    copied: Mutex<Option<u64>>,
 }
 
 impl Context {
@@ -98,7 +105,7 @@ impl Context {
         if !has_shared || MemoryKind::Shared.is_scarce(self.info()) {
             return self.mirrored_pair(shape);
         }
-        Ok(MirroredArray { device: self.shared_array(shape)?, host: None, may_differ: AtomicBool::new(false) })
+        Ok(MirroredArray { device: self.shared_array(shape)?, host: None })
     }
 
     /// Creates a mirrored array of a device array and a pinned one, also where the device has shared memory.
@@ -108,8 +115,8 @@ impl Context {
     /// Those of [`Context::device_array`].
     pub fn mirrored_pair<T: Element>(&self, shape: impl IntoShape) -> Result<MirroredArray<T>> {
         let layout = Layout::contiguous(shape.into_shape().as_ref(), Order::C)?;
-        let (device, host) = (self.device_array(layout.shape())?, self.pinned_array(layout.shape())?);
-        Ok(MirroredArray { device, host: Some(host), may_differ: AtomicBool::new(true) })
+        let (device, array) = (self.device_array(layout.shape())?, self.pinned_array(layout.shape())?);
+        Ok(MirroredArray { device, host: Some(HostSide { array, copied: Mutex::new(Rank::Mirrored, None) }) })
     }
 }
 
@@ -119,46 +126,81 @@ impl<T: Element> MirroredArray<T> {
         self.host.is_none()
     }
 
-    /// The device's array, for work of the device. The next read or write of a pair on the host copies it first.
-    ///
-    /// Call this again before each use: later work on a kept handle is not noticed.
+    /// The device's array, for work of the device. The next read or write of a pair on the host copies it first if work wrote
+    /// it meanwhile, through this handle, a view or a graph.
     pub fn array(&self) -> &DeviceNDArray<T> {
-        self.may_differ.store(true, Ordering::Release);
         &self.device
     }
 
-    /// Calls `read` with the elements. Blocks until no work writes them, and of a pair until they are copied if the device may
-    /// have changed them.
+    /// Calls `read` with the elements. Blocks until no work writes them, and of a pair until they are copied if the device
+    /// wrote them.
     ///
     /// # Errors
     ///
     /// Those of [`DeviceNDArray::read_on_host`] and [`DeviceNDArray::copy_from_device`].
     pub fn read<R>(&self, read: impl FnOnce(ArrayViewD<'_, T>) -> R) -> Result<R> {
-        Ok(read(self.on_host()?.read_on_host()?.view()))
+        let Some(host) = &self.host else { return Ok(read(self.device.read_on_host()?.view())) };
+        let guard = {
+            let _defer = DeferDrops::begin(); // Ends after the lock is released.
+            let mut copied = host.copied.lock();
+            self.copy_to(host, &mut copied)?;
+            host.array.read_on_host()?
+        };
+        Ok(read(guard.view()))
     }
 
-    /// Calls `write` with the elements, as [`MirroredArray::read`] does, and copies those of a pair to the device afterwards.
+    /// Calls `write` with the elements, as [`MirroredArray::read`] does, and copies those of a pair to the device afterwards,
+    /// also if `write` panics.
     ///
     /// # Errors
     ///
     /// Those of [`DeviceNDArray::write_on_host`] and [`DeviceNDArray::copy_from_device`].
     pub fn write<R>(&self, write: impl FnOnce(ArrayViewMutD<'_, T>) -> R) -> Result<R> {
-        let value = write(self.on_host()?.write_on_host()?.view_mut());
-        if let Some(host) = &self.host {
-            self.device.copy_from_device(host)?;
+        let Some(host) = &self.host else { return Ok(write(self.device.write_on_host()?.view_mut())) };
+        let mut guard = {
+            let _defer = DeferDrops::begin(); // Ends after the lock is released.
+            let mut copied = host.copied.lock();
+            self.copy_to(host, &mut copied)?;
+            host.array.write_on_host()?
+        };
+        let value = catch_unwind(AssertUnwindSafe(|| write(guard.view_mut())));
+        let outcome = {
+            let _defer = DeferDrops::begin(); // Ends after the lock is released.
+            let mut copied = host.copied.lock();
+            drop(guard);
+            self.copy_from(host, &mut copied)
+        };
+        match value {
+            Ok(value) => outcome.map(|()| value),
+            Err(payload) => {
+                if let Err(error) = outcome {
+                    log_in_drop(|| {
+                        log::error!("what the host wrote before a panic was not copied to the device: {error}")
+                    });
+                }
+                resume_unwind(payload)
+            }
         }
-        Ok(value)
     }
 
-    /// The host's side, with what the device wrote.
-    fn on_host(&self) -> Result<&DeviceNDArray<T>> {
-        let Some(host) = &self.host else { return Ok(&self.device) };
-        if self.may_differ.swap(false, Ordering::AcqRel) {
-            let copied = host.copy_from_device(&self.device);
-            self.may_differ.fetch_or(copied.is_err(), Ordering::AcqRel);
-            copied?;
+    /// Copies what the device wrote since both sides were equal.
+    fn copy_to(&self, host: &HostSide<T>, copied: &mut Option<u64>) -> Result<()> {
+        let written = self.device.block().write_count(); // Before the copy, which may have later writes too.
+        if *copied != Some(written) {
+            host.array.copy_from_device(&self.device)?;
+            *copied = Some(written);
         }
-        Ok(host)
+        Ok(())
+    }
+
+    /// Copies what the host wrote. If other work wrote the device's side meanwhile, the two may differ.
+    fn copy_from(&self, host: &HostSide<T>, copied: &mut Option<u64>) -> Result<()> {
+        let before = self.device.block().write_count();
+        *copied = None;
+        self.device.copy_from_device(&host.array)?;
+        let after = self.device.block().write_count();
+        *copied = (after == before + 1).then_some(after);
+        Ok(())
     }
 }
 
