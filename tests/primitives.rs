@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `elementary.rs` | elementary functions of `f64`, compared with recorded results; errors of the others |
 //! | `expressions.rs` | targets, types and refusals of expressions, compared with the host |
+//! | `indexing.rs` | writes of elements by index, beside other writes |
 //! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
 //! | `refusals.rs` | refused calls, long launches, several streams |
 //! | `texts.rs` | kernels whose computation is a text in WGSL |
@@ -13,6 +14,7 @@
 
 mod elementary;
 mod expressions;
+mod indexing;
 mod numpy_expressions;
 mod numpy_functions;
 mod reductions;

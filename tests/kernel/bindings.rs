@@ -1,5 +1,7 @@
 //! Bindings: several groups, gaps between binding numbers, and more buffers than push descriptors hold.
 
+use std::thread;
+
 use vkarray::kernel::{ArgList, AsArg, Error as KernelError};
 use vkarray::{Context, DeviceNDArray, Groups};
 
@@ -153,6 +155,58 @@ fn views_at_unaligned_offsets_are_bound() {
     let sum =
         |at: usize| if (65..129).contains(&at) && at % 2 == 1 { numbers[at] + numbers[at - 64] } else { numbers[at] };
     assert_eq!(contents(&both), (0..300).map(sum).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_kernel_on_an_unaligned_view_keeps_what_others_write_meanwhile() {
+    let fixture = Fixture::open();
+    let touch = kernel(
+        &fixture,
+        "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+         @compute @workgroup_size(1) fn touch() { x[0] += 1u; }",
+    );
+    let x = fixture.zeros::<u32>([1000]).unwrap();
+    let view = x.slice(&[(1..).into()]).unwrap();
+    let n = 100;
+    thread::scope(|scope| {
+        let stream = fixture.stream().unwrap();
+        let (touch, view) = (&touch, &view);
+        let others = scope.spawn(move || {
+            for _ in 0..n {
+                touch.dispatch(&stream, Groups::exact([1, 1, 1]), view).unwrap();
+            }
+        });
+        let mut value = 0;
+        while !others.is_finished() {
+            value += 1;
+            x.set([500], value).unwrap();
+            assert_eq!(x.get([500]).unwrap(), value);
+        }
+        others.join().unwrap();
+    });
+    assert_eq!(x.get([1]).unwrap(), n);
+}
+
+#[test]
+fn a_copy_back_that_the_host_holds_off_is_refused_before_the_kernel_runs() {
+    let fixture = Fixture::open();
+    let both = kernel(
+        &fixture,
+        "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+         @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+         @compute @workgroup_size(1) fn both() { x[0] += 1u; y[0] += 1u; }",
+    );
+    let (x, y) = (fixture.pinned_array::<u32>([100]).unwrap(), fixture.zeros::<u32>([1]).unwrap());
+    x.fill(0).unwrap();
+    let view = x.slice(&[(1..).into()]).unwrap();
+    let groups = Groups::exact([1, 1, 1]);
+    let held = x.read_on_host().unwrap();
+    let refused = both.dispatch(fixture.default_stream(), groups, (&view, &y)).unwrap_err();
+    assert!(format!("{:#}", anyhow::Error::from(refused)).contains("host"));
+    drop(held);
+    assert_eq!((contents(&x)[1], contents(&y)[0]), (0, 0));
+    both.dispatch(fixture.default_stream(), groups, (&view, &y)).unwrap();
+    assert_eq!((contents(&x)[1], contents(&y)[0]), (1, 1));
 }
 
 #[test]

@@ -116,6 +116,19 @@ impl Kernel {
         Ok(DispatchNode(graph.add(dispatch, steps)?))
     }
 
+    /// Runs the kernel and the copies of what it cannot bind as one operation, by a graph that is replayed once.
+    pub(crate) fn dispatch_with_copies(
+        &self,
+        stream: &Stream,
+        groups: Groups<'_>,
+        args: &[NamedArg<'_>],
+    ) -> Result<()> {
+        let dispatch = Dispatch { kernel: self.clone(), groups: RecordedGroups::new(groups)?, args: Vec::new() };
+        let steps = dispatch.steps_for(stream, &resolved(args)?)?;
+        let (graph, _) = Graph::record(stream, |graph| graph.add((), steps))?;
+        Ok(graph.replay(stream)?)
+    }
+
     fn name_of(&self, idx: usize, arg: &NamedArg<'_>) -> String {
         let signature = self.signature();
         let by_place = || match (&arg.arg, &signature.push_constants) {
@@ -207,6 +220,7 @@ impl Dispatch {
             match kernel.prepare(&mut launch, before, groups, args)? {
                 Prepared::Empty => return Ok(steps),
                 Prepared::Folded(folded) => kernel = folded,
+                Prepared::WithCopies => unreachable!("the steps of a graph are one operation"),
                 Prepared::Launch => {
                     launch.keep_arguments(args);
                     self.groups.keep(&mut launch);
@@ -246,6 +260,8 @@ struct Steps<'a> {
 }
 
 impl Preparation for Steps<'_> {
+    const IS_ONE_OPERATION: bool = true;
+
     fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>> {
         constant.block(self.stream, length, packing)
     }

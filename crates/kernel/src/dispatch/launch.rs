@@ -71,6 +71,8 @@ pub(crate) enum Prepared {
     Empty,
     /// The launch is too long for one axis, and this variant of the kernel takes it.
     Folded(Kernel),
+    /// It writes an array that the device cannot bind at its offset: [`Kernel::dispatch_with_copies`] runs it.
+    WithCopies,
 }
 
 /// The result of the fast check.
@@ -218,10 +220,10 @@ impl Kernel {
     /// [`Kernel::prepare`] by the full check.
     #[cold]
     #[inline(never)]
-    fn check_and_prepare(
+    fn check_and_prepare<P: Preparation>(
         &self,
         launch: &mut Launch,
-        mut before: impl Preparation,
+        mut before: P,
         groups: Groups<'_>,
         args: &[NamedArg<'_>],
     ) -> Result<Prepared> {
@@ -252,8 +254,14 @@ impl Kernel {
         if let Some(folded) = folded {
             return Ok(Prepared::Folded(folded));
         }
-        for (param, &idx) in pipeline.signature.params.iter().zip(&packed.arrays) {
-            bind(launch, &mut before, (param, &pipeline.limits), &args[idx].arg)?;
+        let arrays = || pipeline.signature.params.iter().zip(packed.arrays.iter().map(|&idx| &args[idx].arg));
+        let is_copied = |(param, arg): (&Param, _)| param.writes && is_misaligned(param, &pipeline.limits, arg);
+        // A kernel with checks is waited for, and cannot be a step of a graph.
+        if !P::IS_ONE_OPERATION && pipeline.sanitizer.is_none() && arrays().any(is_copied) {
+            return Ok(Prepared::WithCopies);
+        }
+        for (param, arg) in arrays() {
+            bind(launch, &mut before, (param, &pipeline.limits), arg)?;
         }
         launch.push_constants = packed.push_constants;
         match on_device {
@@ -330,6 +338,11 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
     Ok(())
 }
 
+/// Whether it is an array that the device cannot bind at its offset.
+fn is_misaligned(param: &Param, limits: &Limits, arg: &Arg<'_>) -> bool {
+    matches!(arg, Arg::Array(array) if !array.shape.offset.is_multiple_of(limits.offset_alignment(param.kind)))
+}
+
 /// Finds the memory for an argument, and adds it. Constant memory is bound at the size that the shader declares; a view whose
 /// offset the device cannot bind is copied, and copied back if the kernel writes it.
 fn bind(
@@ -343,7 +356,7 @@ fn bind(
         Arg::Array(array) if param.is_constant && array.shape.nbytes < declared => {
             (before.pad(array, declared)?, declared)
         }
-        Arg::Array(array) if !array.shape.offset.is_multiple_of(limits.offset_alignment(param.kind)) => {
+        Arg::Array(array) if is_misaligned(param, limits, arg) => {
             let copy = before.copy(array)?;
             if param.writes {
                 let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));

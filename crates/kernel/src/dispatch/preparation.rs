@@ -15,6 +15,9 @@ use crate::pipeline::kernel::Kernel;
 /// Work that must come before a launch, for arguments that a kernel cannot bind as they are: a stream records it, a graph adds
 /// it as steps. `length` is what the shader declares, in bytes.
 pub(crate) trait Preparation {
+    /// Whether the copies and the launch are ordered as one operation, so that no other work comes between them.
+    const IS_ONE_OPERATION: bool;
+
     /// Constant memory on the device, with that padding.
     fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>>;
 
@@ -29,6 +32,8 @@ pub(crate) trait Preparation {
 }
 
 impl Preparation for &Stream {
+    const IS_ONE_OPERATION: bool = false;
+
     fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>> {
         constant.block(self, length, packing)
     }
