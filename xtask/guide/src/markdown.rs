@@ -25,21 +25,31 @@ pub(crate) struct Page {
 /// Reads every Markdown file below `root`, by its path from there.
 pub(crate) fn read_all(root: &Path) -> Result<BTreeMap<PathBuf, Page>> {
     let mut pages = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
+    for path in files_below(root)? {
+        if path.extension().is_some_and(|extension| extension == "md") {
+            let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            pages.insert(path.strip_prefix(root)?.to_owned(), read(&text));
+        }
+    }
+    Ok(pages)
+}
+
+/// All files below `root`, apart from hidden folders and those of build results.
+pub(crate) fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
+    let (mut files, mut folders) = (Vec::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
         for entry in entries {
             let path = entry?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() && !name.starts_with('.') && !["target", "demo-out"].contains(&name.as_str()) {
+            if !path.is_dir() {
+                files.push(path);
+            } else if !name.starts_with('.') && !["target", "demo-out"].contains(&name.as_str()) {
                 folders.push(path);
-            } else if name.ends_with(".md") {
-                let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-                pages.insert(path.strip_prefix(root)?.to_owned(), read(&text));
             }
         }
     }
-    Ok(pages)
+    Ok(files)
 }
 
 /// Reads one file.

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::markdown::Page;
+use crate::markdown::{Page, files_below};
 
 /// Where the code of pages becomes documentation tests.
 const TESTS: &str = "tests/guide/src/lib.rs";
@@ -21,9 +21,13 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// The first folders of paths that are checked in backticks.
 const FOLDERS: [&str; 6] = ["benches", "crates", "docs", "shaders", "tests", "xtask"];
 
+/// The endings of source files: a text in backticks with one of them is the end of a path of the repository.
+const SOURCES: [&str; 4] = [".rs", ".wgsl", ".py", ".sh"];
+
 /// Everything that is wrong, a line each.
 pub(crate) fn objections(root: &Path, pages: &BTreeMap<PathBuf, Page>) -> Result<Vec<String>> {
     let tests = fs::read_to_string(root.join(TESTS)).with_context(|| format!("cannot read {TESTS}"))?;
+    let sources = sources(root)?;
     let mut objections = Vec::new();
     let chapters = chapters(pages);
     for (path, page) in pages {
@@ -35,7 +39,7 @@ pub(crate) fn objections(root: &Path, pages: &BTreeMap<PathBuf, Page>) -> Result
             judge_link(root, pages, path, link).into_iter().for_each(|text| object(*line, text));
         }
         for (line, code) in &page.code {
-            judge_path(root, code).into_iter().for_each(|text| object(*line, text));
+            judge_path(root, &sources, code).into_iter().for_each(|text| object(*line, text));
         }
         for (line, words) in &page.blocks {
             judge_block(path, words, &tests).into_iter().for_each(|text| object(*line, text));
@@ -67,22 +71,36 @@ fn judge_link(root: &Path, pages: &BTreeMap<PathBuf, Page>, path: &Path, link: &
     pages.get(&target).is_some_and(is_missing).then(|| format!("the page has no such heading: {link}"))
 }
 
+/// The paths of all source files of the repository, each once more without `src`, which texts may leave out.
+fn sources(root: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for path in files_below(root)? {
+        let path = path.strip_prefix(root)?.to_string_lossy().into_owned();
+        if SOURCES.iter().any(|ending| path.ends_with(ending)) {
+            found.push(path.replace("/src/", "/"));
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
 /// What is wrong with a text in backticks, if it is a path of the repository.
-fn judge_path(root: &Path, code: &str) -> Option<String> {
+fn judge_path(root: &Path, sources: &[String], code: &str) -> Option<String> {
     let path = code.split(':').next()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_-.".contains(c);
-    let first = path.split_once('/').map(|(first, _)| first)?;
     if !path.chars().all(is_plain) {
         return None;
     }
-    let whole = if FOLDERS.contains(&first) {
-        root.join(path)
+    let first = path.split_once('/').map_or("", |(first, _)| first);
+    let exists = if FOLDERS.contains(&first) {
+        root.join(path).exists()
     } else if path.contains("/src/") && root.join("crates").join(first).is_dir() {
-        root.join("crates").join(path) // Paths of a crate may leave out `crates/`.
+        root.join("crates").join(path).exists() // Paths of a crate may leave out `crates/`.
     } else {
-        return None;
+        let names_source = SOURCES.iter().any(|ending| path.len() > ending.len() && path.ends_with(ending));
+        !names_source || sources.iter().any(|source| Path::new(source).ends_with(path))
     };
-    (!whole.exists()).then(|| format!("no such file or folder: {path}"))
+    (!exists).then(|| format!("no such file or folder: {path}"))
 }
 
 /// What is wrong with a code block of the page at `path`.
@@ -115,7 +133,8 @@ mod tests {
     fn what_leads_nowhere_is_found() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository");
         let text = "# Here\n[1](#here) [2](#there) [3](none.md) [4](../README.md) [5](https://a.org/#x)\n\
-                    `docs/none.md` `docs/book.toml` `driver/src/none.rs` `docs/…` `and/or`\n\n```rust\n```\n";
+                    `docs/none.md` `docs/book.toml` `driver/src/none.rs` `docs/…` `and/or`\n\
+                    `sync/none.rs` `driver/sync/lock.rs:7` `driver/lock.rs` `lock.rs` `.rs`\n\n```rust\n```\n";
         let pages = BTreeMap::from([(PathBuf::from("docs/here.md"), read(text))]);
         let found = objections(root, &pages).expect("the tests are there");
         let expected = [
@@ -125,7 +144,9 @@ mod tests {
             "docs/here.md:2: the link leads out of the guide, where the built pages have nothing: ../README.md",
             "docs/here.md:3: no such file or folder: docs/none.md",
             "docs/here.md:3: no such file or folder: driver/src/none.rs",
-            "docs/here.md:5: no test compiles this code: name the page in tests/guide/src/lib.rs",
+            "docs/here.md:4: no such file or folder: sync/none.rs",
+            "docs/here.md:4: no such file or folder: driver/lock.rs",
+            "docs/here.md:6: no test compiles this code: name the page in tests/guide/src/lib.rs",
         ];
         assert_eq!(found, expected);
     }
