@@ -211,7 +211,7 @@ fn test_event_elapsed_on_every_kind_of_stream() {
 
 /// Numba distinguishes pinned from pageable memory; here the library stages or maps an upload depending on the device.
 #[test]
-fn test_pinned_round_trips() {
+fn test_unpinned_round_trips() {
     let fixture = Fixture::open();
     let (stream, step) = (fixture.stream().unwrap(), step(&fixture));
     let host: Vec<u32> = (0..3 << 20).collect(); // 12 MiB, enough for a transfer queue if there is one.
