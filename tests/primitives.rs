@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `elementary.rs` | elementary functions of `f64`, compared with recorded results; errors of the others |
 //! | `expressions.rs` | targets, types and refusals of expressions, compared with the host |
+//! | `forms.rs` | many forms of expressions, whose kernels are dropped |
 //! | `indexing.rs` | writes of elements by index, beside other writes |
 //! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
 //! | `refusals.rs` | refused calls, long launches, several streams |
@@ -14,6 +15,7 @@
 
 mod elementary;
 mod expressions;
+mod forms;
 mod indexing;
 mod numpy_expressions;
 mod numpy_functions;

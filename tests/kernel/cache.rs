@@ -3,6 +3,7 @@
 use std::ptr;
 use std::thread;
 
+use vkarray::kernel::KernelLimit;
 use vkarray::{Context, Groups, Kernel, Source};
 
 use crate::fixture::{Fixture, contents};
@@ -85,4 +86,38 @@ fn threads_that_build_the_same_kernel_at_once_get_one() {
         builds.into_iter().map(|build| build.join().unwrap()).collect()
     });
     assert!(kernels.iter().all(|kernel| is_same(kernel, &kernels[0])));
+}
+
+#[test]
+fn kernels_beyond_the_limit_are_dropped_but_for_those_in_use() {
+    let fixture = Fixture::open();
+    let cache = fixture.kernel_cache();
+    cache.set_limit(KernelLimit { kernels: 4, ..KernelLimit::default() });
+    let x = fixture.slice_to_device(&[1_u32; 8]).unwrap();
+    let launch = |kernel: &Kernel| kernel.dispatch(fixture.default_stream(), Groups::covering([8]), (&x,)).unwrap();
+    let held = build(&fixture, Some(3), None);
+    let recorded = build(&fixture, Some(5), None);
+    launch(&recorded);
+    drop(recorded);
+    for factor in 10..30 {
+        drop(build(&fixture, Some(factor), None));
+        assert!(cache.len() <= 4, "{:?}", cache.statistics());
+    }
+    assert!(is_same(&held, &build(&fixture, Some(3), None)), "a kernel with a handle stays in the cache");
+    launch(&held);
+    assert_eq!(contents(&x), [15; 8]);
+    let before = cache.statistics();
+    assert!(before.built >= 22 && before.dropped >= 18, "{before:?}");
+    drop(build(&fixture, Some(10), None)); // Dropped, so it is built again.
+    assert_eq!(cache.statistics().built, before.built + 1);
+    let (mut kept, all) = (Vec::new(), 40..50);
+    all.clone().for_each(|factor| kept.push(build(&fixture, Some(factor), None)));
+    assert!(cache.len() >= kept.len(), "kernels in use are kept beyond the limit");
+    assert!(all.zip(&kept).all(|(factor, kernel)| is_same(kernel, &build(&fixture, Some(factor), None))));
+    cache.set_limit(KernelLimit { spirv_bytes: 0, ..KernelLimit::default() });
+    let weak: Vec<_> = kept.iter().map(Kernel::downgrade).collect();
+    drop(kept);
+    let last = build(&fixture, Some(60), None);
+    assert!(weak.iter().all(|kernel| kernel.upgrade().is_none()), "{:?}", cache.statistics());
+    assert!([held, last].iter().all(|kernel| kernel.downgrade().is_alive()));
 }

@@ -13,6 +13,8 @@ const N_LAST: usize = 16;
 
 /// A label keeps its kind in the top byte and a number in the rest; no label is zero.
 const KIND_SHIFT: u32 = 56;
+/// The most names of kernels that are remembered, each once for a device.
+const MAX_NAMES: usize = 4096;
 const KERNEL: u64 = 1;
 const COPY: u64 = 2;
 const FILL: u64 = 3;
@@ -35,7 +37,7 @@ impl Label {
     /// A timestamp.
     pub const TIMESTAMP: Self = Self::new(TIMESTAMP, 0);
 
-    /// The label of a kernel in a forked process.
+    /// The label of a kernel in a forked process, and of one beyond [`MAX_NAMES`].
     pub(crate) const UNKNOWN_KERNEL: Self = Self::new(KERNEL, u64::MAX);
 
     /// A copy of so many bytes.
@@ -78,6 +80,9 @@ impl Labels {
     pub(crate) fn kernel(&self, name: &str) -> Label {
         let mut names = self.names();
         let known = names.iter().position(|known| &**known == name);
+        if known.is_none() && names.len() == MAX_NAMES {
+            return Label::UNKNOWN_KERNEL;
+        }
         let idx = known.unwrap_or_else(|| {
             names.push(Arc::from(name));
             names.len() - 1
@@ -120,9 +125,9 @@ fn text(slot: u64, names: &[Arc<str>]) -> String {
         TIMESTAMP => "timestamp".to_owned(),
         REPLAY => format!("replay of {number} steps"),
         _ => {
-            // A label of another device may name a kernel that this one does not have.
+            // A label of another device, or of a kernel beyond the names, has none.
             let name = usize::try_from(number).ok().and_then(|idx| names.get(idx));
-            name.map_or_else(|| "a kernel of another device".to_owned(), |name| name.to_string())
+            name.map_or_else(|| "a kernel without a name".to_owned(), |name| name.to_string())
         }
     }
 }
@@ -156,7 +161,7 @@ mod tests {
             (Label::copy(u64::MAX), "copy 72057594037927935 bytes"), // Too many for a label: the most it can say.
             (Label::TIMESTAMP, "timestamp"),
             (Label::replay(3), "replay of 3 steps"),
-            (Label::new(KERNEL, 2), "a kernel of another device"),
+            (Label::new(KERNEL, 2), "a kernel without a name"),
         ] {
             labels.note(label);
             assert_eq!(labels.last().pop().as_deref(), Some(text), "{label:?}");

@@ -297,7 +297,7 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn sanitize(mut self, on: bool) -> Self {
-        let limits = Limits::from(self.cache.driver_cache.device().info());
+        let limits = Limits::from(self.cache.device().info());
         self.options.sanitize = on.then_some(Sanitize { max_shared_bytes: limits.max_shared_bytes });
         self
     }

@@ -1,11 +1,12 @@
 //! The kernels of one device, each built once ([`KernelCache`]).
 //!
 //! Two kernels are the same if source, entry point, constants and options are equal ([`KernelKey`]). Kernels that differ only
-//! in a constant share what the driver's own pipeline cache shares. A second run of a program finds on disk what the first
-//! one built: `cached_build.rs` says what is stored under which hash, `disk_cache` how.
+//! in a constant share what the driver's own pipeline cache shares. Those not used for long are dropped: `limit.rs`. A second
+//! run of a program finds on disk what the first one built: `cached_build.rs` says what is stored under which hash,
+//! `disk_cache` how.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
@@ -17,10 +18,14 @@ use crate::error::{Error, Result};
 use crate::pipeline::cached_build::DriverHeader;
 use crate::pipeline::gate::build_gate;
 use crate::pipeline::kernel::Kernel;
+use crate::pipeline::limit::{Kept, KernelLimit, KernelStatistics, surplus};
 use crate::shader::{Options, Sizes, Source};
 
 /// Threads that build kernels in the background.
 const MAX_BUILDERS: usize = 8;
+
+/// The most verdicts that are remembered, of 32 bytes each.
+const MAX_VERDICTS: usize = 1 << 14;
 
 /// Everything that a kernel's code depends on. Constants are given by their bits, so that they can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -43,6 +48,13 @@ struct KernelSlot {
 impl KernelSlot {
     fn new() -> Arc<Self> {
         Arc::new(Self { kernel: OnceLock::new(), building: Mutex::new(Rank::KernelBuild, ()) })
+    }
+
+    /// The kernel, once it is built, as the choice of those to drop sees it. One handle of it is that of the slot; a thread
+    /// with a handle of the slot is about to take another.
+    fn kept(self: &Arc<Self>) -> Option<Kept> {
+        let pipeline = &self.kernel.get()?.pipeline;
+        Some(pipeline.last_use.kept(Arc::strong_count(pipeline) > 1 || Arc::strong_count(self) > 1))
     }
 }
 
@@ -74,10 +86,16 @@ pub struct KernelCache {
     sanitizes: AtomicBool,
     pub(crate) disk: DiskCache,
     /// Modules that the validator passed.
-    pub(crate) validated: Mutex<HashSet<Hash>>,
+    validated: Mutex<HashSet<Hash>>,
+    /// The most kernels, and the most bytes of their SPIR-V.
+    limit: [AtomicUsize; 2],
+    /// Kernels that were built. A use of a kernel is noted as this number.
+    pub(crate) n_built: Arc<AtomicU64>,
+    n_dropped: AtomicU64,
     /// The header that pipelines on disk must have; `None` while the disk is not used.
     pub(crate) driver_header: Option<DriverHeader>,
-    pub(crate) driver_cache: Owned<vk::PipelineCache>,
+    /// What pipelines share that are built without the disk. Renewed when kernels are dropped, since it only grows.
+    driver_cache: Mutex<Arc<Owned<vk::PipelineCache>>>,
     device: Arc<Device>,
 }
 
@@ -138,6 +156,8 @@ impl KernelCache {
         let driver_header = if disk.is_off() { None } else { Some(DriverHeader::new(&driver_cache)?) };
         let kernels = Mutex::new(Rank::KernelCache, HashMap::new());
         let validated = Mutex::new(Rank::KernelCache, HashSet::new());
+        let driver_cache = Mutex::new(Rank::KernelCache, Arc::new(driver_cache));
+        let KernelLimit { kernels: most, spirv_bytes } = KernelLimit::default();
         let (builders, gate) = (OnceLock::new(), OnceLock::new());
         let device = Arc::clone(device);
         let sanitizes = std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1").into();
@@ -149,6 +169,9 @@ impl KernelCache {
             sanitizes,
             disk,
             validated,
+            limit: [most, spirv_bytes].map(AtomicUsize::new),
+            n_built: Arc::default(),
+            n_dropped: AtomicU64::new(0),
             driver_header,
             driver_cache,
             device,
@@ -182,12 +205,44 @@ impl KernelCache {
         self.sanitizes.load(Ordering::Relaxed)
     }
 
-    /// The number of kernels. Those that are being built do not count.
-    pub fn len(&self) -> usize {
-        if self.device().is_forked() {
-            return 0; // A thread that does not exist here may hold the lock.
+    /// Sets how many kernels are kept in memory, from the next build on. [`KernelLimit`] has an example.
+    pub fn set_limit(&self, limit: KernelLimit) {
+        for (own, new) in self.limit.iter().zip([limit.kernels, limit.spirv_bytes]) {
+            own.store(new, Ordering::Relaxed); // Numbers alone: no other memory depends on them.
         }
-        self.lock().values().filter(|slot| slot.kernel.get().is_some()).count()
+    }
+
+    /// How many kernels are kept in memory at most.
+    ///
+    /// ```
+    /// use vkarray::kernel::KernelLimit;
+    ///
+    /// let ctx = vkarray::Context::open_default()?;
+    /// assert_eq!(ctx.kernel_cache().limit(), KernelLimit::default());
+    /// # anyhow::Ok(())
+    /// ```
+    pub fn limit(&self) -> KernelLimit {
+        let [kernels, spirv_bytes] = [0, 1].map(|at: usize| self.limit[at].load(Ordering::Relaxed));
+        KernelLimit { kernels, spirv_bytes }
+    }
+
+    /// The kernels in memory, and how many were built and dropped. [`KernelLimit`] has an example.
+    pub fn statistics(&self) -> KernelStatistics {
+        let [built, dropped] = [&*self.n_built, &self.n_dropped].map(|count| count.load(Ordering::Relaxed));
+        let mut statistics = KernelStatistics { built, dropped, ..KernelStatistics::default() };
+        if self.device().is_forked() {
+            return statistics; // A thread that does not exist here may hold the lock.
+        }
+        for kept in self.lock().values().filter_map(KernelSlot::kept) {
+            statistics.kernels += 1;
+            statistics.spirv_bytes += kept.spirv_bytes;
+        }
+        statistics
+    }
+
+    /// The number of kernels in memory. Those that are being built do not count.
+    pub fn len(&self) -> usize {
+        self.statistics().kernels
     }
 
     /// Whether there is no kernel.
@@ -232,21 +287,64 @@ impl KernelCache {
         self.device().check_lost()?;
         let (key, slot) = self.slot(key);
         if let Some(kernel) = slot.kernel.get() {
-            return Ok(kernel.clone());
+            return Ok(kernel.used());
         }
         // If a thread panicked while it built the kernel, this one builds it.
         let building = slot.building.lock();
         if let Some(kernel) = slot.kernel.get() {
-            return Ok(kernel.clone());
+            return Ok(kernel.used());
         }
         match self.build(&key) {
-            Ok(kernel) => Ok(slot.kernel.get_or_init(|| kernel).clone()),
+            Ok(kernel) => {
+                let kernel = slot.kernel.get_or_init(|| kernel).clone();
+                drop(building);
+                self.drop_surplus();
+                Ok(kernel)
+            }
             Err(error) => {
                 drop(building);
                 remove_slot(&mut self.lock(), &key, &slot);
                 Err(error)
             }
         }
+    }
+
+    /// Drops kernels beyond the limit. Their pipelines are destroyed here, with no lock held.
+    fn drop_surplus(&self) {
+        let mut kernels = self.lock();
+        let built = kernels.iter().filter_map(|(key, slot)| Some((Arc::clone(key), slot.kept()?)));
+        let (keys, kept): (Vec<_>, Vec<_>) = built.unzip();
+        let dropped = surplus(&kept, self.limit());
+        let dropped: Vec<_> = dropped.into_iter().filter_map(|at| kernels.remove(&keys[at])).collect();
+        drop(kernels);
+        self.n_dropped.fetch_add(dropped.len() as u64, Ordering::Relaxed);
+        if dropped.is_empty() || self.driver_header.is_some() {
+            return;
+        }
+        // SAFETY: the cache starts empty.
+        if let Ok(new) = unsafe { driver_cache(&self.device, &[]) } {
+            let old = std::mem::replace(&mut *self.driver_cache.lock(), Arc::new(new));
+            drop(old);
+        }
+    }
+
+    /// What pipelines share that are built without the disk.
+    pub(crate) fn driver_cache(&self) -> Arc<Owned<vk::PipelineCache>> {
+        Arc::clone(&self.driver_cache.lock())
+    }
+
+    /// Whether the validator passed a module.
+    pub(crate) fn is_validated(&self, module: &Hash) -> bool {
+        self.validated.lock().contains(module)
+    }
+
+    /// Remembers that the validator passed a module.
+    pub(crate) fn set_validated(&self, module: Hash) {
+        let mut validated = self.validated.lock();
+        if validated.len() == MAX_VERDICTS {
+            validated.clear();
+        }
+        validated.insert(module);
     }
 
     fn slot(&self, key: KernelKey) -> (Arc<KernelKey>, Arc<KernelSlot>) {

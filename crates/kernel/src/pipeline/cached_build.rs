@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::hash::{Hash as _, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ash::vk;
 use vkarray_driver::Owned;
@@ -17,6 +18,7 @@ use crate::disk_cache::{EntryKind, Hash, Unusable};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey, driver_cache};
 use crate::pipeline::kernel::{Kernel, Pipeline, check_device};
+use crate::pipeline::limit::Use;
 use crate::pipeline::variants::Variants;
 use crate::requirements::Limits;
 use crate::shader::Module;
@@ -54,7 +56,9 @@ impl KernelCache {
         if key.source.is_to_be_validated() {
             self.validate(key.options.bounds, &translated)?;
         }
-        let mut pipeline = self.pipeline(translated, limits)?;
+        self.n_built.fetch_add(1, Ordering::Relaxed);
+        let last_use = Use::new(&self.n_built, 4 * translated.spirv.len());
+        let mut pipeline = self.pipeline(translated, limits, last_use)?;
         pipeline.variants = Some(Variants::new(self, key));
         Ok(Kernel { pipeline: Arc::new(pipeline) })
     }
@@ -86,8 +90,7 @@ impl KernelCache {
         }
         let validator = Validator::of_environment(features.scalar_block_layout);
         let hash = hash_of(|hasher| (env!("CARGO_PKG_VERSION"), &validator, &translated.spirv).hash(hasher));
-        let validated = || self.validated.lock();
-        if validated().contains(&hash) {
+        if self.is_validated(&hash) {
             return Ok(());
         }
         let read = |content: &[u8]| if content == PASSED { Ok(()) } else { Err(Unusable::Foreign) };
@@ -98,13 +101,13 @@ impl KernelCache {
             })?;
             self.disk.store(EntryKind::Validations, &hash, PASSED);
         }
-        validated().insert(hash);
+        self.set_validated(hash);
         Ok(())
     }
 
-    fn pipeline(&self, translated: Translated, limits: Limits) -> Result<Pipeline> {
+    fn pipeline(&self, translated: Translated, limits: Limits, last_use: Use) -> Result<Pipeline> {
         let Some(header) = &self.driver_header else {
-            return Pipeline::new(self.device(), self.driver_cache.raw(), translated, limits);
+            return Pipeline::new(self.device(), self.driver_cache().raw(), translated, limits, last_use);
         };
         let hash = self.pipeline_hash(header, &translated);
         let own =
@@ -114,7 +117,7 @@ impl KernelCache {
         // checksum, begins with this driver's header, and comes from a folder that only this user and root can change
         // (`disk_cache/trust.rs`). On systems other than Unix the folder is not checked: its permissions are the user's duty.
         let cache = unsafe { driver_cache(self.device(), stored.as_deref().unwrap_or_default()) }?;
-        let pipeline = Pipeline::new(self.device(), cache.raw(), translated, limits)?;
+        let pipeline = Pipeline::new(self.device(), cache.raw(), translated, limits, last_use)?;
         // A failure to store is no failure to build, and a lost device is reported by its next use. Some drivers return an
         // empty cache.
         if stored.is_none()

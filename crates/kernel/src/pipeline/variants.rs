@@ -11,7 +11,7 @@ use vkarray_driver::lock::{Mutex, Rank};
 use crate::call::groups::{TooManyGroups, has_32_bit_ids, too_many_invocations};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey};
-use crate::pipeline::kernel::{Kernel, Pipeline};
+use crate::pipeline::kernel::{Kernel, WeakKernel};
 use crate::requirements::AXES;
 use crate::shader::Fold;
 
@@ -31,7 +31,7 @@ pub(crate) struct Variants {
 struct Variant {
     key: VariantKey,
     /// Weak, since kernels may be variants of each other.
-    pipeline: Weak<Pipeline>,
+    kernel: WeakKernel,
 }
 
 /// How a variant differs.
@@ -51,17 +51,16 @@ impl Variants {
 
     fn find(&self, is_wanted: impl Fn(&VariantKey) -> bool) -> Option<Kernel> {
         let recent = self.recent.lock();
-        let found = recent.iter().find(|variant| is_wanted(&variant.key))?;
-        Some(Kernel { pipeline: found.pipeline.upgrade()? })
+        recent.iter().find(|variant| is_wanted(&variant.key))?.kernel.upgrade()
     }
 
     fn insert(&self, key: VariantKey, kernel: &Kernel) {
         let mut recent = self.recent.lock();
-        recent.retain(|variant| variant.pipeline.strong_count() > 0);
+        recent.retain(|variant| variant.kernel.is_alive());
         if recent.len() == MAX_LISTED {
             recent.remove(0);
         }
-        recent.push(Variant { key, pipeline: Arc::downgrade(&kernel.pipeline) });
+        recent.push(Variant { key, kernel: kernel.downgrade() });
     }
 }
 

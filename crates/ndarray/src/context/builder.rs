@@ -2,7 +2,7 @@
 
 use vkarray_allocator::{Allocator, ManagerFactory};
 use vkarray_driver::{Device, Instance};
-use vkarray_kernel::CacheSettings;
+use vkarray_kernel::{CacheSettings, KernelLimit};
 
 use super::Context;
 use crate::error::Result;
@@ -23,6 +23,7 @@ pub struct ContextBuilder {
     validation: Option<bool>,
     memory_manager: Option<ManagerFactory>,
     kernel_cache: Option<CacheSettings>,
+    kernel_limit: KernelLimit,
 }
 
 impl ContextBuilder {
@@ -89,6 +90,12 @@ impl ContextBuilder {
         self
     }
 
+    /// How many kernels are kept in memory; [`KernelLimit`] says which ones are dropped, and has an example.
+    pub fn kernel_limit(mut self, limit: KernelLimit) -> Self {
+        self.kernel_limit = limit;
+        self
+    }
+
     /// Loads Vulkan and opens the device.
     ///
     /// ```
@@ -116,6 +123,8 @@ impl ContextBuilder {
             Some(factory) => Allocator::with_manager(&device, factory.make()?)?,
             None => Allocator::new(&device)?,
         };
-        Context::with_kernel_cache(&allocator, settings)
+        let context = Context::with_kernel_cache(&allocator, settings)?;
+        context.kernel_cache().set_limit(self.kernel_limit);
+        Ok(context)
     }
 }

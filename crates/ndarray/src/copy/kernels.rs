@@ -1,14 +1,17 @@
 //! [`LibraryKernels`]: the kernels that copy and convert elements, each built when it is first needed.
 //!
 //! The context's kernel cache finds a kernel by its whole text, which would cost too much for each copy. So the kernels
-//! of this library are kept here as well, by the few numbers that their text is generated from.
+//! of this library are found here, by the few numbers that their text is generated from. The cache keeps them, or drops
+//! those that were not used for long.
 
+use std::borrow::Borrow;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use vkarray_driver::DeviceInfo;
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_kernel::{Kernel, KernelCache, Source};
+use vkarray_driver::lock::{Mutex, Rank};
+use vkarray_kernel::{Kernel, KernelCache, Source, WeakKernel};
 use vkarray_shaders::library;
 
 use super::cast::Cast;
@@ -28,30 +31,54 @@ pub(crate) enum LibraryKernel {
 /// The kernels that are built on one device, and the device's limits.
 pub(crate) struct LibraryKernels {
     pub(crate) limits: CopyLimits,
-    built: Mutex<FxHashMap<LibraryKernel, Kernel>>,
+    built: Mutex<Found<LibraryKernel>>,
     /// Kernels of the crates above, by keys of their own.
-    generated: Mutex<FxHashMap<Box<[u32]>, Kernel>>,
+    generated: Mutex<Found<Box<[u32]>>>,
+}
+
+/// Kernels by key, and how many there may be before the keys of those that are dropped are looked for.
+struct Found<K> {
+    kernels: FxHashMap<K, WeakKernel>,
+    most: usize,
+}
+
+impl<K: Hash + Eq> Found<K> {
+    fn new() -> Mutex<Self> {
+        Mutex::new(Rank::CopyKernels, Self { kernels: FxHashMap::default(), most: 64 })
+    }
+
+    fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<Kernel>
+    where
+        K: Borrow<Q>,
+    {
+        self.kernels.get(key)?.upgrade()
+    }
+
+    fn insert(&mut self, key: K, kernel: &Kernel) {
+        if self.kernels.len() >= self.most {
+            self.kernels.retain(|_, kernel| kernel.is_alive());
+            self.most = 64.max(2 * self.kernels.len());
+        }
+        self.kernels.insert(key, kernel.downgrade());
+    }
 }
 
 impl LibraryKernels {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
-        Self {
-            limits: CopyLimits::new(device),
-            built: Mutex::new(Rank::CopyKernels, FxHashMap::default()),
-            generated: Mutex::new(Rank::CopyKernels, FxHashMap::default()),
-        }
+        Self { limits: CopyLimits::new(device), built: Found::new(), generated: Found::new() }
     }
 
     /// The kernel, which `cache` builds at the first call.
     pub(crate) fn kernel(&self, cache: &Arc<KernelCache>, which: LibraryKernel) -> Result<Kernel> {
         cache.check_process()?;
-        if let Some(kernel) = self.lock().get(&which) {
-            return Ok(kernel.clone());
+        if let Some(kernel) = self.built.lock().get(&which) {
+            return Ok(kernel);
         }
-        // Built outside the lock. If two threads build the same kernel, the first one is kept.
+        // Built outside the lock: the cache builds a kernel once for all threads.
         let (name, text) = source(which);
         let kernel = cache.kernel(Source::wgsl(text).named(name)).build()?;
-        Ok(self.lock().entry(which).or_insert(kernel).clone())
+        self.built.lock().insert(which, &kernel);
+        Ok(kernel)
     }
 
     /// The kernel of this key, which `cache` builds at the first call from what `source` writes.
@@ -63,15 +90,11 @@ impl LibraryKernels {
     ) -> Result<Kernel> {
         cache.check_process()?;
         if let Some(kernel) = self.generated.lock().get(key) {
-            return Ok(kernel.clone());
+            return Ok(kernel);
         }
         let kernel = cache.kernel(source()).exact_floats(true).build()?; // Outside the lock, as above.
-        Ok(self.generated.lock().entry(key.into()).or_insert(kernel).clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, FxHashMap<LibraryKernel, Kernel>> {
-        // No code of the program runs under this lock.
-        self.built.lock()
+        self.generated.lock().insert(key.into(), &kernel);
+        Ok(kernel)
     }
 }
 
@@ -91,4 +114,4 @@ fn source(which: LibraryKernel) -> (&'static str, String) {
     }
 }
 
-vkarray_driver::debug_fields!(LibraryKernels, this => built: this.lock().len());
+vkarray_driver::debug_fields!(LibraryKernels, this => built: this.built.lock().kernels.len());

@@ -1,0 +1,153 @@
+//! How many kernels a cache keeps: [`KernelLimit`], and which ones it drops beyond that.
+//!
+//! A kernel that a program, recorded work or a graph has a handle of is never dropped: its memory would not be freed, and
+//! the next build of the same would make a second one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// How many built kernels a [`KernelCache`](crate::KernelCache) keeps in memory. Beyond either number, those that were not
+/// used for longest are dropped, until an eighth is free. Kernels in use, by a handle of the program, by recorded work or by
+/// a graph, are kept beyond the limit.
+///
+/// A kernel that was dropped is built again when it is needed, from the files of the cache on disk where that is used.
+///
+/// ```
+/// use vkarray::kernel::KernelLimit;
+/// use vkarray::prelude::*;
+///
+/// let limit = KernelLimit { kernels: 8, ..KernelLimit::default() };
+/// let ctx = Context::builder().kernel_limit(limit).open()?;
+/// let x = ctx.ones::<f32>(4)?;
+/// for n in 0..20 {
+///     ctx.elementwise(&format!("x + {n}.0")).arg("x", &x).result::<f32>()?.eval()?.to_vec()?;
+/// }
+/// let kept = ctx.kernel_cache().statistics();
+/// assert!(kept.kernels <= 8 && kept.dropped >= 12, "{kept:?}");
+/// # anyhow::Ok(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelLimit {
+    /// The most kernels; 1024 if nothing else is set. A driver keeps 0.05 to 0.4 MB for each.
+    pub kernels: usize,
+    /// The most bytes of SPIR-V of all kernels together; 16 MiB if nothing else is set. What a driver keeps for a kernel
+    /// grows with it, 10 to 60 times as much.
+    pub spirv_bytes: usize,
+}
+
+impl Default for KernelLimit {
+    fn default() -> Self {
+        Self { kernels: 1024, spirv_bytes: 16 << 20 }
+    }
+}
+
+/// What a [`KernelCache`](crate::KernelCache) holds in memory, and what it built and dropped since it was made. See
+/// [`KernelCache::statistics`](crate::KernelCache::statistics).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelStatistics {
+    /// Kernels in memory. Those that are being built do not count.
+    pub kernels: usize,
+    /// The bytes of their SPIR-V.
+    pub spirv_bytes: usize,
+    /// Kernels that were built, also from what is on disk.
+    pub built: u64,
+    /// Kernels that were dropped because of the [`KernelLimit`].
+    pub dropped: u64,
+}
+
+/// When a kernel was used last, in builds of its cache, and its size.
+#[derive(Debug)]
+pub(crate) struct Use {
+    last: AtomicU64,
+    /// The number of builds of the cache.
+    clock: Arc<AtomicU64>,
+    spirv_bytes: usize,
+}
+
+impl Use {
+    pub(crate) fn new(clock: &Arc<AtomicU64>, spirv_bytes: usize) -> Self {
+        Self { last: AtomicU64::new(clock.load(Relaxed)), clock: Arc::clone(clock), spirv_bytes }
+    }
+
+    /// Notes that the kernel is used. Writes only after another kernel was built: threads that use one kernel share this.
+    #[inline]
+    pub(crate) fn note(&self) {
+        let now = self.clock.load(Relaxed);
+        if self.last.load(Relaxed) != now {
+            self.last.store(now, Relaxed);
+        }
+    }
+
+    /// What is known of a kernel in a cache.
+    pub(crate) fn kept(&self, is_in_use: bool) -> Kept {
+        Kept { last_use: self.last.load(Relaxed), spirv_bytes: self.spirv_bytes, is_in_use }
+    }
+}
+
+/// A kernel in a cache, as far as the choice depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) last_use: u64,
+    pub(crate) spirv_bytes: usize,
+    pub(crate) is_in_use: bool,
+}
+
+/// The positions of the kernels to drop: none within the limit, and otherwise those not used for longest, until an eighth of
+/// the limit is free.
+pub(crate) fn surplus(kept: &[Kept], limit: KernelLimit) -> Vec<usize> {
+    let (mut kernels, mut bytes) = (kept.len(), kept.iter().map(|kernel| kernel.spirv_bytes).sum::<usize>());
+    if kernels <= limit.kernels && bytes <= limit.spirv_bytes {
+        return Vec::new();
+    }
+    let target = |limit: usize| limit - limit / 8;
+    let mut unused: Vec<usize> = (0..kept.len()).filter(|&at| !kept[at].is_in_use).collect();
+    unused.sort_unstable_by_key(|&at| kept[at].last_use);
+    let is_surplus = |&at: &usize| {
+        let is_over = kernels > target(limit.kernels) || bytes > target(limit.spirv_bytes);
+        (kernels, bytes) = (kernels - 1, bytes - kept[at].spirv_bytes);
+        is_over
+    };
+    unused.into_iter().take_while(is_surplus).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(last_use: u64, spirv_bytes: usize) -> Kept {
+        Kept { last_use, spirv_bytes, is_in_use: false }
+    }
+
+    #[test]
+    fn the_kernels_not_used_for_longest_are_dropped_until_an_eighth_is_free() {
+        let limit = KernelLimit { kernels: 8, spirv_bytes: 1000 };
+        let kernels: Vec<Kept> = (0..9).map(|at| kept(100 - at, 10)).collect();
+        assert_eq!(surplus(&kernels[..8], limit), []);
+        assert_eq!(surplus(&kernels, limit), [8, 7]);
+        assert_eq!(surplus(&[kept(1, 400), kept(0, 500), kept(2, 200)], limit), [1]);
+        assert_eq!(surplus(&[kept(1, 4000)], limit), [0]);
+        assert_eq!(surplus(&kernels, KernelLimit { kernels: 0, spirv_bytes: 0 }).len(), 9);
+    }
+
+    #[test]
+    fn kernels_in_use_stay() {
+        let limit = KernelLimit { kernels: 2, spirv_bytes: 1000 };
+        let mut kernels = [kept(0, 10), kept(1, 10), kept(2, 10), kept(3, 10)];
+        kernels[0].is_in_use = true;
+        kernels[2].is_in_use = true;
+        assert_eq!(surplus(&kernels, limit), [1, 3]);
+        kernels.iter_mut().for_each(|kernel| kernel.is_in_use = true);
+        assert_eq!(surplus(&kernels, limit), []);
+    }
+
+    #[test]
+    fn a_use_is_noted_by_the_number_of_builds() {
+        let clock = Arc::new(AtomicU64::new(3));
+        let own = Use::new(&clock, 20);
+        clock.store(7, Relaxed);
+        assert_eq!(own.kept(false).last_use, 3);
+        own.note();
+        assert_eq!(own.kept(true), Kept { last_use: 7, spirv_bytes: 20, is_in_use: true });
+    }
+}
