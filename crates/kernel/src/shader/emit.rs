@@ -13,6 +13,7 @@ use naga::valid::ModuleInfo;
 use crate::error::{Error, Result};
 use crate::shader::options::{Bounds, BufferBounds, Options};
 use crate::spirv::exact_floats::with_exact_floats;
+use crate::spirv::not_equal::with_nan_unequal;
 use crate::spirv::plain_types::with_plain_types;
 
 /// What to write.
@@ -109,6 +110,7 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
     };
     let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
     let words = with_plain_types(&write_vec(request.module, request.info, &writer_options, Some(&pipeline))?);
+    let words = with_nan_unequal(words);
     Ok(if options.exact_floats { with_exact_floats(&words) } else { words })
 }
 

@@ -20,6 +20,7 @@ mod instruction;
 mod kept;
 pub(crate) mod malformed;
 mod matrices;
+pub(crate) mod not_equal;
 pub(crate) mod plain_types;
 mod read;
 mod reflect;
