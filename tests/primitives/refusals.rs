@@ -46,8 +46,14 @@ fn refused_calls_name_what_is_wrong_and_change_nothing() {
             "pad: 3 elements are asked for, and there are none to take",
         ),
         (x.repeat_each(&[1], 0).unwrap_err(), "repeat_each does not take shapes (2, 3) and (1,)"),
-        (x.matmul(&x).unwrap_err(), "matmul does not take shapes (2, 3) and (2, 3)"),
-        (x.tensordot(&x, &[(0, 1)]).unwrap_err(), "tensordot does not take shapes (2, 3) and (2, 3)"),
+        (
+            x.matmul(&x).unwrap_err(),
+            "matmul does not take shapes (2, 3) and (2, 3): axis 1 of the first has length 3, and axis 0 of the second 2",
+        ),
+        (
+            x.tensordot(&x, &[(0, 1)]).unwrap_err(),
+            "tensordot does not take shapes (2, 3) and (2, 3): axis 0 of the first has length 2, and axis 1 of the second 3",
+        ),
         (
             x.histogram_between(&[2, 1]).unwrap_err(),
             "histogram: 2 edges; at least 2 are needed, in ascending order and without NaN",

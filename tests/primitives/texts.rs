@@ -78,6 +78,25 @@ fn functions_are_those_of_expressions() {
 }
 
 #[test]
+fn a_number_that_is_not_one_is_unequal_to_itself() {
+    let ctx = Fixture::open();
+    let x = ctx.slice_to_device(&[f32::NAN, 1.0, f32::INFINITY]).unwrap();
+    let is_nan = ctx.elementwise("select(0u, 1u, x != x)");
+    assert_eq!(contents(&is_nan.arg("x", &x).result::<u32>().unwrap().eval().unwrap()), [1, 0, 0]);
+    let comment = ctx.elementwise("y = x; // Θ(n) of ∑(x)");
+    assert_eq!(contents(&comment.arg("x", &x).result::<f32>().unwrap().eval().unwrap())[1..], [1.0, f32::INFINITY]);
+}
+
+#[test]
+fn the_fault_that_is_farthest_is_named() {
+    let ctx = Fixture::open();
+    let x = ctx.zeros::<f32>(3).unwrap();
+    let kernel = ctx.elementwise("a = x > 1.0; b = x * 2.0; c = norm(x)");
+    let error = kernel.arg("x", &x).result_types().unwrap_err().to_string();
+    assert!(error.contains("column 31 of") && error.contains("nothing is called `norm`"), "{error}");
+}
+
+#[test]
 fn short_and_complex_types_have_their_own_values() {
     let ctx = Fixture::open();
     let wraps = ctx.elementwise("z = x * x");
@@ -122,12 +141,24 @@ fn refused_texts_name_what_is_wrong() {
     let message = |result: vkarray::Result<Expr<f32>>| {
         result.and_then(|expr| expr.eval()).map(|array| array.size()).unwrap_err().to_string()
     };
+    let own = |text: &str| message(ctx.elementwise(text).arg("x", &x).result());
     let cases = [
+        (
+            own("y = x + y"),
+            "line 1, column 9 of the text, with x: f32, y: f32: `y` is a result, and has no value yet where it is read: give \
+             argument and result different names\n    y = x + y\n            ^",
+        ),
+        (
+            own("result + x"),
+            "line 1, column 1 of the text, with x: f32, result: f32: `result` is the value of the expression itself: give \
+             the argument another name\n    result + x\n    ^",
+        ),
         (message(kernel.arg("x", &x).result()), "argument `a` has no value; the arguments are `a`, `x`"),
         (
             message(kernel.arg("x", &x).arg("b", 1.0_f32).result()),
-            "the text has no argument `b`, or it is given twice; its arguments are `a`, `x`",
+            "the text has no argument `b`; its arguments are `a`, `x`",
         ),
+        (message(kernel.arg("x", &x).arg("x", 1.0_f32).result()), "argument `x` is given twice"),
         (
             message(kernel.arg("x", &x).arg("a", 1.0_f32).result_of(&[DType::F32; 2], 0)),
             "2 results are asked for, and the text has `z`",

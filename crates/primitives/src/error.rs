@@ -13,6 +13,12 @@ pub enum Error {
     /// Shapes that the operation does not take.
     #[error("{operation} does not take shapes {} and {}", tuple_text(first), tuple_text(second))]
     Shapes { operation: &'static str, first: Vec<usize>, second: Vec<usize> },
+    /// Shapes whose lengths along the axes that are added up differ.
+    #[error(
+        "{operation} does not take shapes {} and {}: axis {} of the first has length {}, and axis {} of the second {}",
+        tuple_text(first), tuple_text(second), axes[0], first[axes[0]], axes[1], second[axes[1]]
+    )]
+    Lengths { operation: &'static str, first: Vec<usize>, second: Vec<usize>, axes: [usize; 2] },
     /// An index outside an axis.
     #[error("{operation}: index {index} at position {position} is out of range for an axis of length {length}")]
     IndexOutOfRange { operation: &'static str, index: i128, position: usize, length: usize },
@@ -37,9 +43,12 @@ pub enum Error {
     /// A text in WGSL that is not valid, or not for arguments of these types.
     #[error(transparent)]
     Text(Box<TextFault>),
-    /// An argument that a text does not have, or has already.
-    #[error("the text has no argument `{name}`, or it is given twice; its arguments are {}", quoted(names))]
+    /// An argument that a text does not have.
+    #[error("the text has no argument `{name}`; its arguments are {}", quoted(names))]
     UnknownArgument { name: String, names: Vec<String> },
+    /// An argument with two values.
+    #[error("argument `{name}` is given twice")]
+    RepeatedArgument { name: String },
     /// An argument without a value.
     #[error("argument `{name}` has no value; the arguments are {}", quoted(names))]
     MissingArgument { name: String, names: Vec<String> },
@@ -69,6 +78,13 @@ pub struct TextFault {
     pub types: Vec<String>,
     /// The line.
     pub source_line: String,
+}
+
+impl TextFault {
+    /// The line and the column.
+    pub(crate) fn place(&self) -> (usize, usize) {
+        (self.line, self.column)
+    }
 }
 
 /// Prints the line too, with a mark below the character.

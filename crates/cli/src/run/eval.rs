@@ -1,4 +1,5 @@
-//! `vkarray eval`: results that a text in WGSL computes from arrays, written to files, with their statistics.
+//! `vkarray eval`: results that a text in WGSL computes from arrays, written to files, with their statistics and, if there are
+//! few, their values.
 //!
 //! Values and files are those of `vkarray run`: `value.rs` parses them, `input.rs` loads and `output.rs` writes them.
 
@@ -18,6 +19,9 @@ use crate::args::EvalArgs;
 use crate::array::{HostArray, HostElement, shape_text, with_array, with_type};
 use crate::error::{Error, Result};
 
+/// The most elements that are printed.
+const MAX_PRINTED: usize = 64;
+
 /// One result: what it is, and numbers about its elements.
 #[derive(Debug, Serialize)]
 struct Statistics {
@@ -29,6 +33,9 @@ struct Statistics {
     max: Option<f64>,
     mean: Option<f64>,
     std: Option<f64>,
+    /// The elements as NumPy prints them, if there are few.
+    #[serde(skip)]
+    printed: Option<String>,
 }
 
 /// An argument before it is loaded.
@@ -144,6 +151,7 @@ fn read<T: HostElement>(name: &str, array: &DeviceNDArray<T>) -> Result<(Statist
         max: extreme(f64::max),
         mean: (!values.is_empty()).then_some(mean),
         std: (!values.is_empty()).then_some(variance.sqrt()),
+        printed: (1..=MAX_PRINTED).contains(&array.size()).then(|| array.to_string()),
     };
     Ok((statistics, host))
 }
@@ -170,6 +178,7 @@ impl fmt::Display for Statistics {
                 None => write!(f, "  {name} -")?,
             }
         }
-        writeln!(f)
+        writeln!(f)?;
+        self.printed.iter().flat_map(|text| text.lines()).try_for_each(|line| writeln!(f, "  {line}"))
     }
 }

@@ -9,8 +9,8 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 use vkarray_ndarray::{Context, Expr, Function, IntoExpr, Node, Result};
 
-use crate::error::Error;
-use crate::generate::{Names, fault};
+use crate::error::{Error, TextFault};
+use crate::generate::{Names, check_names, fault};
 
 /// The most combinations of types that [`Call::result_types`] tries.
 const MAX_CHOICES: usize = 2048;
@@ -118,7 +118,8 @@ impl Call<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownArgument`], [`Error::MissingArgument`], and [`Error::ResultCount`] for a kernel of several results.
+    /// [`Error::UnknownArgument`], [`Error::RepeatedArgument`], [`Error::MissingArgument`], [`Error::Text`] for a text that
+    /// reads a result before it has a value or takes a name of the kernel around it, and [`Error::ResultCount`] for a kernel of several results.
     pub fn result<T: Element>(&self) -> Result<Expr<T>> {
         self.result_of(&[DType::of::<T>()], 0)
     }
@@ -157,6 +158,7 @@ impl Call<'_> {
         let nodes = self.nodes()?;
         let names = self.kernel.results();
         let function = Arc::new(self.function(types));
+        self.check_names(&function, &nodes)?;
         let expr = Expr::call(&function, result, &nodes, self.stream.as_ref()).filter(|_| types.len() == names.len());
         Ok(expr.ok_or_else(|| Error::ResultCount { given: types.len(), names: names.to_vec() })?)
     }
@@ -179,25 +181,39 @@ impl Call<'_> {
     ///
     /// Those of [`Call::result`]; [`Error::Text`] if the text is valid with none of them.
     pub fn result_types(&self) -> Result<Vec<DType>> {
-        let inputs: Vec<_> = self.nodes()?.iter().map(|node| node.dtype()).collect();
+        let nodes = self.nodes()?;
+        let inputs: Vec<_> = nodes.iter().map(|node| node.dtype()).collect();
+        self.check_names(&self.function(&[]), &nodes)?;
         let mut candidates = Vec::new();
         for dtype in inputs.iter().copied().chain([DType::F32, DType::I32, DType::U32, DType::Bool]) {
             if !candidates.contains(&dtype) {
                 candidates.push(dtype);
             }
         }
-        let (n, mut refused) = (candidates.len(), None);
+        let (n, mut farthest) = (candidates.len(), None::<TextFault>);
         let n_results = u32::try_from(self.kernel.results().len()).unwrap_or(u32::MAX);
         for choice in 0..n.saturating_pow(n_results).min(MAX_CHOICES) {
             let types: Vec<_> =
                 (0..n_results).map(|result| candidates[choice / n.saturating_pow(result) % n]).collect();
             match fault(&self.function(&types), &inputs) {
                 None => return Ok(types),
-                wrong => refused = refused.or(wrong),
+                // What is wrong with all types shows behind what is wrong with some.
+                Some(Error::Text(fault)) if farthest.as_ref().is_none_or(|other| fault.place() > other.place()) => {
+                    farthest = Some(*fault);
+                }
+                Some(_) => {}
             }
         }
         let names = self.kernel.results().to_vec();
-        Err(refused.unwrap_or(Error::ResultCount { given: 0, names }).into())
+        Err(farthest.map_or(Error::ResultCount { given: 0, names }, |fault| Error::Text(Box::new(fault))).into())
+    }
+
+    fn check_names(&self, function: &Function, nodes: &[&Arc<Node>]) -> Result<()> {
+        if self.kernel.names.misuse.is_none() {
+            return Ok(());
+        }
+        let inputs: Vec<_> = nodes.iter().map(|node| node.dtype()).collect();
+        Ok(check_names(&self.kernel.names, function, &inputs)?)
     }
 
     fn function(&self, types: &[DType]) -> Function {
@@ -209,8 +225,11 @@ impl Call<'_> {
         let names = self.kernel.arguments();
         for (i, (name, _)) in self.args.iter().enumerate() {
             let is_again = self.args[..i].iter().any(|(other, _)| other == name);
-            if is_again || !names.contains(name) {
+            if !names.contains(name) {
                 return Err(Error::UnknownArgument { name: name.clone(), names: names.to_vec() }.into());
+            }
+            if is_again {
+                return Err(Error::RepeatedArgument { name: name.clone() }.into());
             }
         }
         let value = |name: &String| self.args.iter().find(|(own, _)| own == name).map(|(_, node)| node);

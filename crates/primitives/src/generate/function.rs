@@ -8,7 +8,7 @@ use vkarray_ndarray::{Error as ArrayError, Function, Op};
 
 use super::class::value_type;
 use super::library::{calls, with_functions};
-use super::names::Names;
+use super::names::{Misuse, Names};
 use super::ops::{dtype_code, operation};
 use crate::error::{Error, TextFault};
 
@@ -84,15 +84,45 @@ pub(crate) fn fault(function: &Function, inputs: &[DType]) -> Option<Error> {
         }
         line => (line, column, reason(&report)),
     };
+    let hint = hint(lines.get(line - 1).copied().unwrap_or_default(), &reason);
+    Some(text_fault(function, inputs, (line, column), reason + &hint))
+}
+
+/// An error at a line and a column of a text.
+fn text_fault(function: &Function, inputs: &[DType], (line, column): (usize, usize), reason: String) -> Error {
     let of_type = |(name, dtype): (&String, &DType)| format!("{name}: {dtype}");
     let inputs = function.inputs.iter().zip(inputs).map(of_type);
-    Some(Error::Text(Box::new(TextFault {
+    Error::Text(Box::new(TextFault {
         line,
         column,
         reason,
         types: inputs.chain(function.outputs.iter().zip(&function.types).map(of_type)).collect(),
-        source_line: lines.get(line - 1).copied().unwrap_or_default().to_owned(),
-    })))
+        source_line: function.text.lines().nth(line - 1).unwrap_or_default().to_owned(),
+    }))
+}
+
+/// Refuses a text with names that it may not have, or that reads a result that is not there.
+pub(crate) fn check_names(names: &Names, function: &Function, inputs: &[DType]) -> Result<(), Error> {
+    let Some(Misuse { at, reason }) = &names.misuse else { return Ok(()) };
+    let before = &function.text[..*at];
+    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+    Err(text_fault(function, inputs, (before.matches('\n').count() + 1, column), reason.clone()))
+}
+
+/// What else there is to say about a fault in a line: what is written otherwise in Python.
+fn hint(line: &str, reason: &str) -> String {
+    const OF_ARRAYS: [&str; 10] = ["mean", "sum", "prod", "std", "var", "median", "argmin", "argmax", "amin", "amax"];
+    let unknown = reason.strip_prefix("nothing is called `").and_then(|rest| rest.split('`').next());
+    match unknown {
+        Some(name) if OF_ARRAYS.contains(&name) => {
+            format!("; `{name}` of all elements is a reduction of the array, and a text computes each by itself")
+        }
+        _ if line.contains("**") => "; the power is `pow(a, b)`, since WGSL has no `**`".to_owned(),
+        _ if line.contains('^') && reason.contains("f32") => {
+            "; the power is `pow(a, b)`, since `^` is the exclusive or of integers".to_owned()
+        }
+        _ => String::new(),
+    }
 }
 
 /// The lines and columns of the marks in a report on a module. The place that a report names may be that of the whole
@@ -133,12 +163,14 @@ pub(crate) struct Combine {
 
 impl Combine {
     /// The functions of two expressions: of `a` and `b`, and of nothing.
-    pub(crate) fn new(combine: &str, identity: &str, dtype: DType) -> Self {
+    pub(crate) fn new(combine: &str, identity: &str, dtype: DType) -> Result<Self, Error> {
         let of = |text: &str, inputs: &[&str]| {
-            let inputs = inputs.iter().map(|&name| name.to_owned()).collect();
-            Function { inputs, ..Names::of(text).function(text.into(), &[dtype]) }
+            let (names, given) = (Names::of(text), inputs.iter().map(|&name| name.to_owned()).collect());
+            let function = Function { inputs: given, ..names.function(text.into(), &[dtype]) };
+            check_names(&names, &function, &[dtype; 2][..inputs.len()]).map(|()| function)
         };
-        Self { combine: of(combine, &["a", "b"]), identity: Arc::new(of(identity, &[])), types: [dtype; 2] }
+        let (combine, identity) = (of(combine, &["a", "b"])?, of(identity, &[])?);
+        Ok(Self { combine, identity: Arc::new(identity), types: [dtype; 2] })
     }
 
     fn functions(&self) -> [(&Function, &[DType]); 2] {
@@ -183,7 +215,7 @@ mod tests {
     fn faults_are_where_they_were_written() {
         use DType::{F32, F64, I32};
         type Case<'a> = (&'a str, &'a [DType], (usize, usize), &'a str);
-        let cases: [Case<'_>; 6] = [
+        let cases: [Case<'_>; 7] = [
             ("z = a * x +", &[F32, F32], (1, 12), "the text ends too early"),
             (
                 "z = a * x",
@@ -199,6 +231,13 @@ mod tests {
             ),
             ("z = x; let w = ;", &[F32], (1, 16), "expected expression, found \";\""),
             ("z = exp(x)", &[F64], (1, 5), "`exp` takes a value of type `f32` as `x`, and the call has another type"),
+            (
+                "let q = 1.0;\nz = mean(x)",
+                &[F32],
+                (2, 5),
+                "nothing is called `mean` here: declare it, or correct its name; `mean` of all elements is a reduction of \
+                 the array, and a text computes each by itself",
+            ),
             ("z = x", &[I32], (1, 1), "a value of type `i32` stands where `f32` is needed: convert it with `f32(…)`"),
         ];
         let found = cases.map(|(text, inputs, ..)| match fault(&function(text, &[F32]), inputs) {
@@ -207,6 +246,27 @@ mod tests {
         });
         let expected = cases.map(|(_, _, (line, column), reason)| (line, column, reason.to_owned()));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_python_writes_otherwise_has_a_hint() {
+        for (text, hint) in [("z = x ** 2.0", "since WGSL has no `**`"), ("z = x ^ 2.0", "exclusive or of integers")] {
+            let Some(Error::Text(found)) = fault(&function(text, &[DType::F32]), &[DType::F32]) else {
+                panic!("{text}")
+            };
+            assert!(found.reason.ends_with(hint), "{found}");
+        }
+    }
+
+    #[test]
+    fn names_are_refused_where_they_stand() {
+        let text = "let Θ = x;\n z = Θ + z";
+        let names = Names::of(text);
+        let found = check_names(&names, &function(text, &[DType::F32]), &[DType::F32]).unwrap_err();
+        let Error::Text(found) = found else { panic!("{found}") };
+        assert_eq!((found.line, found.column, found.source_line.as_str()), (2, 10, " z = Θ + z"), "{found}");
+        assert!(Combine::new("result + a", "0.0", DType::F32).is_err());
+        assert!(Combine::new("a + b", "return 0.0", DType::F32).is_err());
     }
 
     #[test]

@@ -58,13 +58,18 @@ pub(crate) fn with_functions(text: &str) -> String {
 pub(super) fn calls(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = text.match_indices('(').map(|(at, _)| &text[..at]);
-    let names = before.map(|before| &before[before.rfind(|c| !is_part(c)).map_or(0, |at| at + 1)..]);
+    let names = before.map(|before| &before[before.trim_end_matches(is_part).len()..]);
     names.filter(|name| !name.is_empty()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_end_at_any_other_character() {
+        assert_eq!(calls("y = x; // Θ(n), ∑exp(x), f(g(é)), ("), ["exp", "f", "g"]);
+    }
 
     #[test]
     fn a_kernel_gets_what_it_calls_and_no_more() {

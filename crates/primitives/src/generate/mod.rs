@@ -21,7 +21,7 @@ mod program;
 
 pub(crate) use buffer::{Buffer, Width, bound_dtype, word};
 pub(crate) use class::{Class, value_type};
-pub(crate) use function::{Combine, fault};
+pub(crate) use function::{Combine, check_names, fault};
 pub(crate) use library::with_functions;
 pub(crate) use limits::DeviceLimits;
 pub(crate) use names::Names;

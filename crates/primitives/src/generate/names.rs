@@ -1,5 +1,7 @@
-//! [`Names`]: which arguments and results a text in WGSL has. Whether the text is valid is decided by its translation.
+//! [`Names`]: which arguments and results a text in WGSL has. Whether the text is valid WGSL is decided by its translation;
+//! what would be valid and mean something else than was written is refused here ([`Misuse`]).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use vkarray_kernel::DType;
@@ -14,6 +16,15 @@ pub(crate) struct Names {
     pub(crate) outputs: Arc<[String]>,
     /// Whether the text is an expression, not statements.
     pub(crate) is_expression: bool,
+    /// The first thing that a text may not have although a kernel could be made of it.
+    pub(crate) misuse: Option<Misuse>,
+}
+
+/// What a text may not have, at a byte of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Misuse {
+    pub(crate) at: usize,
+    pub(crate) reason: String,
 }
 
 /// The name of the result of an expression.
@@ -27,7 +38,7 @@ impl Names {
     pub(crate) fn of(text: &str) -> Self {
         let tokens = tokens(text);
         let is_expression = !tokens.contains(&"=");
-        let (mut declared, mut read, mut outputs) = (Vec::new(), Vec::<&str>::new(), Vec::<&str>::new());
+        let (mut declared, mut read, mut outputs) = (HashSet::new(), Distinct::default(), Distinct::default());
         for (i, &token) in tokens.iter().enumerate() {
             let before = i.checked_sub(1).map_or(";", |before| tokens[before]);
             let is_called = tokens.get(i + 1) == Some(&"(");
@@ -36,7 +47,9 @@ impl Names {
                 continue;
             }
             match before {
-                "let" | "var" | "const" => declared.push(token),
+                "let" | "var" | "const" => {
+                    declared.insert(token);
+                }
                 _ if declared.contains(&token) => {}
                 ";" | "{" | "}" if !is_expression => outputs.push(token),
                 _ => read.push(token),
@@ -45,26 +58,77 @@ impl Names {
         if is_expression {
             outputs.push(RESULT);
         }
-        let inputs = distinct(read.into_iter().filter(|name| !outputs.contains(name)));
-        Self { inputs, outputs: distinct(outputs.iter().copied()), is_expression }
+        read.found.retain(|name| !outputs.known.contains(name));
+        let misuse = misuse(text, &tokens, &outputs.known, is_expression);
+        let [inputs, outputs] = [read, outputs].map(|names| names.found.into_iter().map(str::to_owned).collect());
+        Self { inputs, outputs, is_expression, misuse }
     }
 
     /// The function of a text with these names, for results of these types.
     pub(crate) fn function(&self, text: Arc<str>, types: &[DType]) -> Function {
-        let Self { inputs, outputs, is_expression } = self.clone();
+        let Self { inputs, outputs, is_expression, .. } = self.clone();
         Function { text, is_expression, inputs, outputs, types: types.iter().copied().collect() }
     }
 }
 
-/// Each name once, where it is first.
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Arc<[String]> {
-    let mut found: Vec<String> = Vec::new();
-    for name in names {
-        if !found.iter().any(|other| other == name) {
-            found.push(name.to_owned());
+/// The first use of a name that the kernel around the text has, of `return`, or of a result that has no value yet: one
+/// before the end of the statement that assigns to it first.
+fn misuse(text: &str, tokens: &[&str], outputs: &HashSet<&str>, is_expression: bool) -> Option<Misuse> {
+    let mut assigned = HashSet::<&str>::new();
+    let mut target = None;
+    tokens.iter().enumerate().find_map(|(i, &token)| {
+        let before = i.checked_sub(1).map_or(";", |before| tokens[before]);
+        let reason = match token {
+            ";" => {
+                assigned.extend(target.take());
+                None
+            }
+            "return" => Some("`return` leaves the kernel around the text: assign a value to a result".to_owned()),
+            _ if is_own(token) => {
+                Some(format!("`{token}` is a name of the kernel around the text: choose another one"))
+            }
+            _ if before == "." || !outputs.contains(token) || assigned.contains(token) => None,
+            _ if is_expression => {
+                Some(format!("`{token}` is the value of the expression itself: give the argument another name"))
+            }
+            _ if matches!(before, ";" | "{" | "}") && is_assignment(&tokens[i + 1..]) => {
+                target = Some(token);
+                None
+            }
+            _ => Some(format!(
+                "`{token}` is a result, and has no value yet where it is read: give argument and result different names"
+            )),
+        };
+        reason.map(|reason| Misuse { at: token.as_ptr() as usize - text.as_ptr() as usize, reason })
+    })
+}
+
+/// Whether a statement whose first name is left out assigns a value that does not depend on the one before, as `*=` does.
+fn is_assignment(rest: &[&str]) -> bool {
+    let statement = rest.split(|&token| token == ";").next().unwrap_or_default();
+    let equals = statement.iter().position(|&token| token == "=");
+    equals.is_some_and(|at| at == 0 || !"+-*/%&|^<>".contains(statement[at - 1]))
+}
+
+/// Whether a name is that of a struct or a function around the text: `Results0`, `function0`.
+fn is_own(token: &str) -> bool {
+    let number = token.strip_prefix("Results").or_else(|| token.strip_prefix("function"));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Names, each once, in the order in which they are first.
+#[derive(Default)]
+struct Distinct<'a> {
+    found: Vec<&'a str>,
+    known: HashSet<&'a str>,
+}
+
+impl<'a> Distinct<'a> {
+    fn push(&mut self, name: &'a str) {
+        if self.known.insert(name) {
+            self.found.push(name);
         }
     }
-    found.into()
 }
 
 /// Words, numbers and other characters, without comments and white space.
@@ -101,6 +165,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_would_mean_something_else_is_refused_where_it_stands() {
+        let cases = [
+            ("result + x", Some((0, "`result`"))),
+            ("y = x + y", Some((8, "`y`"))),
+            ("y += x", Some((0, "`y`"))),
+            ("y++; y = 1.0", Some((0, "`y`"))),
+            ("y.x = 1.0 + y.y; y.y = 2.0", Some((12, "`y`"))),
+            ("for (var i = 0u; i < n; i++) { s = s + x; }", Some((35, "`s`"))),
+            ("if x > 0.0 { return Results0(7.0); } y = x", Some((13, "`return`"))),
+            ("y = Results0 + 1.0", Some((4, "`Results0`"))),
+            ("y = function12(x)", Some((4, "`function12`"))),
+            ("y = x; y = y + 1.0; y *= 2.0", None),
+            ("if x > 0.0 { z = x; } else { z = -x; } w = z.x", None),
+            ("z.x = v.z; z.y = z.x", None),
+            ("let result = x; y = result", None),
+            ("Results = x + functional", None),
+            ("y = x <= z", None),
+        ];
+        for (text, expected) in cases {
+            let found = Names::of(text).misuse;
+            let found = found.as_ref().map(|misuse| (misuse.at, misuse.reason.split(' ').next().unwrap_or_default()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
     fn arguments_are_read_and_results_are_assigned() {
         let cases: [(&str, &[&str], &[&str]); 8] = [
             ("z = a * x + y", &["a", "x", "y"], &["z"]),
@@ -114,7 +204,7 @@ mod tests {
         ];
         for (text, inputs, outputs) in cases {
             let names = Names::of(text);
-            let expected = [inputs, outputs].map(|names| distinct(names.iter().copied()));
+            let expected = [inputs, outputs].map(|names| names.iter().map(|&name| name.to_owned()).collect());
             assert_eq!([names.inputs, names.outputs], expected, "{text}");
         }
     }

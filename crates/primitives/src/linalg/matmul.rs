@@ -22,7 +22,9 @@ pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> 
     let (stack_a, [m, k]) = split(left.shape());
     let (stack_b, [inner, n]) = split(right.shape());
     if k != inner {
-        return Err(mismatch().into());
+        let (first, second) = (a.shape().to_vec(), other.shape().to_vec());
+        let axes = [first.len() - 1, second.len().saturating_sub(2)];
+        return Err(Error::Lengths { operation: "matmul", first, second, axes }.into());
     }
     let stack = broadcast_shapes(&[stack_a, stack_b])?;
     let shape = [stack.as_slice(), &[m, n]].concat();

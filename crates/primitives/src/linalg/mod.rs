@@ -32,7 +32,8 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// [`Error::Shapes`](crate::Error::Shapes) if the lengths that are added up differ, or an operand has no axis;
+    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ; [`Error::Shapes`](crate::Error::Shapes)
+    /// if an operand has no axis;
     /// [`Layout`](vkarray_ndarray::Error::Layout) if stacks do not broadcast; a device without `f64`; the errors of memory
     /// and kernels.
     fn matmul(&self, other: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
@@ -56,7 +57,7 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// [`Error::Shapes`](crate::Error::Shapes) if the lengths of a pair differ; an axis that is out of range or named
+    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths of a pair differ; an axis that is out of range or named
     /// twice; those of [`Linalg::matmul`].
     fn tensordot(
         &self,
@@ -69,8 +70,8 @@ pub trait Linalg: AsOnStream<Item: Widen> {
         for &(first, second) in pairs {
             let (first, second) = (axis_of(first, a.ndim())?, axis_of(second, b.ndim())?);
             if a.shape()[first] != b.shape()[second] {
-                let (first, second) = (a.shape().to_vec(), b.shape().to_vec());
-                return Err(Error::Shapes { operation: "tensordot", first, second }.into());
+                let (axes, first, second) = ([first, second], a.shape().to_vec(), b.shape().to_vec());
+                return Err(Error::Lengths { operation: "tensordot", first, second, axes }.into());
             }
             summed.0.push(first);
             summed.1.push(second);

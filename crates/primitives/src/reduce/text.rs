@@ -74,7 +74,7 @@ impl ReductionCall<'_> {
     pub fn reduce<T: Word>(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<T>> {
         let kernel = self.kernel;
         let map = self.map.result::<T>()?;
-        let combine = Combine::new(&kernel.combine, &kernel.identity, DType::of::<T>());
+        let combine = Combine::new(&kernel.combine, &kernel.identity, DType::of::<T>())?;
         let combined = reduce_by(&map, &axes.into_axes(), &combine)?;
         let finish = kernel.finish.arg("a", &combined).result::<T>()?;
         map.stream().iter().fold(finish, |finish, stream| finish.on(stream)).eval()

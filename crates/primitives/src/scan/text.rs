@@ -48,7 +48,7 @@ impl ScanKernel {
         let x = x.as_on_stream();
         let axis = axis_of(axis, x.array().ndim())?.cast_signed();
         let rows = packed(x.array().move_axis(&[axis], &[-1])?.on(x.stream()))?;
-        let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>());
+        let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
         let ty = value_type(DType::of::<T>());
         let text = with_functions(&format!("alias T = {ty};\n{PER_LANE_TEXT}{}", combine.text()));
         let scanned = scan_rows(&rows, x.stream(), &text, DeviceNDArray::as_arg);
