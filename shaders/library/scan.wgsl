@@ -4,11 +4,13 @@
 // in the same way, and `scan_blocks` scans each block behind the total of those before it. So numbers are read twice and
 // written once. The order of operations depends on `n` alone, so results are the same on every run. The text before this
 // file defines T, PER_LANE, which is odd so that lanes read different banks of shared memory, `fn op` and `fn identity`.
-// Both kernels have a workgroup for each block.
+// Both kernels have a workgroup for each block. A launch has whole rows, or a part of one row that begins with a block: the
+// number `base` of what is bound is its first, `block` the block of the row that it begins with, and `first` the total of
+// its first block.
 
 const BLOCK = 256u * PER_LANE;
 
-struct Scan { n: u32, n_blocks: u32 }
+struct Scan { n: u32, n_blocks: u32, base: u32, block: u32, first: u32 }
 
 @group(0) @binding(0) var<storage, read> source: array<T>;
 @group(0) @binding(1) var<storage, read_write> out: array<T>;
@@ -21,7 +23,7 @@ var<workgroup> numbers: array<T, BLOCK>;
 // Reads a block, neighbouring lanes reading neighbouring numbers.
 fn read_block(group: u32, lane: u32) {
     let start = group % scan.n_blocks * BLOCK;
-    let base = group / scan.n_blocks * scan.n;
+    let base = scan.base + group / scan.n_blocks * scan.n;
     for (var i = 0u; i < PER_LANE; i++) {
         let at = start + i * 256u + lane;
         var number = identity();
@@ -49,7 +51,7 @@ fn scan_totals(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
         }
     }
     if lane == 0u {
-        totals[group.x] = numbers[0];
+        totals[scan.first + group.x] = numbers[0];
     }
 }
 
@@ -78,8 +80,8 @@ fn scan_blocks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     workgroupBarrier();
     let block = group.x % scan.n_blocks;
     var before = identity();
-    if block > 0u {
-        before = totals_before[group.x - 1u];
+    if scan.block + block > 0u {
+        before = totals_before[scan.first + group.x - 1u];
     }
     if lane > 0u {
         before = op(before, numbers[half + lane - 1u]);
@@ -90,7 +92,7 @@ fn scan_blocks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     }
     workgroupBarrier();
     let start = block * BLOCK;
-    let base = group.x / scan.n_blocks * scan.n;
+    let base = scan.base + group.x / scan.n_blocks * scan.n;
     for (var i = 0u; i < PER_LANE; i++) {
         let at = start + i * 256u + lane;
         if at < scan.n {

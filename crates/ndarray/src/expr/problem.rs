@@ -23,6 +23,11 @@ pub enum ExprError {
         "an expression reads and writes {given} arrays, more than the {limit} that a kernel may have on this device; evaluate a part of it first"
     )]
     TooManyArrays { given: usize, limit: usize },
+    /// Numbers of the expression, and lengths and strides of its arrays, for which a kernel has no room.
+    #[error(
+        "the parameters of {arrays} arrays and {numbers} numbers take {bytes} bytes, more than the {limit} that a kernel has for them on this device; evaluate a part of the expression first"
+    )]
+    TooManyParameters { arrays: usize, numbers: usize, bytes: usize, limit: usize },
     /// More operations inside each other than an expression may have.
     #[error("an expression has more than {limit} operations inside each other; evaluate a part of it first")]
     TooDeep { limit: u32 },

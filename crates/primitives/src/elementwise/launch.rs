@@ -44,7 +44,7 @@ pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream)
         return Ok(());
     }
     let launch = Launch { program, reads: &reads, n_outs: targets.len(), limits: &limits, stream };
-    if launch.pieces(shape, &arrays)? {
+    if launch.pieces(shape, &arrays)?.is_none() {
         return Ok(());
     }
     // More strides than push constants: with contiguous copies there are none.
@@ -53,8 +53,11 @@ pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream)
     let of_copies = copies.iter().zip(&arrays[targets.len()..]).map(|(copy, &(_, dtype))| (copy, dtype));
     let arrays: Vec<Array<'_>> = targets.iter().copied().chain(of_copies).collect();
     match launch.pieces(shape, &arrays)? {
-        true => Ok(()),
-        false => Err(ExprError::TooManyArrays { given: arrays.len(), limit: limits.max_params / 8 }.into()),
+        None => Ok(()),
+        Some(bytes) => {
+            let (arrays, numbers, limit) = (arrays.len(), program.scalars.len(), limits.max_params);
+            Err(ExprError::TooManyParameters { arrays, numbers, bytes, limit }.into())
+        }
     }
 }
 
@@ -68,8 +71,9 @@ struct Launch<'a, 'p> {
 }
 
 impl Launch<'_, '_> {
-    /// Records the dispatches; false if the form of one does not fit, and nothing was recorded.
-    fn pieces(&self, shape: &[usize], arrays: &[Array<'_>]) -> Result<bool> {
+    /// Records the dispatches; or if the form of one does not fit, returns the bytes of its parameters, and nothing was
+    /// recorded.
+    fn pieces(&self, shape: &[usize], arrays: &[Array<'_>]) -> Result<Option<usize>> {
         let mut nest = Nest::new(shape, arrays.iter().map(|&(leaf, dtype)| (leaf.layout(), dtype.itemsize())));
         nest.sort();
         nest.merge();
@@ -97,12 +101,12 @@ impl Launch<'_, '_> {
             Param::fit(params, self.limits.max_params) && (form.is_wide || !(0..self.n_outs).any(shares_words))
         };
         if !pieces.iter().zip(&forms).all(fits) {
-            return Ok(false);
+            return Ok(forms.iter().map(|(_, params)| Param::nbytes(params)).max());
         }
         for (piece, (form, params)) in pieces.iter().zip(&forms) {
             self.dispatch(piece, form, params, arrays)?;
         }
-        Ok(true)
+        Ok(None)
     }
 
     fn dispatch(&self, nest: &Nest, form: &Form, params: &[Param], arrays: &[Array<'_>]) -> Result<()> {

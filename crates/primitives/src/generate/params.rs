@@ -107,7 +107,7 @@ impl Param {
     }
 
     /// The bytes of push constants.
-    fn nbytes(params: &[Self]) -> usize {
+    pub(crate) fn nbytes(params: &[Self]) -> usize {
         params.iter().map(|param| if param.ty == ParamType::U32 { 4 } else { 8 }).sum::<usize>().next_multiple_of(8)
     }
 

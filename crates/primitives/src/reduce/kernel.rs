@@ -159,7 +159,7 @@ impl ReduceForm {
         }
         let element = |element: usize| {
             let args: Vec<_> = (0..buffers.len()).map(|i| format!("x{i}_{element}")).collect();
-            let _ = writeln!(text, "    let v{element} = compute({}).r0;", args.join(", "));
+            let _ = writeln!(text, "    let v{element} = compute({});", args.join(", "));
             self.reduction.of_element(self.dtype, &format!("v{element}"), &format!("r + {element}u"))
         };
         let elements: Vec<_> = (0..width).map(element).collect::<Option<_>>()?;

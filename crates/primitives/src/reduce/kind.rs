@@ -17,6 +17,8 @@ pub(super) enum Reduction {
     All,
     Argmin,
     Argmax,
+    /// Products of two integers, added up.
+    Dot,
     /// By the `op` of the program's [`Combine`](crate::generate::Combine).
     Text,
 }
@@ -57,6 +59,7 @@ impl Reduction {
             Self::All => "all",
             Self::Argmin => "argmin",
             Self::Argmax => "argmax",
+            Self::Dot => "vecdot",
             Self::Text => "a reduction kernel",
         }
     }
@@ -80,7 +83,7 @@ impl Reduction {
     }
 
     fn is_in_pairs(self, dtype: DType) -> bool {
-        matches!(self, Self::Sum | Self::Prod) && (dtype.is_integer() || dtype == DType::Bool)
+        self == Self::Dot || matches!(self, Self::Sum | Self::Prod) && (dtype.is_integer() || dtype == DType::Bool)
     }
 
     /// The parts of the accumulator for elements of a type.
@@ -114,7 +117,7 @@ impl Reduction {
             (Self::Text, _) => "identity()".to_owned(),
             (Self::Any, _) => "0u".to_owned(),
             (Self::All, _) => "1u".to_owned(),
-            (Self::Sum, _) if self.is_in_pairs(dtype) => "vec2<u32>(0u, 0u)".to_owned(),
+            (Self::Sum | Self::Dot, _) if self.is_in_pairs(dtype) => "vec2<u32>(0u, 0u)".to_owned(),
             (Self::Prod, _) if self.is_in_pairs(dtype) => "vec2<u32>(1u, 0u)".to_owned(),
             (Self::Prod, Some(Class::Complex)) => "vec2<f32>(1.0, 0.0)".to_owned(),
             (Self::Prod, Some(Class::DoubleComplex)) => "vec2<f64>(1.0, 0.0)".to_owned(),
@@ -123,19 +126,19 @@ impl Reduction {
         })
     }
 
-    /// The accumulator of one element `v` at position `at`.
-    pub(super) fn of_element(self, dtype: DType, v: &str, at: &str) -> Option<String> {
-        let pair = match Class::of(dtype)? {
-            Class::Bool => format!("vec2<u32>(select(0u, 1u, {v}), 0u)"),
-            Class::Signed { bits: 64 } => {
-                format!("vec2<u32>(u32({v} & i64(0xffffffff)), u32(({v} >> 32u) & i64(0xffffffff)))")
-            }
-            Class::Unsigned { bits: 64 } => format!("vec2<u32>(u32({v} & u64(0xffffffff)), u32({v} >> 32u))"),
-            Class::Signed { .. } => format!("vec2<u32>(bitcast<u32>({v}), bitcast<u32>({v} >> 31u))"),
-            _ => format!("vec2<u32>({v}, 0u)"),
-        };
+    /// The reduction of partial results.
+    pub(super) fn of_parts(self) -> Self {
+        if self == Self::Dot { Self::Sum } else { self }
+    }
+
+    /// The accumulator of one element, whose values are the members of `result`, at position `at`.
+    pub(super) fn of_element(self, dtype: DType, result: &str, at: &str) -> Option<String> {
+        let v = &format!("{result}.r0");
         Some(match self {
-            _ if self.is_in_pairs(dtype) => format!("Acc({pair})"),
+            Self::Dot => {
+                format!("Acc(pair_multiply({}, {}))", pair(dtype, v)?, pair(dtype, &format!("{result}.r1"))?)
+            }
+            _ if self.is_in_pairs(dtype) => format!("Acc({})", pair(dtype, v)?),
             Self::Any | Self::All => format!("Acc(select(0u, 1u, {}))", truth(dtype, v)?),
             Self::Min | Self::Max if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}))"),
             Self::Argmin | Self::Argmax if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}), {at})"),
@@ -164,9 +167,9 @@ impl Reduction {
         let by = |op: Op| operation(op, dtype, &["a.f0", "b.f0"]).map(|value| format!("return Acc({value});"));
         let body = match self {
             Self::Text => "return Acc(op(a.f0, b.f0));".to_owned(),
-            Self::Sum if self.is_in_pairs(dtype) => "return Acc(pair_add(a.f0, b.f0));".to_owned(),
+            Self::Sum | Self::Dot if self.is_in_pairs(dtype) => "return Acc(pair_add(a.f0, b.f0));".to_owned(),
             Self::Prod if self.is_in_pairs(dtype) => "return Acc(pair_multiply(a.f0, b.f0));".to_owned(),
-            Self::Sum => by(Op::Add)?,
+            Self::Sum | Self::Dot => by(Op::Add)?,
             Self::Prod => by(Op::Multiply)?,
             Self::Min => by(Op::Minimum)?,
             Self::Max => by(Op::Maximum)?,
@@ -209,4 +212,17 @@ impl Reduction {
 /// `f32_argmin_order` and `f32_argmax_order` make of them, with NaN as the largest.
 fn ordered(dtype: DType) -> DType {
     if Class::of(dtype) == Some(Class::Float) { DType::I32 } else { dtype }
+}
+
+/// An integer or a truth value as the words of an integer of 64 bits.
+fn pair(dtype: DType, v: &str) -> Option<String> {
+    Some(match Class::of(dtype)? {
+        Class::Bool => format!("vec2<u32>(select(0u, 1u, {v}), 0u)"),
+        Class::Signed { bits: 64 } => {
+            format!("vec2<u32>(u32({v} & i64(0xffffffff)), u32(({v} >> 32u) & i64(0xffffffff)))")
+        }
+        Class::Unsigned { bits: 64 } => format!("vec2<u32>(u32({v} & u64(0xffffffff)), u32({v} >> 32u))"),
+        Class::Signed { .. } => format!("vec2<u32>(bitcast<u32>({v}), bitcast<u32>({v} >> 31u))"),
+        _ => format!("vec2<u32>({v}, 0u)"),
+    })
 }

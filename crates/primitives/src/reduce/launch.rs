@@ -3,7 +3,9 @@
 use smallvec::{SmallVec, smallvec};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, NamedArg, Source};
-use vkarray_ndarray::{ArrayLeaf, Context, DeviceNDArray, Expr, ExprError, IntoExpr, Result};
+use vkarray_ndarray::{
+    ArrayLeaf, Context, DeviceNDArray, Expr, ExprError, IntoExpr, Node, NodeKind, Numeric, Order, Result,
+};
 
 use super::axes::{Axes, IntoAxes, Split};
 use super::kernel::ReduceForm;
@@ -19,42 +21,53 @@ const KEY: u32 = 0x7265_6475;
 /// From this many partial results on, neighbouring invocations combine those of one result.
 const TEAM_PARTS: u64 = 128;
 
+/// What is reduced: an expression, or for [`Reduction::Dot`] two whose products are added up, and the shape of all.
+#[derive(Clone, Copy)]
+struct Task<'a, T: Element> {
+    exprs: &'a [Expr<T>],
+    shape: &'a [usize],
+    reduction: Reduction,
+    combine: Option<&'a Combine>,
+}
+
 /// Reduces an expression over some axes. `R` is the element type that the results are written as. Returns at once.
 pub(super) fn reduce<T: Element, R: Element>(
     expr: &Expr<T>,
     axes: &Axes,
     reduction: Reduction,
 ) -> Result<DeviceNDArray<R>> {
-    reduce_with(expr, axes, reduction, None)
+    let exprs = std::slice::from_ref(expr);
+    reduce_task(&Task { exprs, shape: expr.shape(), reduction, combine: None }, axes)
 }
 
 /// Reduces an expression by functions that a program wrote.
 pub(super) fn reduce_by<T: Element>(expr: &Expr<T>, axes: &Axes, combine: &Combine) -> Result<DeviceNDArray<T>> {
-    reduce_with(expr, axes, Reduction::Text, Some(combine))
+    let exprs = std::slice::from_ref(expr);
+    reduce_task(&Task { exprs, shape: expr.shape(), reduction: Reduction::Text, combine: Some(combine) }, axes)
 }
 
-fn reduce_with<T: Element, R: Element>(
-    expr: &Expr<T>,
-    axes: &Axes,
-    reduction: Reduction,
-    combine: Option<&Combine>,
-) -> Result<DeviceNDArray<R>> {
+/// The sums of the products of integers, computed in 64 bits.
+pub(super) fn dot<T: Element + Numeric, R: Element>(exprs: [Expr<T>; 2], axes: &Axes) -> Result<DeviceNDArray<R>> {
+    let product = &exprs[0] * &exprs[1]; // Has the common shape, or the error.
+    Program::default().add_results(&[product.node()])?;
+    reduce_task(&Task { exprs: &exprs, shape: product.shape(), reduction: Reduction::Dot, combine: None }, axes)
+}
+
+fn reduce_task<T: Element, R: Element>(task: &Task<'_, T>, axes: &Axes) -> Result<DeviceNDArray<R>> {
+    let Task { exprs, shape, reduction, combine } = *task;
+    let (roots, dtype) = (exprs.iter().map(Expr::node).collect::<SmallVec<[_; 2]>>(), DType::of::<T>());
     let mut program = Program::default();
-    program.add_results(&[expr.node()])?;
+    program.add_results(&roots)?;
     program.combine = combine;
     let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
-    let (context, stream) = (first.context(), stream_of(expr, first));
-    let limits = DeviceLimits::new(stream.device().info());
-    if !reduction.is_defined(expr.dtype()) {
-        return Err(ExprError::NotDefined { operation: reduction.name(), dtype: expr.dtype() }.into());
+    let stream = exprs.iter().find_map(Expr::stream).unwrap_or_else(|| stream_of(&exprs[0], first));
+    let (context, limits) = (first.context(), DeviceLimits::new(stream.device().info()));
+    if !reduction.is_defined(dtype) {
+        return Err(ExprError::NotDefined { operation: reduction.name(), dtype }.into());
     }
-    let split = axes.split(expr.shape())?;
+    let split = axes.split(shape)?;
     if reduction.needs_elements() && split.count == 0 && !split.shape.contains(&0) {
-        return Err(Error::EmptyReduction { operation: reduction.name(), shape: expr.shape().to_vec() }.into());
-    }
-    if program.leaves.len() + 2 > limits.max_buffers {
-        let given = program.leaves.len() + 1;
-        return Err(ExprError::TooManyArrays { given, limit: limits.max_buffers }.into());
+        return Err(Error::EmptyReduction { operation: reduction.name(), shape: shape.to_vec() }.into());
     }
     let results = context.device_array::<R>(&*split.shape)?;
     if results.size() == 0 {
@@ -69,22 +82,21 @@ fn reduce_with<T: Element, R: Element>(
         }
         return Ok(results);
     }
-    let launch = Passes { program: &program, dtype: expr.dtype(), reduction, context, stream, limits: &limits };
+    let launch = Passes { program: &program, dtype, reduction, context, stream, limits: &limits };
     let leaves: SmallVec<[_; 6]> = program.leaves.iter().map(|&(leaf, _)| leaf).collect();
-    if launch.run(&launch.nest(expr.shape(), &leaves), &split, &leaves, &results)? {
-        return Ok(results);
+    let fits = program.leaves.len() + 2 <= limits.max_buffers;
+    let nest = launch.nest(shape, &leaves);
+    let bytes = if fits { launch.run(&nest, &split, &leaves, &results)? } else { Some(0) };
+    let Some(bytes) = bytes else { return Ok(results) };
+    // More arrays or strides than a kernel takes: the values are computed first. Then there are few.
+    let is_computed = |node: &Node| matches!(node.kind(), NodeKind::Array(leaf) if leaf.layout().is_c_contiguous());
+    if roots.iter().all(|root| is_computed(root)) {
+        let (arrays, numbers, limit) = (leaves.len(), program.scalars.len(), limits.max_params);
+        return Err(ExprError::TooManyParameters { arrays, numbers, bytes, limit }.into());
     }
-    // More strides than push constants: contiguous copies have few.
-    let copies = program.leaves.iter().map(|&(leaf, dtype)| leaf.repeated(expr.shape(), dtype, stream));
-    let copies: Vec<ArrayLeaf> = copies.collect::<Result<_>>()?;
-    let copies: Vec<&ArrayLeaf> = copies.iter().collect();
-    match launch.run(&launch.nest(expr.shape(), &copies), &split, &copies, &results)? {
-        true => Ok(results),
-        false => {
-            let given = program.leaves.len() + 1;
-            Err(ExprError::TooManyArrays { given, limit: limits.max_params / 16 }.into())
-        }
-    }
+    let computed = |expr: &Expr<T>| Ok(expr.clone().on(stream).eval()?.to_contiguous(Order::C)?.into_expr().on(stream));
+    let exprs = exprs.iter().map(computed).collect::<Result<SmallVec<[_; 2]>>>()?;
+    reduce_task(&Task { exprs: &exprs, ..*task }, axes)
 }
 
 #[derive(Clone, Copy)]
@@ -137,15 +149,15 @@ impl Passes<'_, '_> {
         Nest::new(shape, layouts.map(|(leaf, &(_, dtype))| (leaf.layout(), dtype.itemsize())))
     }
 
-    /// Records the passes; false if there are too many parameters, and nothing was recorded. Where an array is longer than a
-    /// bound range, halves are reduced by themselves.
+    /// Records the passes; or if the parameters do not fit, returns their bytes, and nothing was recorded. Where an array is
+    /// longer than a bound range, halves are reduced by themselves.
     fn run<R: Element>(
         &self,
         whole: &Nest,
         split: &Split,
         leaves: &[&ArrayLeaf],
         results: &DeviceNDArray<R>,
-    ) -> Result<bool> {
+    ) -> Result<Option<usize>> {
         let of_result = |axis: usize| split.kept.contains(&(whole.axes.len() - 1 - axis));
         let (most, nbytes) = (self.limits.max_range - self.limits.alignment, results.nbytes());
         let is_short = whole.is_within(most) && nbytes <= most && whole.size() <= MAX_ELEMENTS;
@@ -166,7 +178,7 @@ impl Passes<'_, '_> {
         halves: &Halves<'_>,
         leaves: &[&ArrayLeaf],
         results: &DeviceNDArray<R>,
-    ) -> Result<bool> {
+    ) -> Result<Option<usize>> {
         let Halves { whole, split, axis } = *halves;
         let kept = split.kept.iter().position(|&own| own == whole.axes.len() - 1 - axis);
         let parts = match kept {
@@ -176,8 +188,8 @@ impl Passes<'_, '_> {
         let mut start = 0;
         for half in whole.clone().halves(axis).into_iter().rev() {
             let own = self.context.device_array::<R>(&*halves.lens(&half))?;
-            if !self.run(&half, split, leaves, &own)? {
-                return Ok(false);
+            if let Some(bytes) = self.run(&half, split, leaves, &own)? {
+                return Ok(Some(bytes));
             }
             let len = kept.map_or(1, |at| own.shape()[at]).cast_signed();
             let part = parts.slice_axis(kept.unwrap_or(0).cast_signed(), start..start + len)?;
@@ -185,13 +197,14 @@ impl Passes<'_, '_> {
             start += len;
         }
         if kept.is_some() {
-            return Ok(true);
+            return Ok(None);
         }
         let joined = (&parts).into_expr();
         let mut program = Program::default();
         program.add_results(&[joined.node()])?;
         program.combine = self.program.combine;
-        let again = Passes { program: &program, dtype: DType::of::<R>(), ..*self };
+        let reduction = self.reduction.of_parts();
+        let again = Passes { program: &program, dtype: DType::of::<R>(), reduction, ..*self };
         let leaves = [program.leaves[0].0];
         again.run(&again.nest(parts.shape(), &leaves), &0.into_axes().split(parts.shape())?, &leaves, results)
     }
@@ -202,7 +215,7 @@ impl Passes<'_, '_> {
         split: &Split,
         leaves: &[&ArrayLeaf],
         results: &DeviceNDArray<R>,
-    ) -> Result<bool> {
+    ) -> Result<Option<usize>> {
         if whole.size() > MAX_ELEMENTS {
             return Err(Error::ManyElements { given: whole.size(), limit: MAX_ELEMENTS }.into());
         }
@@ -240,13 +253,14 @@ impl Passes<'_, '_> {
             bases: SmallVec::new(),
             reads: SmallVec::new(),
         };
-        if !Param::fit(&pass.form.params(self.program), self.limits.max_params) {
-            return Ok(false);
+        let params = pass.form.params(self.program);
+        if !Param::fit(&params, self.limits.max_params) {
+            return Ok(Some(Param::nbytes(&params)));
         }
         self.bind(whole, leaves, &mut pass)?;
         if pass.form.is_last {
             self.dispatch(&pass, &[of_result(results, pass.form.written()[0])])?;
-            return Ok(true);
+            return Ok(None);
         }
         let fields = self.reduction.fields(self.dtype);
         let nbytes = |field: &Field| usize::try_from(pass.results * splits * field.nbytes).unwrap_or(usize::MAX);
@@ -255,7 +269,7 @@ impl Passes<'_, '_> {
         let bound: SmallVec<[_; 4]> = parts.iter().zip(&fields).map(|(part, &field)| of_result(part, field)).collect();
         self.dispatch(&pass, &bound)?;
         self.second_pass(&pass, bound, results)?;
-        Ok(true)
+        Ok(None)
     }
 
     fn second_pass<R: Element>(

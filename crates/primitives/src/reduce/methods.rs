@@ -1,12 +1,13 @@
 //! [`Reduce`]: reductions whose results are exact, or as exact as sums are.
 
 use half::{bf16, f16};
-use vkarray_kernel::{Bool, Complex32, Complex64, Element};
+use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element};
 use vkarray_ndarray::{DeviceNDArray, Expr, Logic, Numeric, Operand, Result};
 
 use super::axes::IntoAxes;
 use super::kind::Reduction;
-use super::launch::reduce;
+use super::launch::{dot, reduce};
+use super::position::position;
 use crate::elementwise::Evaluate;
 
 /// The types that reductions of an element type have.
@@ -69,8 +70,8 @@ reducible! {
 /// # Errors
 ///
 /// All methods: those of [`Evaluate::eval`]; [`Error::Layout`](vkarray_ndarray::Error::Layout) for axes that the array does
-/// not have; [`Error::Operation`](vkarray_ndarray::Error::Operation) for positions over more bytes than the device binds
-/// at once, and for the least, the largest or a position of no elements.
+/// not have; [`Error::Operation`](vkarray_ndarray::Error::Operation) for the least, the largest or a
+/// position of no elements, and for a position among more than 2³² elements.
 #[expect(clippy::missing_errors_doc, reason = "the trait has them, since they are the same for all methods")]
 pub trait Reduce: Operand
 where
@@ -102,12 +103,12 @@ where
     /// The position of the least along the axes, in C order; of the first, if several are equal, and of the first NaN, if
     /// there is one.
     fn argmin(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
-        reduce(&self.expr(), &axes.into_axes(), Reduction::Argmin)
+        position(&self.expr(), &axes.into_axes(), Reduction::Argmin)
     }
 
     /// The position of the largest; see [`Reduce::argmin`].
     fn argmax(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
-        reduce(&self.expr(), &axes.into_axes(), Reduction::Argmax)
+        position(&self.expr(), &axes.into_axes(), Reduction::Argmax)
     }
 
     /// Whether one is true: not zero.
@@ -125,7 +126,8 @@ where
         reduce(&self.logical_not().logical_not(), &axes.into_axes(), Reduction::Sum)
     }
 
-    /// The inner product along one axis, or over all: the sum of the products with `other`, without conjugates.
+    /// The inner product along one axis, or over all: the sum of the products with `other`, without conjugates. Products of
+    /// integers have 64 bits, as their sums have.
     fn vecdot(
         &self,
         other: impl vkarray_ndarray::IntoExpr<Self::Item>,
@@ -134,6 +136,9 @@ where
     where
         Self::Item: Numeric,
     {
+        if DType::of::<Self::Item>().is_integer() {
+            return dot([self.expr(), other.into_expr()], &axes.into_axes());
+        }
         total(&(self.expr() * other), axes, Reduction::Sum)
     }
 }

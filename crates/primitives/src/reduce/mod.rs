@@ -21,6 +21,7 @@ mod kernel;
 mod kind;
 mod launch;
 mod methods;
+mod position;
 mod share;
 mod statistics;
 mod text;

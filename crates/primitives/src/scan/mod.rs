@@ -2,17 +2,20 @@
 //!
 //! A row is cut into blocks, their totals are scanned in the same way, and each block behind the total before it. The order
 //! of operations depends on the shape alone, so floats have the same bits on every run. This folder does not reduce an
-//! axis. The kernels are in `shaders/library/scan.wgsl`; `text.rs` has scans by an operation of a program's own.
+//! axis. The kernels are in `shaders/library/scan.wgsl`; `piece.rs` has what one launch scans, `text.rs` scans by an operation of
+//! a program's own.
 
+mod piece;
 mod text;
 
 use half::{bf16, f16};
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, Element, Groups};
+use vkarray_kernel::{Arg, Element};
 use vkarray_ndarray::{DeviceNDArray, Index, OnStream, Result};
 use vkarray_shaders::functions;
 
-use crate::operand::{Arithmetic, AsOnStream, Widen, axis_of, converted, kernel, numbers, packed, to_u32, widened};
+use crate::operand::{Arithmetic, AsOnStream, Widen, axis_of, converted, kernel, numbers, packed, widened};
+use piece::{Bound, pieces};
 
 pub use text::ScanKernel;
 
@@ -197,20 +200,28 @@ fn scan_rows<T: Element>(
         return Ok(out);
     }
     let n = rows.shape()[rows.ndim() - 1];
-    let (n_rows, n_blocks) = (count / n, n.div_ceil(BLOCK));
+    let n_blocks = n.div_ceil(BLOCK);
     let text = [text, functions::SCAN];
-    to_u32(count)?; // Kernels have indices of 32 bits.
-    let (n_word, n_blocks_word) = (to_u32(n)?, to_u32(n_blocks)?);
-    let groups = Groups::covering(n_rows * n_blocks * 256);
+    let pieces = pieces(count / n, n, &Bound::of(rows));
+    let (all, all_out) = (rows.reshape([count])?, out.reshape([count])?);
     let mut before = None;
     if n_blocks > 1 {
-        let totals = ctx.device_array::<T>([n_rows, n_blocks])?;
+        let totals = ctx.device_array::<T>([count / n, n_blocks])?;
         let kernel = kernel(ctx, "scan.wgsl", &text, "scan_totals")?;
-        kernel.dispatch(stream, groups, (arg(rows), arg(&totals), n_word, n_blocks_word))?;
+        for piece in &pieces {
+            let source = all.slice_axis(0, piece.bound())?;
+            let [n, blocks, base, block, first] = piece.words()?;
+            kernel.dispatch(stream, piece.groups(), (arg(&source), arg(&totals), n, blocks, base, block, first))?;
+        }
         before = Some(scan_rows(&totals, stream, text[0], arg)?);
     }
-    let blocks = kernel(ctx, "scan.wgsl", &text, "scan_blocks")?;
-    let before = before.as_ref().unwrap_or(rows); // Rows of one block read none.
-    blocks.dispatch(stream, groups, (arg(rows), arg(&out), arg(before), n_word, n_blocks_word))?;
+    let kernel = kernel(ctx, "scan.wgsl", &text, "scan_blocks")?;
+    for piece in &pieces {
+        let [source, target] = [all.slice_axis(0, piece.bound())?, all_out.slice_axis(0, piece.bound())?];
+        let before = before.as_ref().unwrap_or(&source); // Rows of one block read none.
+        let [n, blocks, base, block, first] = piece.words()?;
+        let args = (arg(&source), arg(&target), arg(before), n, blocks, base, block, first);
+        kernel.dispatch(stream, piece.groups(), args)?;
+    }
     Ok(out)
 }

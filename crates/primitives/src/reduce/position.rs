@@ -1,0 +1,85 @@
+//! [`position`]: positions of the least and the largest among more elements than one launch reads.
+//!
+//! A launch of a kernel counts positions from the first element that it reads, and it reads at most what the device binds at
+//! once. So a longer axis is halved: of two positions the one with the lesser or larger value counts, and of equal values
+//! the first.
+
+use vkarray_driver::Stream;
+use vkarray_kernel::Element;
+use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, Expr, Index, IntoExpr, Result};
+
+use super::axes::Axes;
+use super::kind::Reduction;
+use super::launch::reduce;
+use super::methods::Reducible;
+use crate::elementwise::{ElementwiseKernel, Evaluate};
+use crate::error::Error;
+use crate::operand::to_u32;
+
+/// The positions of the least or the largest. Returns at once.
+pub(super) fn position<T: Reducible>(expr: &Expr<T>, axes: &Axes, reduction: Reduction) -> Result<DeviceNDArray<i64>> {
+    match reduce(expr, axes, reduction) {
+        Err(error) if is_too_long(&error) && u32::try_from(axes.split(expr.shape())?.count).is_ok() => {
+            let x = expr.eval()?;
+            let stream = expr.stream().cloned().unwrap_or_else(|| x.context().default_stream().clone());
+            Halves { stream: &stream, axes, reduction }.position(&x)
+        }
+        result => result,
+    }
+}
+
+/// Whether an error is that more is read than one launch takes.
+fn is_too_long(error: &ArrayError) -> bool {
+    let ArrayError::Operation(error) = error else { return false };
+    matches!(error.downcast_ref(), Some(Error::LongOperand { .. } | Error::ManyElements { .. }))
+}
+
+struct Halves<'a> {
+    stream: &'a Stream,
+    axes: &'a Axes,
+    reduction: Reduction,
+}
+
+impl Halves<'_> {
+    fn on<T: Element>(&self, x: &DeviceNDArray<T>) -> Expr<T> {
+        x.into_expr().on(self.stream)
+    }
+
+    fn position<T: Reducible>(&self, x: &DeviceNDArray<T>) -> Result<DeviceNDArray<i64>> {
+        let split = self.axes.split(x.shape())?;
+        let axis = split.reduced.iter().position(|&axis| x.shape()[axis] > 1);
+        match (reduce(&self.on(x), self.axes, self.reduction), axis) {
+            (Err(error), Some(axis)) if is_too_long(&error) => {
+                // Positions count along the first of the axes slowest.
+                let inner: usize = split.reduced[axis + 1..].iter().map(|&axis| x.shape()[axis]).product();
+                self.of_halves(x, split.reduced[axis], inner)
+            }
+            (result, _) => result,
+        }
+    }
+
+    /// The positions in both halves along an axis, of which one counts for each result.
+    fn of_halves<T: Reducible>(&self, x: &DeviceNDArray<T>, axis: usize, inner: usize) -> Result<DeviceNDArray<i64>> {
+        let half = x.shape()[axis] / 2;
+        let part = |range: Index| x.slice_axis(axis.cast_signed(), range);
+        let parts = [part(Index::from(..half))?, part(Index::from(half..))?];
+        let (value, wins) = match self.reduction {
+            Reduction::Argmin => (Reduction::Min, "<"),
+            _ => (Reduction::Max, ">"),
+        };
+        let [p, q] = [self.position(&parts[0])?, self.position(&parts[1])?];
+        let values = |x| reduce::<T, T::Wide>(&self.on(x), self.axes, value)?.reshape([p.size()]);
+        let [a, b] = [values(&parts[0])?, values(&parts[1])?];
+        let text = format!("let wins = (b {wins} a) | ((b != b) & (a == a)); z = select(p, q + offset, wins)");
+        let results = p.context().device_array::<i64>(p.shape())?;
+        results.on(self.stream).fill(0)?;
+        // The lower words, since not every device computes with 64 bits.
+        let low = |array: &DeviceNDArray<i64>| {
+            array.reshape([array.size()])?.view::<u32>()?.slice_axis(0, Index::stepped(.., 2))
+        };
+        let kernel = ElementwiseKernel::new(&text);
+        let call = kernel.arg("a", self.on(&a)).arg("b", self.on(&b)).arg("p", low(&p)?).arg("q", low(&q)?);
+        call.arg("offset", to_u32(half * inner)?).result::<u32>()?.assign_to(&low(&results)?)?;
+        Ok(results)
+    }
+}
