@@ -2,10 +2,11 @@
 //
 // Contiguous matrices of m × k and k × n numbers; an operand with one matrix has stride 0 between matrices. A workgroup of
 // 16 × 16 invocations computes a tile of 64 × 64 of the result, each invocation 4 × 4 numbers, and reads the operands 16
-// columns or rows at a time through workgroup memory. Products are added in the order of l. The text before this file
-// defines T, ZERO and `fn add_product(sum: T, a: T, b: T) -> T`. One workgroup for each tile and matrix, along x.
+// columns or rows at a time through workgroup memory. Products are added in the order of l: those from `first` to before
+// `end`, to the sums that `c` has of those before `first`. The text before this file defines T, ZERO and
+// `fn add_product(sum: T, a: T, b: T) -> T`. One workgroup for each tile and matrix, along x.
 
-struct Matmul { m: u32, k: u32, n: u32, stride_a: u32, stride_b: u32 }
+struct Matmul { m: u32, k: u32, n: u32, stride_a: u32, stride_b: u32, first: u32, end: u32 }
 
 @group(0) @binding(0) var<storage, read> a: array<T>;
 @group(0) @binding(1) var<storage, read> b: array<T>;
@@ -30,27 +31,32 @@ fn matmul_tile(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     let column = lane % 16u * 4u;
     var sums: array<T, 16>;
     for (var i = 0u; i < 16u; i++) {
+        let r = first_row + row + i / 4u;
+        let s = first_column + column + i % 4u;
         sums[i] = ZERO;
+        if matmul.first > 0u && r < matmul.m && s < matmul.n {
+            sums[i] = c[(matrix * matmul.m + r) * matmul.n + s];
+        }
     }
-    for (var l = 0u; l < matmul.k; l += DEPTH) {
+    for (var l = matmul.first; l < matmul.end; l += DEPTH) {
         for (var i = lane; i < TILE * DEPTH; i += 256u) {
             let r = first_row + i / DEPTH;
             let depth = l + i % DEPTH;
             var value = ZERO;
-            if r < matmul.m && depth < matmul.k {
+            if r < matmul.m && depth < matmul.end {
                 value = a[matrix * matmul.stride_a + r * matmul.k + depth];
             }
             tile_a[i % DEPTH * TILE + i / DEPTH] = value;
             let s = first_column + i % TILE;
             let below = l + i / TILE;
             value = ZERO;
-            if s < matmul.n && below < matmul.k {
+            if s < matmul.n && below < matmul.end {
                 value = b[matrix * matmul.stride_b + below * matmul.n + s];
             }
             tile_b[i] = value;
         }
         workgroupBarrier();
-        for (var depth = 0u; depth < min(DEPTH, matmul.k - l); depth++) {
+        for (var depth = 0u; depth < min(DEPTH, matmul.end - l); depth++) {
             for (var i = 0u; i < 16u; i++) {
                 let left = tile_a[depth * TILE + row + i / 4u];
                 sums[i] = add_product(sums[i], left, tile_b[depth * TILE + column + i % 4u]);

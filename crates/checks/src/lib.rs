@@ -72,8 +72,10 @@ macro_rules! for_each_check {
             primitives::elementwise {
                 every_element_is_computed_whatever_the_size,
                 operands_and_targets_may_have_any_strides,
+                repeated_elements_compute_like_their_copies,
                 numbers_of_up_to_32_bits_compute,
                 integers_of_64_bits_compute LONGS,
+                short_integers_compute_in_64_bits LONGS,
                 doubles_compute DOUBLES,
             }
             primitives::elementary {
@@ -85,6 +87,8 @@ macro_rules! for_each_check {
                 rows_of_any_length_are_reduced,
                 positions_of_special_floats_are_numpys,
                 sums_of_any_length_are_exact_for_integers,
+                more_than_2_to_the_24_elements_are_reduced_to_the_end,
+                elements_that_take_long_to_compute_are_all_added DOUBLES,
                 nan_wins_and_the_first_of_equals_is_found,
                 float_sums_are_within_the_stated_bound_and_repeat,
                 statistics_are_numpys,
@@ -111,6 +115,7 @@ macro_rules! for_each_check {
             }
             primitives::matrices {
                 products_of_fractions_are_within_the_bound_of_serial_sums,
+                long_inner_lengths_are_added_up_to_the_end,
                 ones_are_on_the_diagonal_asked_for_and_nowhere_else,
             }
             primitives::random {

@@ -5,6 +5,7 @@ use vkarray::array::{Bool, Number, Numeric};
 use vkarray::prelude::*;
 use vkarray::primitives::Accumulate;
 
+use super::elementary::function;
 use crate::{Result, contents, int, number};
 
 /// Around the units and the workgroups of the kernels, and a prime.
@@ -150,6 +151,47 @@ fn divides<T: Numeric + Number + PartialOrd + std::fmt::Debug>(
         let of = |i: usize| expected.iter().map(|results| results[i]).collect::<Vec<_>>();
         assert_eq!(contents(&a.floor_divide(divisor.clone()).eval()?)?, of(0), "{:?}: quotients, {name}", T::DTYPE);
         assert_eq!(contents(&a.remainder(divisor).eval()?)?, of(1), "{:?}: remainders, {name}", T::DTYPE);
+    }
+    Ok(())
+}
+
+/// Mesa 22.3 compares an `i32` that was made an `i64` with constants as if the sign were another one.
+pub(crate) fn short_integers_compute_in_64_bits(ctx: &Context) -> Result<()> {
+    let host = [i32::MIN, -70_000, -129, -128, -7, -1, 0, 1, 7, 127, 128, 70_000, i32::MAX];
+    let x = ctx.slice_to_device(&host)?;
+    of_wide(&x.cast::<i8>(), &host.map(|v| i64::from(v.to_le_bytes()[0].cast_signed())))?;
+    of_wide(&x.cast::<i16>(), &host.map(|v| i64::from(v.wrapping_shl(16) >> 16)))?;
+    of_wide(&x.expr(), &host.map(i64::from))?;
+    of_wide(&x.cast::<u32>(), &host.map(|v| i64::from(v.cast_unsigned())))
+}
+
+fn of_wide<T: Number>(x: &Expr<T>, host: &[i64]) -> Result<()> {
+    let wide = x.eval()?.cast::<i64>();
+    let each = |of: &dyn Fn(i64) -> i64| host.iter().map(|&v| of(v)).collect::<Vec<i64>>();
+    let name = T::DTYPE;
+    assert_eq!(contents(&wide.abs().eval()?)?, each(&i64::abs), "{name:?}: sizes");
+    assert_eq!(contents(&wide.sign().eval()?)?, each(&i64::signum), "{name:?}: signs");
+    assert_eq!(contents(&wide.floor_divide(3).eval()?)?, each(&|v| v.div_euclid(3)), "{name:?}: quotients");
+    assert_eq!(contents(&wide.remainder(3).eval()?)?, each(&|v| v.rem_euclid(3)), "{name:?}: remainders");
+    assert_eq!(contents(&wide.maximum(0).eval()?)?, each(&|v| v.max(0)), "{name:?}: maxima");
+    let less = bools(&contents(&wide.less(0).eval()?)?);
+    assert_eq!(less, host.iter().map(|&v| v < 0).collect::<Vec<_>>(), "{name:?}: comparisons");
+    let sizes: i64 = host.iter().map(|v| v.abs()).sum();
+    assert_eq!(wide.abs().sum(..)?.item()?, sizes, "{name:?}: the sum of sizes");
+    Ok(())
+}
+
+/// Mesa 22.3 gets the second of two equal computations wrong for some functions and types.
+pub(crate) fn repeated_elements_compute_like_their_copies(ctx: &Context) -> Result<()> {
+    let x = ctx.slice_to_device(&[0.3_f32, 0.75, 1.25, 2.5].map(half::bf16::from_f32))?;
+    let repeated = x.reshape([4, 1])?.broadcast_to([4, 8])?;
+    let copies = repeated.to_contiguous(Order::C)?;
+    for name in
+        ["exp", "log1p", "log10", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arccosh", "pow", "hypot"]
+    {
+        let [own, same] = [&repeated, &copies].map(|x| function(name, x, x).expect("a listed function").eval());
+        let bits = |values: DeviceNDArray<half::bf16>| -> Result<Vec<u16>> { contents(&values.view()?) };
+        assert_eq!(bits(own?)?, bits(same?)?, "{name}");
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use vkarray::prelude::*;
 use vkarray::primitives::{Rng, eye};
 
-use crate::{Result, contents};
+use crate::{Result, contents, int};
 
 pub(crate) fn products_of_fractions_are_within_the_bound_of_serial_sums(ctx: &Context) -> Result<()> {
     let (m, k, n) = (67, 193, 130);
@@ -20,6 +20,21 @@ pub(crate) fn products_of_fractions_are_within_the_bound_of_serial_sums(ctx: &Co
         let bound = (k as f64 + 1.0) * f64::from(f32::EPSILON) / 2.0 * size;
         assert!((f64::from(found) - sum).abs() <= bound, "{found} for {sum} at {at}");
     }
+    Ok(())
+}
+
+/// Mesa 22.3 ends the loops of an invocation after 65,535 rounds.
+pub(crate) fn long_inner_lengths_are_added_up_to_the_end(ctx: &Context) -> Result<()> {
+    for k in [2049, 65_537] {
+        let a = ctx.arange(0_i32, int(k), 1)?;
+        let rows = (a.reshape([1, k])? + ctx.slice_to_device(&[0, 1])?.reshape([2, 1])?).eval()?;
+        let sum = (0..int(k)).fold(0_i32, i32::wrapping_add);
+        assert_eq!(contents(&rows.matmul(&ctx.ones::<i32>(k)?)?)?, [sum, sum.wrapping_add(int(k))], "{k}");
+    }
+    let ones = ctx.ones::<f32>([1, 100_003])?;
+    assert_eq!(contents(&ones.matmul(&ones.t())?)?, [100_003.0]);
+    let pairs = ctx.ones::<i64>([2049, 2])?.tensordot(&ctx.ones::<i64>([2, 2049])?, &[(0, 1), (1, 0)])?;
+    assert_eq!(pairs.item()?, 4098);
     Ok(())
 }
 

@@ -218,3 +218,29 @@ pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
     assert!(ctx.zeros::<f32>(0)?.mean(..)?.item()?.is_nan());
     Ok(())
 }
+
+/// Lengths beyond what floats of 32 bits count, and beyond what one invocation may go round.
+pub(crate) fn more_than_2_to_the_24_elements_are_reduced_to_the_end(ctx: &Context) -> Result<()> {
+    let n = (1 << 24) + 77;
+    let x = ctx.ones::<u8>(n)?;
+    x.slice(&s![-1..])?.fill(3)?;
+    assert_eq!((x.sum(..)?.item()?, x.max(..)?.item()?), (n as u64 + 2, 3));
+    assert_eq!((x.argmax(..)?.item()?, x.equal(1).count_nonzero(..)?.item()?), (n as i64 - 1, n as i64 - 1));
+    let columns = x.slice(&s![1..])?.reshape([(n - 1) / 4, 4])?;
+    let fourth = (n - 1) as u64 / 4;
+    assert_eq!(contents(&columns.sum(0)?)?, [fourth, fourth, fourth, fourth + 2]);
+    assert_eq!(contents(&columns.t().max(1)?)?, [1, 1, 1, 3]);
+    Ok(())
+}
+
+/// Remainders of numbers with far exponents take 187 rounds of a loop each, and columns of 64 elements one invocation.
+pub(crate) fn elements_that_take_long_to_compute_are_all_added(ctx: &Context) -> Result<()> {
+    let x = ctx.full([64, 8], 1e308_f64)?;
+    let rests = (3..11).map(|i| x.remainder(f64::from(i) * 1e-308));
+    let rests: Vec<Expr<f64>> = rests.collect();
+    let sums = rests.iter().map(|rest| Ok(rest.eval()?.sum(0)?.to_vec()?[0])).collect::<Result<Vec<f64>>>()?;
+    let all = rests.into_iter().reduce(|a, b| a.maximum(b)).expect("there are several");
+    let largest = all.sum(0)?.to_vec()?;
+    assert_eq!(largest, [sums.into_iter().fold(0.0, f64::max); 8]);
+    Ok(())
+}

@@ -183,9 +183,13 @@ fn elementwise(
         for (leaf, &operand) in reads.iter().enumerate() {
             text += &self.load(leaf, operand, &buffers[operand]);
         }
+        // Where all lanes have the same elements, they are computed once. Besides being slower, a driver (Mesa 22.3) got the
+        // second of two equal computations wrong.
+        let is_same = reads.iter().all(|&operand| matches!(self.access[operand], Access::Single | Access::Column));
         for lane in 0..lanes {
             let args: Vec<_> = (0..reads.len()).map(|leaf| format!("x{leaf}_{lane}")).collect();
-            let _ = writeln!(text, "    let y{lane} = compute({});", args.join(", "));
+            let value = if is_same && lane > 0 { "y0".to_owned() } else { format!("compute({})", args.join(", ")) };
+            let _ = writeln!(text, "    let y{lane} = {value};");
         }
         for (out, buffer) in buffers.iter().take(program.outs.len()).enumerate() {
             text += &self.store(out, buffer);

@@ -59,8 +59,10 @@ fn integers(source: Class, to: DType, v: &str) -> String {
     let value = match (bits, is_signed, target) {
         (64, _, _) => format!("{target}({v})"),
         (_, true, "u64") => format!("u64(i64({v}))"),
+        // A driver compares `i64({v})` with constants by the wrong sign; see `vkarray::device::DriverFault`.
+        (_, true, "i64") => format!("i64_of_i32({v})"),
         (_, false, "i64") => format!("i64(u64({v}))"),
-        (_, _, "i64" | "u64") => format!("{target}({v})"),
+        (_, false, "u64") => format!("u64({v})"),
         (_, true, "u32") => format!("bitcast<u32>({v})"),
         (_, false, "i32") => format!("bitcast<i32>({v})"),
         _ => v.to_owned(),

@@ -29,6 +29,10 @@ fn pair_multiply(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(a.x * b.x, high_product(a.x, b.x) + a.x * b.y + a.y * b.x);
 }
 
+fn i64_of_i32(value: i32) -> i64 {
+    return i64_of_pair(vec2<u32>(bitcast<u32>(value), bitcast<u32>(value >> 31u)));
+}
+
 fn i64_of_pair(pair: vec2<u32>) -> i64 {
     return i64((u64(pair.y) << 32u) | u64(pair.x));
 }

@@ -31,6 +31,6 @@ pub(crate) use params::{Param, ParamOf, Params};
 pub(crate) use program::{Program, key_part, position};
 #[cfg(test)]
 pub(crate) use {
-    ops::is_defined,
+    ops::{is_defined, rounds},
     program::{Step, StepKind},
 };

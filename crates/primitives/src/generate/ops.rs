@@ -81,6 +81,20 @@ pub(super) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) ->
     }
 }
 
+/// The most rounds of the loops of an operation on one element.
+pub(crate) fn rounds(op: Op, operand: DType) -> u64 {
+    match (op, Class::of(operand)) {
+        // One for each bit of the exponent.
+        (Op::Pow, Some(Class::Signed { bits } | Class::Unsigned { bits })) => u64::from(bits) + 1,
+        // One for each 8 or 11 of the difference of the exponents.
+        (Op::FloorDivide | Op::Remainder, Some(Class::Float)) => 276 / 8 + 2,
+        (Op::FloorDivide | Op::Remainder, Some(Class::Double)) => 2045 / 11 + 2,
+        // One for each word of a quotient of large numbers.
+        (Op::Sin | Op::Cos | Op::Tan, Some(Class::Double)) => 7,
+        _ => 0,
+    }
+}
+
 /// A value that is computed in 32 bits, as a value of its element type.
 pub(super) fn cut(dtype: DType, value: &str) -> String {
     match dtype {

@@ -137,6 +137,15 @@ impl<'a> Program<'a> {
         self.steps.iter().filter(|step| matches!(step.kind, StepKind::Leaf(_))).map(|step| step.dtype)
     }
 
+    /// The most rounds of loops for one element, besides those of a program's own functions.
+    pub(crate) fn rounds(&self) -> u64 {
+        let rounds = |step: &Step| match step.kind {
+            StepKind::Apply(op, [a, ..]) => ops::rounds(op, self.steps[usize::from(a)].dtype),
+            _ => 0,
+        };
+        self.steps.iter().map(rounds).sum()
+    }
+
     /// The words that the text depends on, for the key of a kernel.
     pub(crate) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
         for step in &self.steps {

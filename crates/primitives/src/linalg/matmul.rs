@@ -1,7 +1,7 @@
 //! Calls of the kernels for matrices: products, in tiles, and triangles.
 
 use bytemuck::Zeroable;
-use vkarray_kernel::Groups;
+use vkarray_kernel::{Arg, Groups, ScalarValue};
 use vkarray_ndarray::{DeviceNDArray, LayoutError, OnStream, Result, broadcast_shapes};
 use vkarray_shaders::functions;
 
@@ -10,6 +10,10 @@ use crate::operand::{Arithmetic, Units, Widen, converted, kernel, numbers, packe
 
 /// Rows and columns of the result that one workgroup computes.
 const TILE: usize = 64;
+
+/// Products that one dispatch adds up for each element of the result, a multiple of the kernel's depth of 16. An invocation
+/// that goes round 295 times for each 16 of them stays below [`MAX_ROUNDS`](crate::rounds::MAX_ROUNDS).
+pub(crate) const PART: usize = 2048;
 
 pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
     let (a, stream) = (x.array(), x.stream());
@@ -42,12 +46,14 @@ pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> 
         );
         let text = [&arithmetic.text(), &add_product, functions::MATMUL];
         let kernel = kernel(a.context(), "matmul.wgsl", &text, "matmul_tile")?;
-        let [m_word, k_word, n_word] = [m, k, n].map(to_u32);
-        let lengths = (m_word?, k_word?, n_word?, to_u32(stride_a)?, to_u32(stride_b)?);
-        let matrices = (numbers(&left), numbers(&right), numbers(&out));
-        let args = (matrices.0, matrices.1, matrices.2, lengths.0, lengths.1, lengths.2, lengths.3, lengths.4);
         let n_groups = n_matrices * m.div_ceil(TILE) * n.div_ceil(TILE);
-        kernel.dispatch(stream, Groups::covering(n_groups * 256), args)?;
+        for first in (0..k).step_by(PART) {
+            let mut args = vec![numbers(&left), numbers(&right), numbers(&out)];
+            for length in [m, k, n, stride_a, stride_b, first, k.min(first + PART)] {
+                args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
+            }
+            kernel.dispatch(stream, Groups::covering(n_groups * 256), args.as_slice())?;
+        }
     }
     let axes = [(a.ndim() == 1, -2), (other.ndim() == 1, -1)];
     let axes: Vec<isize> = axes.into_iter().filter_map(|(is_added, axis)| is_added.then_some(axis)).collect();

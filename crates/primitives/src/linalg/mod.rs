@@ -4,6 +4,9 @@
 
 mod matmul;
 
+#[cfg(test)]
+pub(crate) use matmul::PART;
+
 use vkarray_ndarray::{Context, DeviceNDArray, Number, Order, Result};
 
 use crate::error::Error;

@@ -10,16 +10,13 @@ use vkarray_ndarray::{
 use super::axes::{Axes, IntoAxes, Split};
 use super::kernel::ReduceForm;
 use super::kind::{Field, Reduction};
-use super::share::{Share, Team, fours, is_across, lanes};
+use super::share::{Share, Team, fours, is_across, most_of_launch, second_team};
 use crate::elementwise::{Evaluate, stream_of};
 use crate::error::Error;
 use crate::generate::{Combine, DeviceLimits, Nest, Param, ParamOf, Program, bound_dtype, word};
 
 /// Distinguishes the keys of these kernels from those of others.
 const KEY: u32 = 0x7265_6475;
-
-/// From this many partial results on, neighbouring invocations combine those of one result.
-const TEAM_PARTS: u64 = 128;
 
 /// What is reduced: an expression, or for [`Reduction::Dot`] two whose products are added up, and the shape of all.
 #[derive(Clone, Copy)]
@@ -124,9 +121,6 @@ impl Halves<'_> {
     }
 }
 
-/// The most elements of one launch: kernels count them, and the jobs that they are shared out among, in words.
-const MAX_ELEMENTS: u64 = 1 << 31;
-
 /// The numbers of one pass.
 struct Pass<'a> {
     form: ReduceForm,
@@ -160,7 +154,8 @@ impl Passes<'_, '_> {
     ) -> Result<Option<usize>> {
         let of_result = |axis: usize| split.kept.contains(&(whole.axes.len() - 1 - axis));
         let (most, nbytes) = (self.limits.max_range - self.limits.alignment, results.nbytes());
-        let is_short = whole.is_within(most) && nbytes <= most && whole.size() <= MAX_ELEMENTS;
+        let limit = most_of_launch(self.program.rounds());
+        let is_short = whole.is_within(most) && nbytes <= most && whole.size() <= limit;
         // Results of two halves are reduced as a whole, and positions in halves are not those in the whole.
         let is_any = 2 * nbytes <= most && !self.reduction.is_position();
         match whole.longest_axis(|axis| is_any || of_result(axis)) {
@@ -216,8 +211,9 @@ impl Passes<'_, '_> {
         leaves: &[&ArrayLeaf],
         results: &DeviceNDArray<R>,
     ) -> Result<Option<usize>> {
-        if whole.size() > MAX_ELEMENTS {
-            return Err(Error::ManyElements { given: whole.size(), limit: MAX_ELEMENTS }.into());
+        let rounds = self.program.rounds();
+        if whole.size() > most_of_launch(rounds) {
+            return Err(Error::ManyElements { given: whole.size(), limit: most_of_launch(rounds) }.into());
         }
         let part = |axes: &[usize]| {
             let axes = axes.iter().rev().map(|&axis| whole.axes[whole.axes.len() - 1 - axis].clone()).collect();
@@ -230,12 +226,13 @@ impl Passes<'_, '_> {
         let fours = if is_across { None } else { fours(&nests) };
         let width = if fours.is_some() { 4 } else { 1 };
         let (results_size, units) = (results.size() as u64, nests[1].size() / width);
-        let Share { team, splits, chunk } = Share::new(results_size, (units, width), is_across, self.limits.group);
+        let group = self.limits.group;
+        let Share { team, splits, chunk } = Share::new(results_size, (units, width), is_across, group, rounds);
         let form = ReduceForm {
             reduction: self.reduction,
             dtype: self.dtype,
             team,
-            group: self.limits.group,
+            group,
             n_axes: [nests[0].axes.len(), nests[1].axes.len()],
             fours,
             is_second: false,
@@ -278,16 +275,10 @@ impl Passes<'_, '_> {
         parts: SmallVec<[Arg<'_>; 4]>,
         results: &DeviceNDArray<R>,
     ) -> Result<()> {
-        let group = self.limits.group;
-        let (team, strides) = match first.form.team {
-            Team::Lanes(_) => {
-                (Team::Lanes(lanes(first.results, first.splits, group)), smallvec![first.splits.cast_signed(), 1])
-            }
-            Team::Across => {
-                let lanes = lanes(first.results, first.splits, group);
-                let team = if first.splits < TEAM_PARTS { Team::Across } else { Team::Lanes(lanes) };
-                (team, smallvec![1, first.results.cast_signed()])
-            }
+        let team = second_team(first.form.team, first.results, first.splits, self.limits.group);
+        let strides = match first.form.team {
+            Team::Lanes(_) => smallvec![first.splits.cast_signed(), 1],
+            Team::Across => smallvec![1, first.results.cast_signed()],
         };
         let form = first.form.clone();
         let pass = Pass {

@@ -5,6 +5,7 @@
 use smallvec::SmallVec;
 
 use crate::generate::{Nest, Width};
+use crate::rounds::MAX_ROUNDS;
 
 /// Who computes a job: the part of one result that is accumulated together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,18 @@ const ACROSS_JOBS: (u64, u64) = (1 << 16, 64);
 /// small.
 const MAX_ELEMENTS: u64 = 4 * 64;
 
+/// The same where computing an element takes so many rounds of loops: what half of [`MAX_ROUNDS`] are enough for, but at
+/// least one unit of four.
+fn most_elements(rounds: u64) -> u64 {
+    (MAX_ROUNDS / 2 / (rounds + 1)).next_power_of_two().clamp(4, MAX_ELEMENTS)
+}
+
+/// The most elements of one launch: kernels count them, and the jobs that they are shared out among, in words. Fewer where
+/// jobs are short, since one workgroup goes round for all jobs of a result.
+pub(super) fn most_of_launch(rounds: u64) -> u64 {
+    (1 << 31) / MAX_ELEMENTS * most_elements(rounds)
+}
+
 /// How a reduction is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
@@ -44,8 +57,9 @@ pub(super) struct Share {
 
 impl Share {
     /// For results of `units` each, at least 1, which have `width` elements. `is_across` if neighbouring results lie closer
-    /// to each other than the elements of one; `group` is the size of a workgroup, a power of two.
-    pub(super) fn new(results: u64, (units, width): (u64, u64), is_across: bool, group: u32) -> Self {
+    /// to each other than the elements of one; `group` is the size of a workgroup, a power of two. Computing an element takes
+    /// `rounds` rounds of loops.
+    pub(super) fn new(results: u64, (units, width): (u64, u64), is_across: bool, group: u32, rounds: u64) -> Self {
         let (team, jobs, most, lanes) = if is_across {
             (Team::Across, ACROSS_JOBS.0, units.div_ceil(ACROSS_JOBS.1), 1)
         } else {
@@ -56,14 +70,25 @@ impl Share {
             (Team::Lanes(team), BUSY / lanes, most, lanes)
         };
         let splits = (jobs / results).clamp(1, most);
-        let splits = splits.max(units.div_ceil(MAX_ELEMENTS / width * lanes));
+        let splits = splits.max(units.div_ceil(most_elements(rounds) / width * lanes));
         let chunk = units.div_ceil(splits);
         Self { team, splits: units.div_ceil(chunk), chunk }
     }
 }
 
+/// From this many partial results on, neighbouring invocations combine those of one result.
+const TEAM_PARTS: u64 = 128;
+
+/// Who combines the partial results, `splits` of each result, of a first pass by such teams.
+pub(super) fn second_team(first: Team, results: u64, splits: u64, group: u32) -> Team {
+    match first {
+        Team::Across if splits < TEAM_PARTS => Team::Across,
+        _ => Team::Lanes(lanes(results, splits, group)),
+    }
+}
+
 /// The invocations that compute one result of so many units together.
-pub(super) fn lanes(results: u64, units: u64, group: u32) -> u32 {
+fn lanes(results: u64, units: u64, group: u32) -> u32 {
     let power = |n: u64| 1 << n.clamp(1, group.into()).ilog2();
     let most: u32 = power(units / OVERLAPPING);
     let usual = most.min(SMALL_TEAM.max(power(units / LARGE_TEAM_UNITS)));
@@ -129,7 +154,7 @@ mod tests {
             (1 << 16, (1 << 12, 1), true, Across, 16, 256),
         ];
         for (results, units, across, team, splits, chunk) in cases {
-            let share = Share::new(results, units, across, 256);
+            let share = Share::new(results, units, across, 256, 0);
             assert_eq!(share, Share { team, splits, chunk }, "{results} results of {units:?}");
         }
     }
@@ -139,11 +164,29 @@ mod tests {
         for results in [1, 7, 1000, 1 << 20] {
             for units in (1..300).chain([1021, 4096, 100_003, 1 << 26]) {
                 for (is_across, width) in [(false, 1), (false, 4), (true, 1)] {
-                    let share = Share::new(results, (units, width), is_across, 128);
+                    let share = Share::new(results, (units, width), is_across, 128, 0);
                     let lanes = if let Team::Lanes(lanes) = share.team { u64::from(lanes) } else { 1 };
                     assert!(lanes.is_power_of_two() && lanes <= 128);
                     assert!((share.splits - 1) * share.chunk < units && share.splits * share.chunk >= units);
                     assert!(share.chunk.div_ceil(lanes) * width <= MAX_ELEMENTS, "{results} of {units}: {share:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_invocation_goes_round_more_often_than_drivers_allow() {
+        for rounds in [0, 7, 37, 187, 2 * 187, 20 * 187, 40 * 187] {
+            for (results, units) in [(1, 1 << 31), (2, 1 << 30), (1000, 1 << 21), (1 << 20, 1 << 11), (1 << 29, 4)] {
+                for (is_across, width) in [(false, 1), (false, 4), (true, 1)] {
+                    let units = units.min(most_of_launch(rounds) / results).max(4);
+                    let share = Share::new(results, (units / width, width), is_across, 128, rounds);
+                    let lanes_of = |team| if let Team::Lanes(lanes) = team { u64::from(lanes) } else { 1 };
+                    let elements = share.chunk.div_ceil(lanes_of(share.team)) * width;
+                    let second = share.splits.div_ceil(lanes_of(second_team(share.team, results, share.splits, 128)));
+                    // Four units a round, then up to three by themselves; each loop has a round in which it ends.
+                    assert!(elements * (rounds + 1) + 16 <= MAX_ROUNDS, "{rounds}: {elements} of {share:?}");
+                    assert!(second / 4 + 16 <= MAX_ROUNDS, "{results} results of {units}: {second} of {share:?}");
                 }
             }
         }
