@@ -11,6 +11,9 @@ mod ci;
 mod command;
 mod demo;
 mod downstream;
+#[expect(unreachable_pub, reason = "the file is public in the driver crate")]
+#[path = "../../crates/driver/src/instance/driver_fault.rs"]
+mod driver_fault;
 mod found;
 mod gallery;
 mod guide;

@@ -6,6 +6,7 @@
 //! `plan.rs` decides what is missing and what to do about it.
 
 use std::env;
+use std::ffi::CStr;
 use std::fmt;
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
@@ -17,6 +18,7 @@ use ash::{Entry, Instance, vk};
 use serde::{Deserialize, Serialize};
 
 use crate::command::CommandLine;
+use crate::driver_fault::DriverFault;
 
 /// The time limit for listing the devices; the slowest drivers need a few seconds to start.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -44,12 +46,15 @@ pub(crate) struct Device {
     pub(crate) api: String,
     /// Why vkarray cannot use it; `None` if it can.
     pub(crate) refused: Option<String>,
+    /// What its driver is known to compute wrong, and what to do about it.
+    pub(crate) faults: Vec<String>,
 }
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}, Vulkan {})", self.name, self.kind, self.api)?;
-        self.refused.iter().try_for_each(|why| write!(f, ", not usable: {why}"))
+        self.refused.iter().try_for_each(|why| write!(f, ", not usable: {why}"))?;
+        self.faults.iter().try_for_each(|fault| write!(f, "\n  known fault of its driver: {fault}"))
     }
 }
 
@@ -202,11 +207,20 @@ fn describe(instance: &Instance, device: vk::PhysicalDevice) -> Device {
     // SAFETY: as above.
     let families = unsafe { instance.get_physical_device_queue_family_properties(device) };
     let has_compute = families.iter().any(|family| family.queue_flags.contains(vk::QueueFlags::COMPUTE));
+    let refused = refusal(properties.api_version, has_compute);
+    let mut driver = vk::PhysicalDeviceDriverProperties::default();
+    if refused.is_none() {
+        let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
+        // SAFETY: as above; device and instance are of a version that has both structures.
+        unsafe { instance.get_physical_device_properties2(device, &mut all) };
+    }
+    let info = driver.driver_info_as_c_str().map(CStr::to_string_lossy).unwrap_or_default();
     Device {
         name: properties.device_name_as_c_str().map_or_else(|_| "unnamed".into(), |name| name.to_string_lossy()).into(),
         kind: properties.device_type.into(),
         api: version_text(properties.api_version),
-        refused: refusal(properties.api_version, has_compute),
+        faults: DriverFault::of(driver.driver_id.as_raw(), &info).map(ToString::to_string).collect(),
+        refused,
     }
 }
 
@@ -231,7 +245,13 @@ fn version_text(version: u32) -> String {
 impl Device {
     /// A device of Vulkan 1.3 for tests.
     pub(crate) fn example(name: &str, kind: Kind, refused: Option<&str>) -> Self {
-        Self { name: name.to_owned(), kind, api: "1.3.0".to_owned(), refused: refused.map(str::to_owned) }
+        Self {
+            name: name.to_owned(),
+            kind,
+            api: "1.3.0".to_owned(),
+            refused: refused.map(str::to_owned),
+            faults: vec![],
+        }
     }
 }
 
@@ -279,6 +299,7 @@ mod tests {
                 kind: Kind::Cpu,
                 api: "1.1.0".to_owned(),
                 refused: Some("old".to_owned()),
+                faults: vec!["wrong".to_owned()],
             }],
             validation_layer: true,
             notes: vec!["first".to_owned()],

@@ -77,7 +77,10 @@ fn line(record: &Record) -> String {
 /// The devices, and how many checks passed.
 fn summary(results: &Results, seconds: f64) -> String {
     let device = |label: &str, name: &str, driver: &str| format!("{label}: {name}, {driver}\n");
-    let devices = results.devices.iter().map(|target| device(&target.label, &target.info.name, &target.driver()));
+    let devices = results.devices.iter().map(|target| {
+        let faults = crate::info::faults(&target.info);
+        device(&target.label, &target.info.name, &target.driver()) + &faults
+    });
     let n_failed = count(results, |verdict| matches!(verdict, Verdict::Failed(_)));
     let n_skipped = count(results, |verdict| matches!(verdict, Verdict::Skipped(_)));
     let n_passed = results.trials.len() - n_failed - n_skipped;

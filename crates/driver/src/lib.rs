@@ -42,9 +42,10 @@ pub use device::{Adopted, Device, ExternalQueue};
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphRecorder, Node, Step};
 pub use instance::{
-    BUFFER_USAGE, DeviceInfo, DevicePlan, DeviceRequest, DeviceType, DriverInfo, External, Features, HandleSupport,
-    Heap, Instance, InstanceBuilder, Intercept, LimitProfile, Limits, MINIMUM_VERSION, MatrixShape, MemoryType,
-    PhysicalDevice, ProcessId, QueueFamily, QueuePlan, Selection, Subgroup, ValidationMessage, Version, scope_name,
+    BUFFER_USAGE, DeviceInfo, DevicePlan, DeviceRequest, DeviceType, DriverFault, DriverInfo, External, Features,
+    HandleSupport, Heap, Instance, InstanceBuilder, Intercept, LimitProfile, Limits, MINIMUM_VERSION, MatrixShape,
+    MemoryType, PhysicalDevice, ProcessId, QueueFamily, QueuePlan, Selection, Subgroup, ValidationMessage, Version,
+    scope_name,
 };
 pub use lane::Recorder;
 pub use stream::{AutoSynchronize, Completion, DefaultStreams, Direction, Event, Stream};

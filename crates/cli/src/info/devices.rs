@@ -29,7 +29,16 @@ pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
         table(&visible, chosen)
     };
     text.push('\n');
+    if !args.json {
+        text += &visible.iter().map(|device| faults(device)).collect::<String>();
+    }
     print(&text)
+}
+
+/// A line for each known fault of a device's driver.
+pub(crate) fn faults(device: &DeviceInfo) -> String {
+    let driver = format!("{} {}", device.driver.name, device.driver.info);
+    device.known_faults().map(|fault| format!("known fault of {driver}: {fault}\n")).collect()
 }
 
 /// One aligned line for each device. A star marks the one that is used if none is named.

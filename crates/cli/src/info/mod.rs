@@ -7,6 +7,6 @@ mod inspect;
 mod pages;
 
 pub(crate) use cache::cache;
-pub(crate) use devices::list;
+pub(crate) use devices::{faults, list};
 pub(crate) use inspect::inspect;
 pub(crate) use pages::{completions, man};

@@ -21,7 +21,7 @@ pub use self::adopt::{Adopted, ExternalQueue};
 pub use self::trace::Trace;
 use crate::error::Result;
 use crate::hazard::{BlockId, LaneId, LastUse, LastUses, Mode};
-use crate::instance::{DeviceInfo, DevicePlan, DeviceRequest, Instance, PhysicalDevice, Selection};
+use crate::instance::{DeviceInfo, DevicePlan, DeviceRequest, DriverInfo, Instance, PhysicalDevice, Selection};
 use crate::lane::Lane;
 use crate::lock::{Mutex, Rank};
 use crate::tracker::{HostAccess, HostAccessKind, Point, Tracker, Waiter};
@@ -95,6 +95,7 @@ impl Device {
     }
 
     fn new(logical: Arc<LogicalDevice>) -> Arc<Self> {
+        name_faults(logical.physical().info());
         let tracker = Arc::new(Tracker::new(logical.process()));
         Arc::new(Self {
             logical,
@@ -286,3 +287,14 @@ impl Drop for Device {
 }
 
 crate::debug_fields!(Device, this => name: this.info().name, plan: this.plan());
+
+/// Names the known faults of a driver in the log, once for each driver and process.
+fn name_faults(info: &DeviceInfo) {
+    static NAMED: AtomicU64 = AtomicU64::new(0);
+    let faults: Vec<String> = info.known_faults().map(ToString::to_string).collect();
+    let bit = 1_u64 << (info.driver.id & 63);
+    if !faults.is_empty() && NAMED.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+        let DriverInfo { name, info, .. } = &info.driver;
+        log::warn!("{name} {info} has known faults that kernels of a program can meet: {}", faults.join("; "));
+    }
+}

@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{External, Features, MatrixShape};
+use super::{DriverFault, External, Features, MatrixShape};
 
 /// The kind of a device, as in `VkPhysicalDeviceType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -255,6 +255,23 @@ impl DeviceInfo {
         self.extensions.contains(name)
     }
 
+    /// What its driver is known to compute wrong. The kernels of vkarray avoid it; kernels of a program can meet it.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// for fault in ctx.info().known_faults() {
+    ///     println!("{fault}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn known_faults(&self) -> impl Iterator<Item = &'static DriverFault> + use<> {
+        DriverFault::of(self.driver.id, &self.driver.info)
+    }
+
     /// Bytes of the device's own memory: the largest device-local heap, or the largest heap where there is none.
     pub fn device_memory_bytes(&self) -> u64 {
         let largest = |local: bool| self.memory_heaps.iter().filter(|h| h.device_local == local).map(|h| h.size).max();
@@ -268,4 +285,29 @@ pub(crate) fn machine(name: &str) -> DeviceInfo {
     let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_those_of_the_driver_and_its_version() {
+        let n_faults = |name, info: &str| {
+            let mut device = machine(name);
+            device.driver.info = info.to_owned();
+            device.known_faults().count()
+        };
+        for (name, info, expected) in [
+            ("lavapipe_22.3.6", "Mesa 22.3.6 (LLVM 15.0.6)", 3),
+            ("lavapipe_22.3.6", "Mesa 24.3.4 (LLVM 19.1.7)", 3), // Not known to be right.
+            ("lavapipe_22.3.6", "Mesa 25.0.7 (LLVM 15.0.6)", 0),
+            ("lavapipe_22.3.6", "", 0),
+            ("h100_580.159", "580.159.04", 2),
+            ("h100_580.159", "590.1", 0),
+            ("swiftshader_5.0.0", "", 0),
+        ] {
+            assert_eq!(n_faults(name, info), expected, "{name} {info}");
+        }
+    }
 }

@@ -4,8 +4,8 @@
 //! Vulkan and can say what to install. Devices are listed here and opened in the folder `device`.
 //! Everything about a device that the runtime reads is copied into plain data first (`query.rs` into `device_info.rs`, and
 //! features by the table of `features.rs`), so that which device is chosen (`select.rs`), how it is opened (`plan.rs`) and
-//! how a smaller one is simulated (`limit_profile.rs`) are pure functions. `messages.rs` has the messages of the validation
-//! layer, `fork.rs` finds out that a process was forked. Nothing here opens a device.
+//! how a smaller one is simulated (`limit_profile.rs`) are pure functions. `driver_fault.rs` has known faults of drivers,
+//! `messages.rs` the messages of the validation layer, `fork.rs` finds out that a process was forked. Nothing here opens a device.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
 use crate::lock::Rank;
 
 mod device_info;
+mod driver_fault;
 mod external;
 mod features;
 mod fork;
@@ -32,6 +33,7 @@ pub(crate) use self::device_info::machine;
 pub use self::device_info::{
     DeviceInfo, DeviceType, DriverInfo, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
 };
+pub use self::driver_fault::DriverFault;
 pub use self::external::{BUFFER_USAGE, External, HandleSupport};
 pub use self::features::Features;
 pub use self::fork::ProcessId;
