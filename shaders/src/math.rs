@@ -13,7 +13,7 @@ const QUOTIENT: &str = include_str!("../library/math/quotient.wgsl");
 const COMPLEX: &str = include_str!("../library/math/complex.wgsl");
 
 /// The constants of `float.wgsl` for `f32` and for `f64`. Products of the `HIGH` ones with an exponent are exact.
-const CONSTANTS: [(&str, [&str; 2]); 10] = [
+const CONSTANTS: [(&str, [&str; 2]); 12] = [
     ("EXP_MAX", ["88.8", "709.8"]),
     ("EXP_MIN", ["-104.0", "-745.2"]),
     ("TANH_MAX", ["10.0", "20.0"]),
@@ -23,6 +23,9 @@ const CONSTANTS: [(&str, [&str; 2]); 10] = [
     ("LOG10_2_HIGH", ["0.301025390625", "0.3010299955494702"]),
     ("LOG10_2_LOW", ["4.6050390665e-6", "1.1451100898021838e-10"]),
     ("LOG2_E_LOW", ["1.925963e-8", "2.0355273740931033e-17"]),
+    // Two thirds of the logarithm, and what the number lacks.
+    ("LOG2_E_THIRDS", ["0.9617967", "0.9617966939259756"]),
+    ("LOG2_E_REST", ["-7.028462e-9", "5.0577616648125907e-17"]),
     ("HALF_PI_LOW", ["-4.371139e-8", "6.123233995736766e-17"]),
 ];
 

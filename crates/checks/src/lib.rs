@@ -81,6 +81,9 @@ macro_rules! for_each_check {
             primitives::elementary {
                 functions_are_as_exact_as_the_guide_says,
                 functions_of_halves_are_rounded_once_more,
+                subnormal_numbers_that_are_selected_keep_their_bits,
+                powers_of_subnormal_numbers_are_exact_too,
+                large_quotients_are_rounded_down_as_by_numpy,
             }
             primitives::reductions {
                 any_axes_of_any_layout_are_reduced,

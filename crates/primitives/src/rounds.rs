@@ -50,7 +50,7 @@ mod tests {
             ("triangle.wgsl", (1, 5)),
             ("walk.wgsl", (1, walk)),
             ("workgroup_sum.wgsl", (1, 12)),
-            ("math/f32.wgsl", (1, rounds(Op::Remainder, DType::F32))),
+            ("math/f32.wgsl", (2, rounds(Op::Remainder, DType::F32))),
             ("math/f64.wgsl", (2, rounds(Op::Remainder, DType::F64) + rounds(Op::Sin, DType::F64))),
             ("math/signed.wgsl", (1, rounds(Op::Pow, DType::I64))),
             ("math/unsigned.wgsl", (1, rounds(Op::Pow, DType::U64))),

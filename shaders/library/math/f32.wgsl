@@ -184,27 +184,9 @@ fn f32_upper_half(x: f32) -> f32 {
     return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
 }
 
-// log2 of a positive finite number as the sum of two floats.
-fn f32_exact_log2(x: f32) -> vec2<f32> {
-    let p = f32_near_one(x);
-    let f = p.y;
-    let d = 2.0 + f;
-    let d_low = f - (d - 2.0);
-    let s = f / d;
-    let back = f32_exact_product(s, d);
-    let s_low = (((f - back.x) - back.y) - s * d_low) / d;
-    let z = s * s;
-    let t = s * z * (((0.11668406 * z + 0.14275293) * z + 0.20000061) * z + 0.33333334);
-    let v = s_low + t;
-    let u = s + v;
-    let u_low = v - (u - s);
-    let m = f32_exact_product(u, 2.88539);
-    let m_low = m.y + (u * 3.851926e-8 + u_low * 2.88539);
-    if p.x == 0.0 {
-        return vec2(m.x, m_low);
-    }
-    let sum = p.x + m.x;
-    return vec2(sum, (m.x - (sum - p.x)) + m_low);
+// 3 atanh(s) / s - 3 - z, divided by z^2, for z = s^2.
+fn f32_log2_rest(z: f32) -> f32 {
+    return (0.35005218 * z + 0.42825879) * z + 0.60000183;
 }
 
 fn f32_nextafter(x: f32, y: f32) -> f32 {
@@ -257,4 +239,28 @@ fn f32_of_half(bits: u32) -> f32 {
 fn f32_divide(x: f32, y: f32) -> f32 {
     let scale = select(1.0, 0.25, abs(y) > 0x1p+126f);
     return (x * scale) / (y * scale);
+}
+
+// By the order of integers, and selected by the bits: devices may take subnormal numbers for zero.
+fn f32_minimum(a: f32, b: f32) -> f32 {
+    return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), f32_argmin_order(a) > f32_argmin_order(b)));
+}
+
+fn f32_maximum(a: f32, b: f32) -> f32 {
+    return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), f32_argmax_order(a) > f32_argmax_order(b)));
+}
+
+// The quotient of finite numbers that are not zero, |x| >= |y|, rounded to the nearest: drivers may be 2.5 units off.
+fn f32_exact_quotient(x: f32, y: f32) -> f32 {
+    let p = f32_parts(f32_copysign(x, 1.0));
+    let q = f32_parts(f32_copysign(y, 1.0));
+    let n = u32(q.y);
+    var digits = u32(p.y) / n;
+    var rest = u32(p.y) % n;
+    for (var i = 0u; i < 4u; i++) {
+        digits = (digits << 7u) | ((rest << 7u) / n);
+        rest = (rest << 7u) % n;
+    }
+    let size = f32_scaled(bitcast<f32>(integer_to_f32(vec2(digits | u32(rest != 0u), 0u), false, false)), p.x - q.x - 28);
+    return bitcast<f32>(bitcast<u32>(size) ^ ((bitcast<u32>(x) ^ bitcast<u32>(y)) & 0x80000000u));
 }

@@ -198,35 +198,14 @@ fn f64_upper_half(x: f64) -> f64 {
     return bitcast<f64>(bitcast<u64>(x) & 0xfffffffff8000000lu);
 }
 
-// log2 of a positive finite number as the sum of two floats.
-fn f64_exact_log2(x: f64) -> vec2<f64> {
-    let near_one = f64_near_one(x);
-    let n = near_one.x;
-    let f = near_one.y;
-    let d = 2.0 + f;
-    let s = f / d;
-    let back = f64_exact_product(s, d);
-    let s_low = (((f - back.x) - back.y) - s * (f - (d - 2.0))) / d;
-    // 3 atanh(s) / s = a + a_low
-    let z = f64_exact_product(s, s);
-    var p = 0.19371156161661132 * z.x + 0.19928877104149642;
-    p = p * z.x + 0.23078363971651178;
-    p = p * z.x + 0.272727123469207;
-    p = p * z.x + 0.33333333406803;
-    p = p * z.x + 0.4285714285700743;
-    p = p * z.x + 0.6000000000000004;
-    let r = z.x * z.x * p + (z.y + 2.0 * s * s_low);
-    let sum = z.x + r;
-    let a = 3.0 + sum;
-    let a_low = (sum - (a - 3.0)) + (r - (sum - z.x));
-    let u = f64_exact_product(s, a);
-    let v = f64_exact_product(u.x, 0.9617966939259756);
-    let low = v.y + (u.x * 5.0577616648125907e-17 + (u.y + (s * a_low + s_low * a)) * 0.9617966939259756);
-    if n == 0.0 {
-        return vec2<f64>(v.x, low);
-    }
-    let whole = n + v.x;
-    return vec2<f64>(whole, (v.x - (whole - n)) + low);
+// 3 atanh(s) / s - 3 - z, divided by z^2, for z = s^2.
+fn f64_log2_rest(z: f64) -> f64 {
+    var p = 0.19371156161661132 * z + 0.19928877104149642;
+    p = p * z + 0.23078363971651178;
+    p = p * z + 0.272727123469207;
+    p = p * z + 0.33333333406803;
+    p = p * z + 0.4285714285700743;
+    return p * z + 0.6000000000000004;
 }
 
 fn f64_nextafter(x: f64, y: f64) -> f64 {
@@ -267,5 +246,18 @@ fn f64_fmod(x: f64, y: f64) -> f64 {
 }
 
 fn f64_divide(x: f64, y: f64) -> f64 {
+    return x / y;
+}
+
+fn f64_minimum(a: f64, b: f64) -> f64 {
+    return select(select(b, a, a < b), a + b, f64_isnan(a) | f64_isnan(b));
+}
+
+fn f64_maximum(a: f64, b: f64) -> f64 {
+    return select(select(b, a, a > b), a + b, f64_isnan(a) | f64_isnan(b));
+}
+
+// Drivers round these to the nearest.
+fn f64_exact_quotient(x: f64, y: f64) -> f64 {
     return x / y;
 }

@@ -7,14 +7,6 @@
 // Chebyshev nodes. Conditions have `&` and `|`, which compute both sides; `&&` and `||` become branches, which a kernel
 // repeats for each element of an invocation.
 
-fn REAL_minimum(a: REAL, b: REAL) -> REAL {
-    return select(select(b, a, a < b), a + b, REAL_isnan(a) | REAL_isnan(b));
-}
-
-fn REAL_maximum(a: REAL, b: REAL) -> REAL {
-    return select(select(b, a, a > b), a + b, REAL_isnan(a) | REAL_isnan(b));
-}
-
 fn REAL_sign(x: REAL) -> REAL {
     return select(select(select(REAL(0.0), REAL(1.0), x > 0.0), REAL(-1.0), x < 0.0), x, REAL_isnan(x));
 }
@@ -294,7 +286,8 @@ fn REAL_pow(x: REAL, y: REAL) -> REAL {
     if REAL_isnan(x) | REAL_isnan(y) {
         return REAL_nan();
     }
-    let size = abs(x);
+    // By the bits, which also a device that takes subnormal numbers for zero keeps.
+    let size = REAL_copysign(x, 1.0);
     if REAL_isinf(y) {
         if size == 1.0 {
             return 1.0;
@@ -319,6 +312,29 @@ fn REAL_pow(x: REAL, y: REAL) -> REAL {
     let n = round(p.x);
     let r = (p.x - n) + (p.y + y * l.y);
     return sign * REAL_scaled(1.0 + REAL_small_expm1(r * 0.6931471805599453), i32(n));
+}
+
+// log2 of a positive finite number as the sum of two floats.
+fn REAL_exact_log2(x: REAL) -> vec2<REAL> {
+    let p = REAL_near_one(x);
+    let d = 2.0 + p.y;
+    let s = p.y / d;
+    let back = REAL_exact_product(s, d);
+    let s_low = (((p.y - back.x) - back.y) - s * (p.y - (d - 2.0))) / d;
+    // 3 atanh(s) / s = a + a_low
+    let z = REAL_exact_product(s, s);
+    let r = z.x * z.x * REAL_log2_rest(z.x) + (z.y + 2.0 * s * s_low);
+    let sum = z.x + r;
+    let a = 3.0 + sum;
+    let a_low = (sum - (a - 3.0)) + (r - (sum - z.x));
+    let u = REAL_exact_product(s, a);
+    let v = REAL_exact_product(u.x, LOG2_E_THIRDS);
+    let low = v.y + (u.x * LOG2_E_REST + (u.y + (s * a_low + s_low * a)) * LOG2_E_THIRDS);
+    if p.x == 0.0 {
+        return vec2<REAL>(v.x, low);
+    }
+    let whole = p.x + v.x;
+    return vec2<REAL>(whole, (v.x - (whole - p.x)) + low);
 }
 
 // The product and what it lacks.
@@ -351,10 +367,20 @@ fn REAL_logaddexp(x: REAL, y: REAL) -> REAL {
     if REAL_isnan(x) | REAL_isnan(y) {
         return REAL_nan();
     }
-    if x == y {
-        return x + 0.6931471805599453;
+    if REAL_isinf(x) | REAL_isinf(y) {
+        return max(x, y);
     }
-    return max(x, y) + REAL_log1p(REAL_exp(-abs(x - y)));
+    // log(1 + e) = high + rest, and what the sums of large parts lose is added last: the terms may cancel.
+    let large = max(x, y);
+    let e = REAL_exp(-abs(x - y));
+    let u = 1.0 + e;
+    let p = REAL_near_one(u);
+    let high = p.x * LN2_HIGH + p.y;
+    let rest = REAL_log_rest(p.y) + (p.x * LN2_LOW + (e - (u - 1.0)) / u);
+    let sum = large + high;
+    let back = sum - large;
+    let lost = (large - (sum - back)) + (high - back) + ((p.x * LN2_HIGH - high) + p.y);
+    return sum + (lost + rest);
 }
 
 fn REAL_remainder(x: REAL, y: REAL) -> REAL {
@@ -376,7 +402,11 @@ fn REAL_floor_divide(x: REAL, y: REAL) -> REAL {
     if REAL_isnan(m) {
         return m;
     }
-    var quotient = (x - m) / y;
+    var quotient = REAL_divide(x - m, y);
+    if abs(quotient) >= 1048576.0 {
+        // Of smaller ones the error of a driver's division is below a half.
+        quotient = REAL_exact_quotient(x - m, y);
+    }
     if (m != 0.0) & ((y < 0.0) != (m < 0.0)) {
         quotient -= 1.0;
     }

@@ -2,8 +2,9 @@
 //! place, and the special values. Those of `f64` are among the project's own tests, with results recorded from mpmath.
 
 use vkarray::array::{Floating, Number, Numeric};
-use vkarray::half::f16;
+use vkarray::half::{bf16, f16};
 use vkarray::prelude::*;
+use vkarray::primitives::Reducible;
 
 use crate::{Result, contents};
 
@@ -19,7 +20,7 @@ fn arguments() -> Vec<f32> {
 }
 
 /// A type whose results are compared with those of `f64`.
-trait Short: Number + Floating + Numeric<Real = Self> {
+trait Short: Number + Floating + Numeric<Real = Self> + Reducible {
     const DIGITS: i32;
     const LEAST: f64;
     const LARGEST: f64;
@@ -40,6 +41,20 @@ impl Short for f32 {
 
     fn wide(self) -> f64 {
         f64::from(self)
+    }
+}
+
+impl Short for bf16 {
+    const DIGITS: i32 = 8;
+    const LEAST: f64 = f32::MIN_POSITIVE as f64;
+    const LARGEST: f64 = 3.389_531_389_251_535_5e38;
+
+    fn nearest(exact: f64) -> Self {
+        Self::from_f64(exact)
+    }
+
+    fn wide(self) -> f64 {
+        self.to_f64()
     }
 }
 
@@ -207,6 +222,74 @@ pub(crate) fn functions_of_halves_are_rounded_once_more(ctx: &Context) -> Result
     let read = contents(&ctx.slice_to_device(&halves())?.cast::<f32>().eval()?)?;
     for (half, got) in halves().into_iter().zip(read) {
         assert!(half.to_f32().to_bits() == got.to_bits() || (half.is_nan() && got.is_nan()), "{half:?}: {got}");
+    }
+    Ok(())
+}
+
+/// Devices may take subnormal numbers for zero in arithmetic, but these functions do none.
+pub(crate) fn subnormal_numbers_that_are_selected_keep_their_bits(ctx: &Context) -> Result<()> {
+    let words = [1_u32, 0x7f_ffff, 0x1_0000, 0x55_0000, 0x80_0000, 0x3f80_0000, 0x8000_0001, 0x80ff_0000];
+    selected(ctx, &words.map(f32::from_bits))?;
+    selected(ctx, &[1_u16, 0x7f, 0x10, 0x55, 0x80, 0x3f80, 0x8001, 0x80ff].map(bf16::from_bits))
+}
+
+fn selected<T: Short>(ctx: &Context, host: &[T]) -> Result<()> {
+    let n = host.len();
+    let x = ctx.slice_to_device(host)?;
+    let (a, b) = (x.reshape([n, 1])?, x.reshape([1, n])?);
+    let of_one = |of: &dyn Fn(f64) -> f64| host.iter().map(|x| of(x.wide())).collect::<Vec<f64>>();
+    let of_two = |of: fn(f64, f64) -> f64| -> Vec<f64> {
+        host.iter().flat_map(|a| host.iter().map(move |b| of(a.wide(), b.wide()))).collect()
+    };
+    let is = |name: &str, found: Vec<T>, expected: Vec<f64>| {
+        let found: Vec<f64> = found.into_iter().map(T::wide).collect();
+        assert_eq!(found, expected, "{name}");
+    };
+    is("minimum", contents(&a.minimum(&b).eval()?)?, of_two(f64::min));
+    is("maximum", contents(&a.maximum(&b).eval()?)?, of_two(f64::max));
+    is("copysign", contents(&a.copysign(&b).eval()?)?, of_two(f64::copysign));
+    is("abs", contents(&x.abs().eval()?)?, of_one(&f64::abs));
+    is("negative", contents(&(-&x).eval()?)?, of_one(&|x| -x));
+    is(
+        "min",
+        contents(&a.max(1)?.min(keepdims(0))?)?,
+        vec![host.iter().map(|x| x.wide()).fold(f64::INFINITY, f64::min)],
+    );
+    is(
+        "max",
+        contents(&(-&x).max(keepdims(0))?)?,
+        vec![host.iter().map(|x| -x.wide()).fold(f64::NEG_INFINITY, f64::max)],
+    );
+    Ok(())
+}
+
+pub(crate) fn powers_of_subnormal_numbers_are_exact_too(ctx: &Context) -> Result<()> {
+    let bases: Vec<f32> = (0..23).map(|shift| f32::from_bits(0x5a_5a5a_u32 >> shift)).collect();
+    for exponent in [0.5_f32, 0.25, -0.5, -0.75, 0.9] {
+        let found = contents(&ctx.slice_to_device(&bases)?.pow(exponent).eval()?)?;
+        for (base, found) in bases.iter().zip(found) {
+            let exact = f64::from(*base).powf(f64::from(exponent));
+            assert!(ulps(found, exact) <= 2.5, "{base:e} to the power of {exponent}: {found:e}, not {exact:e}");
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn large_quotients_are_rounded_down_as_by_numpy(ctx: &Context) -> Result<()> {
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut sized = |size: i32| {
+        let sign = if random.bool() { 1.0 } else { -1.0 };
+        sign * (1.0 + random.f32()) * 2_f32.powi(size)
+    };
+    let mut pairs: Vec<[f32; 2]> = (0..60_000).map(|i| [sized(i % 60), sized(i % 7)]).collect();
+    pairs.extend([[2_147_483_648.0, 21.367_157], [f32::MAX, 1.5], [1e30, 3e37], [3e38, 2e38]]);
+    let [x, y] = [0, 1].map(|at| pairs.iter().map(|pair| pair[at]).collect::<Vec<f32>>());
+    let found = contents(&ctx.slice_to_device(&x)?.floor_divide(&ctx.slice_to_device(&y)?).eval()?)?;
+    for ([x, y], found) in pairs.into_iter().zip(found) {
+        let rest = x % y;
+        let quotient = (x - rest) / y - if rest != 0.0 && (rest < 0.0) != (y < 0.0) { 1.0 } else { 0.0 };
+        let whole = quotient.floor() + if quotient - quotient.floor() > 0.5 { 1.0 } else { 0.0 };
+        assert_eq!(found, whole, "{x:e} by {y:e}");
     }
     Ok(())
 }

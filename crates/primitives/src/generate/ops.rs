@@ -87,7 +87,7 @@ pub(crate) fn rounds(op: Op, operand: DType) -> u64 {
         // One for each bit of the exponent.
         (Op::Pow, Some(Class::Signed { bits } | Class::Unsigned { bits })) => u64::from(bits) + 1,
         // One for each 8 or 11 of the difference of the exponents.
-        (Op::FloorDivide | Op::Remainder, Some(Class::Float)) => 276 / 8 + 2,
+        (Op::FloorDivide | Op::Remainder, Some(Class::Float)) => 276 / 8 + 2 + 5,
         (Op::FloorDivide | Op::Remainder, Some(Class::Double)) => 2045 / 11 + 2,
         // One for each word of a quotient of large numbers.
         (Op::Sin | Op::Cos | Op::Tan, Some(Class::Double)) => 7,
@@ -224,6 +224,9 @@ fn float(op: Op, a: &str, b: &str) -> Option<String> {
         Op::Isinf => format!("f32_isinf({a})"),
         Op::Isfinite => format!("((bitcast<u32>({a}) & 0x7f800000u) != 0x7f800000u)"),
         Op::Divide => format!("f32_divide({a}, {b})"),
+        // By the bits, since they only change the sign: devices may take subnormal numbers for zero.
+        Op::Abs => format!("f32_copysign({a}, 1.0)"),
+        Op::Negative => format!("bitcast<f32>(bitcast<u32>({a}) ^ 0x80000000u)"),
         _ => return elementary(op, "f32", a, b).or_else(|| any_float(op, a, b)),
     })
 }
