@@ -5,6 +5,7 @@
 //! | `streams.rs`, `events.rs` | order of work within and between streams, waits, timestamps; read these first |
 //! | `stream_kinds.rs` | legacy and per-thread default streams, external queues and semaphores, waits for several events |
 //! | `graphs.rs` | recording, replay and changes of graphs |
+//! | `exits.rs` | ends of the process while callbacks run; `VKARRAY_TEST_EXITS` sets their number |
 //! | `lifetimes.rs`, `locks.rs` | dropping objects in use, code of the program that runs while the library works |
 //! | `threads.rs`, `stress.rs` | use from many threads |
 //! | `devices.rs`, `limits.rs`, `adoption.rs` | several devices; limits of smaller devices; devices that the program created with raw Vulkan |
