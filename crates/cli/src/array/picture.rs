@@ -4,7 +4,7 @@
 //! Decoding and encoding are the `image` crate's, under its memory limit. Values are taken as stored: no gamma is
 //! removed and no orientation applied, as NumPy's image readers do. `.npy` files are the library's.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use image::{
 };
 use ndarray::ArrayD;
 use vkarray::DType;
+use vkarray::io::FileError;
 
 use super::{HostArray, HostElement};
 use crate::error::{Error, Result};
@@ -149,6 +150,9 @@ type Reader = ImageReader<BufReader<File>>;
 
 fn reader(path: &Path) -> Result<Reader> {
     let read_error = |reason| Error::Read { path: path.to_owned(), reason };
+    if !fs::metadata(path).map_err(read_error)?.is_file() {
+        return Err(FileError::NotAFile { name: path.display().to_string() }.into()); // Opening a pipe waits for its writer.
+    }
     // Not `ImageReader::open`, which decides by the file's extension: the first bytes decide.
     let file = File::open(path).map_err(read_error)?;
     let mut reader = ImageReader::new(BufReader::new(file)).with_guessed_format().map_err(read_error)?;

@@ -48,6 +48,20 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
     }
 }
 
+/// A pipe without a writer, which the command would wait for if it opened the pipe.
+#[cfg(unix)]
+#[test]
+fn pipes_are_refused_as_arguments() {
+    let (folder, pipes) = (Folder::new(), tempfile::tempdir().expect("a temporary folder"));
+    for (name, array) in [("x.npy", ""), ("x.npz", ":x"), ("x.png", "")] {
+        let pipe = pipes.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("`mkfifo`").success());
+        let line = format!("{SAXPY} --arg x=@{}{array} --arg y=zeros:f32[4]", pipe.display());
+        let message = folder.refused(2, &mut folder.command(&line));
+        assert!(message.contains(&format!("{name} is not a regular file")), "{message}");
+    }
+}
+
 #[test]
 fn lines_that_do_not_parse_end_with_two() {
     let folder = Folder::new();

@@ -3,7 +3,7 @@
 //! Elements of every type are read and written as bytes. Only swapping their byte order and checking values of `bool` look
 //! at them. The header is in `header.rs`; `npz.rs` reads the same format inside an archive.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -63,14 +63,10 @@ impl NpyFile {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
         let read_error = |reason| FileError::Read { name: name.clone(), reason };
-        let file = File::open(&path).map_err(read_error)?;
-        let metadata = file.metadata().map_err(read_error)?;
-        if !metadata.is_file() {
-            return Err(FileError::NotAFile { name });
-        }
+        let (file, len) = open_file(&path, &name)?;
         let mut start = Vec::new();
         file.take(MAX_HEADER_BYTES as u64 + 1).read_to_end(&mut start).map_err(read_error)?;
-        let header = NpyHeader::parse(&name, &start, metadata.len())?;
+        let header = NpyHeader::parse(&name, &start, len)?;
         Ok(Self { path, header })
     }
 
@@ -127,10 +123,21 @@ impl NpyFile {
         let name = self.path.display().to_string();
         self.header.check_dtype::<T>(&name)?;
         let read_error = |reason| FileError::Read { name: name.clone(), reason };
-        let mut file = File::open(&self.path).map_err(read_error)?;
+        let (mut file, _) = open_file(&self.path, &name)?;
         file.seek(SeekFrom::Start(self.header.end)).map_err(read_error)?;
         read_elements(&name, &self.header, BufReader::new(file), self.header.size())
     }
+}
+
+/// Opens a regular file, and returns its length. A pipe is refused before it is opened, which would wait for its writer.
+pub(super) fn open_file(path: &Path, name: &str) -> Result<(File, u64)> {
+    let read_error = |reason| FileError::Read { name: name.to_owned(), reason };
+    if !fs::metadata(path).map_err(read_error)?.is_file() {
+        return Err(FileError::NotAFile { name: name.to_owned() });
+    }
+    let file = File::open(path).map_err(read_error)?;
+    let len = file.metadata().map_err(read_error)?.len();
+    Ok((file, len))
 }
 
 /// Reads the elements after a header, and checks that nothing follows them.

@@ -15,7 +15,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::error::FileError;
-use super::file::{read_elements, write_npy};
+use super::file::{open_file, read_elements, write_npy};
 use super::header::{MAX_HEADER_BYTES, NpyHeader};
 
 /// The suffix of an array's name in the archive.
@@ -68,11 +68,7 @@ impl NpzFile {
     /// [`FileError::Read`], [`FileError::NotAFile`], [`FileError::Archive`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let name = path.as_ref().display().to_string();
-        let read_error = |reason| FileError::Read { name: name.clone(), reason };
-        let file = File::open(path.as_ref()).map_err(read_error)?;
-        if !file.metadata().map_err(read_error)?.is_file() {
-            return Err(FileError::NotAFile { name });
-        }
+        let (file, _) = open_file(path.as_ref(), &name)?;
         match ZipArchive::new(BufReader::new(file)) {
             Ok(archive) => Ok(Self { name, archive }),
             Err(reason) => Err(FileError::Archive { name, reason: Box::new(reason) }),

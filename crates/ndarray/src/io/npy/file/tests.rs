@@ -305,6 +305,16 @@ fn damaged_elements_and_removed_files_are_reported() {
     assert!(matches!(NpyFile::open(folder.path()), Err(FileError::NotAFile { .. })));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_refused_without_waiting_for_its_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert!(matches!(NpyFile::open(&path), Err(FileError::NotAFile { .. })));
+    assert!(matches!(super::super::npz::NpzFile::open(&path), Err(FileError::NotAFile { .. })));
+}
+
 #[test]
 fn headers_are_written_byte_for_byte_as_numpy_does() {
     fn written<T: Element>(shape: &[usize], is_f_order: bool) -> Vec<u8> {
