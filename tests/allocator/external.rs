@@ -1,5 +1,6 @@
 //! Memory and semaphores that two devices share, opened separately on the same hardware, and what connects them.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use vkarray::{Context, Error, Groups};
 
 use super::pattern;
 use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
+use crate::fixture::watchdog::watched;
 use crate::fixture::{Fixture, child, contents, poll};
 
 /// Another device on the fixture's hardware, closed at the end of a test.
@@ -246,7 +248,55 @@ fn what_cannot_be_exported_or_imported_is_refused_by_name() {
     // SAFETY: it is no memory, and is refused before the driver sees it.
     let forged = unsafe { ExportedMemory::new(short, exported.description().clone()) };
     assert!(fixture.allocator().import(&forged).is_err());
+    // A pipe, from which a driver would read for ever.
+    let (pipe, _writer) = std::io::pipe().unwrap();
+    // SAFETY: it is no memory, and is refused before the driver sees it.
+    let forged = unsafe { ExportedMemory::new(pipe.into(), exported.description().clone()) };
+    let refused = watched("importing a pipe", || fixture.allocator().import(&forged).unwrap_err());
+    assert!(matches!(refused, MemoryError::Descriptor(_)), "{refused}");
     assert_eq!(fixture.import_array::<u32>(&exported, 1000).unwrap().size(), 1000, "the refusals changed something");
+}
+
+/// Opens files until the process can open only `n_free` more.
+fn exhaust_descriptors(n_free: usize) -> Vec<File> {
+    let limit = libc::rlimit { rlim_cur: 200, rlim_max: 200 };
+    // SAFETY: the structure is complete, and the limit is of this process alone.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
+    let mut opened: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    opened.truncate(opened.len() - n_free);
+    opened
+}
+
+#[test]
+fn a_process_without_free_descriptors_has_devices_and_exports_nothing() {
+    const TEST: &str = "allocator::external::a_process_without_free_descriptors_has_devices_and_exports_nothing";
+    if child::argument().is_none() {
+        let (passed, text) = child::run(TEST, "", &[]);
+        return assert!(passed, "{text}");
+    }
+    let fixture = Fixture::open();
+    let exports = fixture.device().external().memory_fd.exportable;
+    let array = if exports { fixture.exportable_array::<u32>(1000) } else { fixture.device_array(1000) }.unwrap();
+    let opened = exhaust_descriptors(0);
+    if exports {
+        let refused = array.block().export().unwrap_err().to_string();
+        assert_eq!(refused, "vkGetMemoryFdKHR returned ERROR_TOO_MANY_OBJECTS");
+    }
+    if fixture.device().external().timeline_fd.exportable {
+        let semaphore = ExternalSemaphore::new(fixture.device().logical(), SemaphoreKind::Timeline).unwrap();
+        let refused = semaphore.export_fd().unwrap_err().to_string();
+        assert_eq!(refused, "vkGetSemaphoreFdKHR returned ERROR_TOO_MANY_OBJECTS");
+    }
+    drop(opened);
+    for n_free in 0..20 {
+        let opened = exhaust_descriptors(n_free);
+        let other = Context::open_default();
+        drop(opened);
+        let error = other.err();
+        assert!(!error.as_ref().is_some_and(Error::is_no_device), "{n_free} descriptors are free: {error:?}");
+        assert!(n_free > 0 || matches!(error, Some(Error::Driver(DriverError::NoDescriptors { .. }))), "{error:?}");
+    }
+    assert!(!exports || array.block().export().is_ok());
 }
 
 fn what_uuid(ctx: &Context, what: &str) -> String {

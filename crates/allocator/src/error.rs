@@ -55,7 +55,7 @@ pub enum Error {
     /// A description of exported memory that does not fit what this driver needs for so many bytes.
     #[error("the description of exported memory does not fit: {what} is {given}, and {expected} is needed")]
     DescriptionMismatch { what: &'static str, given: u64, expected: u64 },
-    /// A file descriptor that could not be duplicated, or whose file could not be asked about.
+    /// A file descriptor that could not be duplicated, whose file could not be asked about, or whose file is no memory.
     #[error("a file descriptor of exported memory cannot be used: {0}")]
     Descriptor(std::io::Error),
     /// Bytes that cannot be seen as elements of a type.

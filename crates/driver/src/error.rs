@@ -27,6 +27,12 @@ pub enum Error {
     /// The loader is installed, but no driver is.
     #[error("no Vulkan device found; {hint}")]
     NoDevice { hint: &'static str },
+    /// Vulkan cannot be loaded or asked, while the process can open hardly any more files.
+    #[error(
+        "fewer than {needed} file descriptors are free, and the Vulkan loader and drivers need them: close files, or raise \
+         the limit (`ulimit -n`)"
+    )]
+    NoDescriptors { needed: usize },
     /// No device matches what was asked for.
     #[error("no device matches \"{selector}\" (from {origin}); there {}", list_devices(available))]
     UnknownDevice { selector: String, origin: &'static str, available: Vec<String> },

@@ -8,6 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use ash::vk;
 #[cfg(unix)]
 use vkarray_driver::hazard::Mode;
 use vkarray_driver::{DeviceType, Direction, Stream};
@@ -233,7 +234,7 @@ impl BlockRange<'_> {
             here.device().check_lost()?;
             there.device().check_lost()?;
             log::debug!("a copy between devices takes another way, since {way:?} is refused: {error}");
-            if !matches!(error, Error::OutOfMemory(_)) {
+            if !is_temporary(&error) {
                 let (from, to) = if way == Way::TargetImported { (there, here) } else { (here, there) };
                 note_connection_failure(from.device(), to.device(), connection);
             }
@@ -305,6 +306,19 @@ impl BlockRange<'_> {
         check_same_device(self.stream.device(), self.block.device())?;
         self.block.device().check_lost()?;
         Ok(self.range.end - self.range.start)
+    }
+}
+
+/// Whether the same may succeed later: memory or file descriptors ran out.
+fn is_temporary(error: &Error) -> bool {
+    use vkarray_driver::Error as DriverError;
+    let is_full = |code| code == vk::Result::ERROR_TOO_MANY_OBJECTS;
+    match error {
+        Error::OutOfMemory(_) => true,
+        #[cfg(unix)]
+        Error::Descriptor(_) => true,
+        Error::Driver(DriverError::Vulkan { code, .. }) => is_full(*code),
+        _ => false,
     }
 }
 

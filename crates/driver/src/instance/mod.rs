@@ -15,6 +15,7 @@ use ash::{ext, vk};
 use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
 use crate::lock::Rank;
 
+mod descriptors;
 mod device_info;
 mod driver_fault;
 mod external;
@@ -28,6 +29,7 @@ mod plan;
 mod query;
 mod select;
 
+use self::descriptors::or_no_descriptors;
 #[cfg(test)]
 pub(crate) use self::device_info::machine;
 pub use self::device_info::{
@@ -107,8 +109,13 @@ impl InstanceBuilder {
     /// # Errors
     ///
     /// [`Error::LoaderMissing`], [`Error::ValidationMissing`] if validation was asked for and is not installed,
-    /// [`Error::NoDevice`] if the loader finds no driver at all, [`Error::BadLimits`] if `VKARRAY_LIMITS` selects nothing.
+    /// [`Error::NoDevice`] if the loader finds no driver at all, [`Error::NoDescriptors`] if hardly any files can be opened,
+    /// [`Error::BadLimits`] if `VKARRAY_LIMITS` selects nothing.
     pub fn build(self) -> Result<Arc<Instance>> {
+        self.load().map_err(or_no_descriptors)
+    }
+
+    fn load(self) -> Result<Arc<Instance>> {
         let limits = self.limits.map_or_else(LimitProfile::from_environment, |profile| Ok(Some(profile)))?;
         let entry = load()?;
         let messages = self.validation.then(|| Box::new(Messages::new(Rank::Messages, Vec::new())));
@@ -190,9 +197,14 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// [`Error::NoDevice`] if there is none; [`Error::Vulkan`] if the driver fails; [`Error::Forked`].
+    /// [`Error::NoDevice`] if there is none, [`Error::NoDescriptors`] if hardly any files can be opened; [`Error::Vulkan`] if the
+    /// driver fails; [`Error::Forked`].
     pub fn devices(self: &Arc<Self>) -> Result<Vec<PhysicalDevice>> {
         self.process.check()?;
+        self.list().map_err(or_no_descriptors)
+    }
+
+    fn list(self: &Arc<Self>) -> Result<Vec<PhysicalDevice>> {
         // SAFETY: `raw` is a live instance, owned by `self`.
         let handles = unsafe { self.raw.enumerate_physical_devices() };
         let handles = match handles {

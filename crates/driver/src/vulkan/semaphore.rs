@@ -4,10 +4,11 @@
 //! driver that exports neither is ordered by host waits. Streams signal and wait in `stream/external.rs`. They are destroyed
 //! with the device, for the reason that `timeline.rs` gives.
 
-use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use ash::khr::external_semaphore_fd;
+use ash::prelude::VkResult;
 use ash::vk;
 
 use super::LogicalDevice;
@@ -117,9 +118,9 @@ impl ExternalSemaphore {
         }
         let info = vk::SemaphoreGetFdInfoKHR::default().semaphore(self.raw).handle_type(HANDLE);
         // SAFETY: the semaphore is alive and exportable.
-        let fd = unsafe { self.calls.get_semaphore_fd(&info) }.map_err(self.device.failed("vkGetSemaphoreFdKHR"))?;
+        let fd = unsafe { self.calls.get_semaphore_fd(&info) };
         // SAFETY: just made by the driver, which leaves it to the caller.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+        unsafe { self.device.own_exported("vkGetSemaphoreFdKHR", fd) }
     }
 
     /// Its kind.
@@ -135,6 +136,25 @@ impl ExternalSemaphore {
     /// The device.
     pub fn device(&self) -> &Arc<LogicalDevice> {
         &self.device
+    }
+}
+
+impl LogicalDevice {
+    /// Owns the file descriptor that `call` returned.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Vulkan`] with the code of the call, or with `ERROR_TOO_MANY_OBJECTS` for a negative number: lavapipe (22.3)
+    /// returns -1 and success where the process has no descriptors left. [`Error::DeviceLost`].
+    ///
+    /// # Safety
+    ///
+    /// The call, if it succeeded, made the descriptor, and nothing else owns it.
+    pub unsafe fn own_exported(&self, call: &'static str, fd: VkResult<RawFd>) -> Result<OwnedFd> {
+        let fd = fd.and_then(|fd| if fd < 0 { Err(vk::Result::ERROR_TOO_MANY_OBJECTS) } else { Ok(fd) });
+        let fd = fd.map_err(self.failed(call))?;
+        // SAFETY: the caller promises it.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 }
 

@@ -1,10 +1,13 @@
 //! File descriptors of memory: made by an export, taken by an import.
 
-use std::fs::File;
-use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
+use std::fs::{File, FileType};
+use std::io;
+use std::os::fd::IntoRawFd;
+use std::os::unix::fs::FileTypeExt;
 
 use ash::khr::external_memory_fd;
 use ash::vk;
+use vkarray_driver::DeviceType;
 
 use super::{Dedicated, ExternalMemory, HANDLE, dedicated};
 use crate::error::{Error, Result};
@@ -18,9 +21,9 @@ impl ExternalMemory {
             dedicated(memory).filter(|dedicated| !dedicated.is_imported).ok_or_else(refused)?;
         let info = vk::MemoryGetFdInfoKHR::default().memory(memory.raw()).handle_type(HANDLE);
         // SAFETY: the memory is alive, and was allocated for descriptors of this type.
-        let fd = unsafe { self.calls().get_memory_fd(&info) }.map_err(self.device.failed("vkGetMemoryFdKHR"))?;
+        let fd = unsafe { self.calls().get_memory_fd(&info) };
         // SAFETY: just made by the driver, which leaves it to the caller.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let fd = unsafe { self.device.own_exported("vkGetMemoryFdKHR", fd) }?;
         // SAFETY: the description is that of the memory, made with it.
         Ok(unsafe { ExportedMemory::new(fd, description.clone()) })
     }
@@ -40,6 +43,10 @@ impl ExternalMemory {
         // Of some drivers it is a regular file, whose size tells a truncated one.
         let file = File::from(fd);
         let metadata = file.metadata().map_err(Error::Descriptor)?;
+        if !may_be_memory(metadata.file_type(), info.device_type == DeviceType::Cpu) {
+            let reason = io::Error::new(io::ErrorKind::InvalidInput, "its file is no memory");
+            return Err(Error::Descriptor(reason));
+        }
         if metadata.is_file() && metadata.len() < needed.size {
             return Err(mismatch("the size of the file", metadata.len(), needed.size));
         }
@@ -76,6 +83,13 @@ fn check_description(description: &MemoryDescription, needed: &vk::MemoryRequire
     Ok(())
 }
 
+/// Whether a driver's memory may be a file of this type. A driver would wait for the other end of a pipe or a socket. A CPU driver's
+/// memory is a regular file; that of others may be a device file or a file without a type.
+fn may_be_memory(file: FileType, is_cpu: bool) -> bool {
+    let is_stream = file.is_fifo() || file.is_socket();
+    file.is_file() || !(is_cpu || is_stream || file.is_dir() || file.is_block_device())
+}
+
 fn mismatch(what: &'static str, given: u64, expected: u64) -> Error {
     Error::DescriptionMismatch { what, given, expected }
 }
@@ -83,6 +97,25 @@ fn mismatch(what: &'static str, given: u64, expected: u64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_files_that_are_read_at_once_may_be_memory() {
+        let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (pipe, _writer) = io::pipe().unwrap();
+        let file_type = |fd: std::os::fd::OwnedFd| File::from(fd).metadata().unwrap().file_type();
+        let opened = |path: &str| file_type(File::open(path).unwrap().into());
+        // The file, whether it may be memory of a CPU driver and of another.
+        let cases = [
+            (file_type(tempfile::tempfile().unwrap().into()), [true, true]),
+            (opened("/dev/null"), [false, true]),
+            (opened("/"), [false, false]),
+            (file_type(pipe.into()), [false, false]),
+            (file_type(socket.into()), [false, false]),
+        ];
+        for (file, expected) in cases {
+            assert_eq!([true, false].map(|is_cpu| may_be_memory(file, is_cpu)), expected, "{file:?}");
+        }
+    }
 
     #[test]
     fn a_description_that_does_not_fit_is_refused() {
