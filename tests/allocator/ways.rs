@@ -147,6 +147,70 @@ fn a_copy_in_place_is_ordered_with_all_streams_of_both_devices() {
     }
 }
 
+/// While one thread copies in place, another overwrites the exported bytes, each time with one value.
+#[test]
+fn work_of_other_threads_comes_before_or_after_a_copy_in_place() {
+    let fixture = Fixture::open();
+    for other in fixture.other_devices() {
+        let there = Context::on(&other).unwrap();
+        for exportable in [[true, false], [false, true]] {
+            let makes = |ctx: &Context, exportable| match exportable && exports(ctx, ctx) {
+                true => ctx.exportable_array::<u32>(MIB).unwrap(),
+                false => ctx.device_array(MIB).unwrap(),
+            };
+            let (x, y) = (makes(&fixture, exportable[0]), makes(&there, exportable[1]));
+            let shared = if exportable[0] { &x } else { &y };
+            shared.fill(0).unwrap();
+            x.fill(0).unwrap();
+            let streams = [fixture.stream().unwrap(), there.stream().unwrap(), shared.context().stream().unwrap()];
+            for round in 0..25 {
+                thread::scope(|scope| {
+                    scope.spawn(|| {
+                        for value in 1..40_u32 {
+                            shared.on(&streams[2]).fill(value).unwrap();
+                            streams[2].flush().unwrap();
+                        }
+                    });
+                    let (from, to) = (whole(&x, &streams[0]), whole(&y, &streams[1]));
+                    from.copy_within_limit(&to, ConnectionLimit::Unified).unwrap();
+                });
+                let found = y.to_vec().unwrap();
+                let n_other = found.iter().filter(|&&element| element != found[0]).count();
+                assert_eq!(n_other, 0, "round {round}, {exportable:?}");
+            }
+        }
+    }
+}
+
+/// Two threads copy between the same two exportable arrays, each from what the other writes.
+#[test]
+fn copies_in_place_in_opposite_directions_do_not_wait_for_each_other() {
+    let fixture = Fixture::open();
+    for other in fixture.other_devices() {
+        let there = Context::on(&other).unwrap();
+        if !exports(&fixture, &there) || !exports(&there, &fixture) {
+            continue;
+        }
+        let (x, y) = (fixture.exportable_array::<u32>(1000).unwrap(), there.exportable_array::<u32>(1000).unwrap());
+        x.fill(7).unwrap();
+        y.fill(7).unwrap();
+        let rounds = |from: &DeviceNDArray<u32>, to: &DeviceNDArray<u32>| {
+            let streams = [from, to].map(|array| array.context().stream().unwrap());
+            for _ in 0..50 {
+                let (from, to) = (whole(from, &streams[0]), whole(to, &streams[1]));
+                from.copy_within_limit(&to, ConnectionLimit::Unified).unwrap();
+            }
+        };
+        watched("copies in place in opposite directions", || {
+            thread::scope(|scope| {
+                scope.spawn(|| rounds(&x, &y));
+                scope.spawn(|| rounds(&y, &x));
+            });
+        });
+        assert!(x.to_vec().unwrap().iter().chain(&y.to_vec().unwrap()).all(|&element| element == 7));
+    }
+}
+
 fn whole<'a>(array: &'a DeviceNDArray<u32>, stream: &'a Stream) -> BlockRange<'a> {
     range(array.block(), stream, 0, 4 * array.size())
 }

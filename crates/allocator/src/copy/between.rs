@@ -247,13 +247,13 @@ impl BlockRange<'_> {
         match passage {
             #[cfg(unix)]
             Passage::Source(alias) => {
-                return copy_imported((self, Mode::Read), target.stream, || {
+                return copy_imported((self, Mode::Read), (target, Mode::Write), || {
                     target.block.copy_from_block(target.stream, target.range.start, &alias, self.range.clone())
                 });
             }
             #[cfg(unix)]
             Passage::Target(alias) => {
-                return copy_imported((target, Mode::Write), self.stream, || {
+                return copy_imported((target, Mode::Write), (self, Mode::Read), || {
                     alias.copy_from_block(self.stream, target.range.start, self.block, self.range.clone())
                 });
             }

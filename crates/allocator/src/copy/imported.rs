@@ -1,22 +1,30 @@
 //! Copies of one device to or from memory that another device has exported to it.
 //!
 //! The hazard table of neither device has the work of the other. So each waits for the other's stream, and
-//! the exporter records that its bytes are in use until then.
+//! the exporter records that its bytes are in use until then. Meanwhile other threads record nothing on the bytes of either side:
+//! what came between would be ordered neither before the copy nor after it.
 
-use vkarray_driver::Stream;
+use std::sync::Arc;
+
 use vkarray_driver::hazard::{Mode, Stage};
+use vkarray_driver::{HostAccess, HostAccessKind};
 
 use super::between::BlockRange;
 use crate::error::{Error, Result};
 use crate::memory::ConnectionSync;
 
-/// Records the copy that `copy` records on the stream `by`, after earlier work of the exporting side on its bytes, and
-/// before its later work on them. The copy uses the bytes in `mode`. Returns at once.
+/// A side of a copy, and how the copy uses its bytes.
+type Side<'a> = (&'a BlockRange<'a>, Mode);
+
+/// Records the copy that `copy` records on the stream of the side `by`, after earlier work of the exporting side on its bytes,
+/// and before its later work on them. Returns at once, or when other threads have recorded what they record on the bytes.
 pub(super) fn copy_imported(
-    (exporter, mode): (&BlockRange<'_>, Mode),
-    by: &Stream,
+    (exporter, mode): Side<'_>,
+    by: Side<'_>,
     copy: impl FnOnce() -> Result<()>,
 ) -> Result<ConnectionSync> {
+    let _held = hold_both((exporter, mode), by)?;
+    let by = by.0.stream;
     exporter.record_use(mode)?;
     by.wait_for(&exporter.stream.point()?)?;
     copy()?;
@@ -25,7 +33,22 @@ pub(super) fn copy_imported(
     Ok(ConnectionSync::HostWait)
 }
 
-impl BlockRange<'_> {
+/// Keeps other threads from the bytes of both sides. Threads take the sides of two devices in one order, so that none waits for
+/// another that waits for it.
+fn hold_both<'a>(exporter: Side<'a>, by: Side<'a>) -> Result<[HostAccess<'a>; 2]> {
+    let mut sides = [exporter, by];
+    sides.sort_by_key(|(side, _)| Arc::as_ptr(side.block.device()).addr());
+    let [first, second] = sides.map(|(side, mode)| move || side.hold(mode));
+    Ok([first()?, second()?])
+}
+
+impl<'a> BlockRange<'a> {
+    fn hold(&'a self, mode: Mode) -> Result<HostAccess<'a>> {
+        let range = self.range.clone();
+        let held = self.block.device().begin_host_access(self.block.id(), range, mode, HostAccessKind::Recording);
+        Ok(held?.0) // What uses the bytes so far is waited for on the devices.
+    }
+
     /// Records an operation without commands that uses the bytes, so that they are ordered with other streams of their device.
     fn record_use(&self, mode: Mode) -> Result<()> {
         let access = match mode {

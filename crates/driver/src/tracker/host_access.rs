@@ -8,6 +8,7 @@
 //! `gate.rs`.
 
 use std::ops::Range;
+use std::thread::{self, ThreadId};
 
 use smallvec::SmallVec;
 
@@ -22,6 +23,9 @@ pub enum HostAccessKind {
     Brief,
     /// As long as the program keeps a guard: conflicting operations and host accesses fail.
     Lasting,
+    /// As long as this thread records operations that belong together: what other threads do waits as for a brief one, and
+    /// this thread's own operations do not. The host does not touch the bytes.
+    Recording,
 }
 
 /// Bytes of a block that the host accesses.
@@ -32,6 +36,7 @@ struct HeldBytes {
     range: Range<u64>,
     mode: Mode,
     kind: HostAccessKind,
+    thread: ThreadId,
 }
 
 /// The host accesses of one device.
@@ -67,10 +72,13 @@ impl HostAccesses {
             if !shares || (held.mode == Mode::Read && mode == Mode::Read) {
                 continue;
             }
-            if held.kind == HostAccessKind::Lasting {
-                return Err(Error::HeldByHost { range: held.range.clone(), mode: held.mode });
+            match held.kind {
+                HostAccessKind::Lasting => {
+                    return Err(Error::HeldByHost { range: held.range.clone(), mode: held.mode });
+                }
+                HostAccessKind::Recording if held.thread == thread::current().id() => {}
+                HostAccessKind::Recording | HostAccessKind::Brief => is_any = true,
             }
-            is_any = true;
         }
         Ok(is_any)
     }
@@ -78,7 +86,8 @@ impl HostAccesses {
     /// Adds a hold that nothing is in the way of, and names it.
     fn add(&mut self, block: BlockId, range: Range<u64>, mode: Mode, kind: HostAccessKind) -> u64 {
         self.n_made += 1;
-        self.held.push(HeldBytes { id: self.n_made, block, range, mode, kind });
+        let thread = thread::current().id();
+        self.held.push(HeldBytes { id: self.n_made, block, range, mode, kind, thread });
         self.n_made
     }
 
@@ -164,8 +173,9 @@ mod tests {
             (Mode::Write, HostAccessKind::Lasting, block, 0..100, Mode::Write, Refused),
             (Mode::Write, HostAccessKind::Brief, block, 0..100, Mode::Read, Wait),
             (Mode::Read, HostAccessKind::Brief, block, 0..100, Mode::Write, Wait),
-            (Mode::Write, HostAccessKind::Lasting, other, 0..100, Mode::Write, Free), // Another block.
-            (Mode::Write, HostAccessKind::Lasting, block, 0..10, Mode::Write, Free),  // Up to the held bytes.
+            (Mode::Write, HostAccessKind::Recording, block, 0..100, Mode::Write, Free), // Of the same thread.
+            (Mode::Write, HostAccessKind::Lasting, other, 0..100, Mode::Write, Free),   // Another block.
+            (Mode::Write, HostAccessKind::Lasting, block, 0..10, Mode::Write, Free),    // Up to the held bytes.
             (Mode::Write, HostAccessKind::Lasting, block, 20..u64::MAX, Mode::Write, Free), // From their end on.
             (Mode::Write, HostAccessKind::Lasting, block, 19..u64::MAX, Mode::Write, Refused), // The last of them.
             (Mode::Write, HostAccessKind::Lasting, block, 15..15, Mode::Write, Refused), // Nothing, but in their midst.
@@ -183,6 +193,19 @@ mod tests {
             holds.end(id);
             assert!(holds.is_empty() && !holds.conflict(&[access]).unwrap());
         }
+    }
+
+    #[test]
+    fn bytes_that_a_thread_records_on_are_held_for_it_alone() {
+        let mut table = HazardTable::new();
+        let block = table.add_block();
+        let mut holds = HostAccesses::default();
+        thread::scope(|scope| {
+            let theirs = scope.spawn(|| holds.add(block, 10..20, Mode::Read, HostAccessKind::Recording));
+            theirs.join().unwrap();
+        });
+        assert!(!holds.conflicts(block, &(0..100), Mode::Read).unwrap());
+        assert!(holds.conflicts(block, &(0..100), Mode::Write).unwrap());
     }
 
     #[test]
