@@ -1,6 +1,7 @@
 //! The ways of copies between devices, each forced by a limit: which is taken, the bytes, and the order with other work.
 
 use std::sync::Arc;
+use std::thread;
 
 use vkarray::device::{Device, DeviceInfo};
 use vkarray::memory::{
@@ -12,6 +13,7 @@ use vkarray::{Context, DeviceNDArray, Groups, Stream};
 use super::unmapped::Unmapped;
 use super::{pattern, read};
 use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
+use crate::fixture::watchdog::watched;
 use crate::fixture::{Fixture, child};
 
 const MIB: usize = 1 << 20;

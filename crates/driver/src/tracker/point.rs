@@ -41,11 +41,10 @@ impl Point {
         Self { timeline, lane, value }
     }
 
-    /// The point as the hazard table names it, or `None` if its stream was dropped, so its work is complete.
+    /// The point as the hazard table names it, which may have forgotten the lane of a dropped stream; `None` for a timeline of
+    /// no lane.
     pub(crate) fn place(&self) -> Option<LanePoint> {
-        // The lane is not upgraded: this could become the last handle, whose drop would end a lane under another lane's lock.
-        let lane = self.timeline.lane().filter(|_| self.lane.strong_count() > 0)?;
-        Some(LanePoint { lane, value: self.value })
+        Some(LanePoint { lane: self.timeline.lane()?, value: self.value })
     }
 
     /// The timeline that reaches the point.
