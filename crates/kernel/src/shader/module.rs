@@ -13,6 +13,7 @@ use crate::shader::options::{Bounds, BufferBounds, Options, Translated};
 use crate::shader::sizes::Sizes;
 use crate::shader::source::{Language, Source, Trust};
 use crate::shader::text::Text;
+use crate::spirv::sources::without_sources;
 use crate::spirv::{Binary, Chosen, DeviceBounds};
 
 /// naga recurses with the shader's nesting, up to a depth that may exceed a small thread's stack.
@@ -209,8 +210,9 @@ impl Module {
         let chosen = binary.choose(&self.source_name, entry, constants, bounds)?;
         let Chosen { spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
+        let is_validated = trust == Trust::Validated;
         Ok(Translated {
-            spirv,
+            spirv: if is_validated { without_sources(&spirv) } else { spirv },
             signature,
             entry: entry.to_owned(),
             buffer_bounds,

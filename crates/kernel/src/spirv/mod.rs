@@ -26,6 +26,7 @@ mod read;
 mod reflect;
 mod sections;
 mod shared_atomics;
+pub(crate) mod sources;
 mod types;
 mod uses;
 pub(crate) mod validator;
