@@ -3,7 +3,7 @@
 use half::f16;
 use vkarray::kernel::{AsArg, Error as KernelError};
 use vkarray::{Context, Element, Groups, Kernel, Source};
-use vkarray_kernel::Capability;
+use vkarray_kernel::{Capability, FloatAtomic, FloatAtomicOp};
 
 use crate::fixture::{Fixture, contents, skipped};
 
@@ -206,6 +206,21 @@ fn structs_and_push_constants_with_gaps_are_passed_to_a_function() {
     let positions: Vec<_> =
         contents(&list).iter().skip(1).map(|record| [record.0[0], record.0[1], record.0[2]]).collect();
     assert_eq!(positions, [[6.5, 12.0, 17.5], [4.0, 4.0, 4.0], [7.0, 8.0, 9.0]]);
+}
+
+#[test]
+fn floats_are_added_atomically_or_refused() {
+    let fixture = Fixture::open();
+    let has = fixture.info().features;
+    let add = |is_shared| Capability::FloatAtomic(FloatAtomic { bits: 32, op: FloatAtomicOp::Add, is_shared });
+    let needs = [(add(false), has.buffer_float32_atomic_add), (add(true), has.shared_float32_atomic_add)];
+    let test = "floats_are_added_atomically_or_refused";
+    let Some(sum) = build_if(&fixture, test, "float_atomics.spv", &needs) else { return };
+    let x = fixture.slice_to_device(&values(256, |i| float(i % 7))).unwrap();
+    let total = fixture.zeros::<f32>([1]).unwrap();
+    sum.launch(Groups::covering(256), (&x, &total)).unwrap();
+    let expected: f32 = values(256, |i| float(i % 7)).iter().sum();
+    assert_eq!(contents(&total), [expected]);
 }
 
 #[test]

@@ -25,10 +25,10 @@
 pub use vkarray_kernel::{
     Access, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, Bounds, BufferBounds,
     CacheCounters, CacheFile, CacheMode, CacheSettings, Capability, ConstArray, Constant, ConstantDefault, ElementType,
-    Error, Field, Fold, Hint, Immediate, Items, KernelBuilder, KernelCache, KernelLimit, KernelStatistics, Leaf,
-    Library, Limits, Loops, Malformed, MatrixRole, MatrixUse, MemoryArg, Mismatch, Module, NamedArg, Names, Options,
-    Packed, Param, ParamKind, Parameter, PushConstants, PushMember, ScalarValue, SharedVar, Signature, StoreCounters,
-    Subgroups, Translated, Unvalidated, WeakKernel, check,
+    Error, Field, FloatAtomic, FloatAtomicOp, Fold, Hint, Immediate, Items, KernelBuilder, KernelCache, KernelLimit,
+    KernelStatistics, Leaf, Library, Limits, Loops, Malformed, MatrixRole, MatrixUse, MemoryArg, Mismatch, Module,
+    NamedArg, Names, Options, Packed, Param, ParamKind, Parameter, PushConstants, PushMember, ScalarValue, SharedVar,
+    Signature, StoreCounters, Subgroups, Translated, Unvalidated, WeakKernel, check,
 };
 
 pub use crate::{Groups, Kernel, Source};

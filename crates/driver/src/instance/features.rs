@@ -5,7 +5,7 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS};
+use super::plan::{ATOMIC_FLOAT, ATOMIC_FLOAT_2, COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS};
 
 /// The structures of Vulkan with the features of the table.
 #[derive(Default)]
@@ -17,6 +17,8 @@ pub(crate) struct FeatureStructs {
     cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
     robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
     pipelines: vk::PhysicalDevicePipelineRobustnessFeaturesEXT<'static>,
+    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
+    atomic_float_2: vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT<'static>,
 }
 
 impl FeatureStructs {
@@ -36,7 +38,25 @@ impl FeatureStructs {
         if has(PIPELINE_ROBUSTNESS) {
             chain = chain.push_next(&mut self.pipelines);
         }
+        if has(ATOMIC_FLOAT) {
+            chain = chain.push_next(&mut self.atomic_float);
+        }
+        if has(ATOMIC_FLOAT_2) {
+            chain = chain.push_next(&mut self.atomic_float_2);
+        }
         chain
+    }
+}
+
+/// The extension that a structure belongs to; `None` for those of Vulkan 1.3.
+fn extension_of(structure: &str) -> Option<&'static str> {
+    match structure {
+        "cooperative_matrix" => Some(COOPERATIVE_MATRIX),
+        "robustness" => Some(ROBUSTNESS),
+        "pipelines" => Some(PIPELINE_ROBUSTNESS),
+        "atomic_float" => Some(ATOMIC_FLOAT),
+        "atomic_float_2" => Some(ATOMIC_FLOAT_2),
+        _ => None,
     }
 }
 
@@ -83,6 +103,12 @@ macro_rules! features {
                 [$((stringify!($name), self.$name && !available.$name)),*]
                     .into_iter()
                     .find_map(|(name, is_missing)| is_missing.then_some(name))
+            }
+
+            /// The features of Vulkan 1.3 and of the extensions that are enabled.
+            pub(super) fn enabled_with(&self, enabled: impl Fn(&str) -> bool) -> Self {
+                let of = |structure| extension_of(structure).is_none_or(&enabled);
+                Self { $($name: self.$name && of(stringify!($structure)),)* }
             }
 
             pub(super) const ALL: Self = Self { $($name: true,)* };
@@ -142,6 +168,42 @@ features! {
     buffer_int64_atomics: v12.shader_buffer_int64_atomics,
     /// 64-bit integer atomics in workgroup memory.
     shared_int64_atomics: v12.shader_shared_int64_atomics,
+    /// `f32` in buffers read, written and exchanged atomically.
+    buffer_float32_atomics: atomic_float.shader_buffer_float32_atomics,
+    /// `f32` in buffers added to atomically.
+    buffer_float32_atomic_add: atomic_float.shader_buffer_float32_atomic_add,
+    /// Atomic minimum and maximum of `f32` in buffers.
+    buffer_float32_atomic_min_max: atomic_float_2.shader_buffer_float32_atomic_min_max,
+    /// `f64` in buffers read, written and exchanged atomically.
+    buffer_float64_atomics: atomic_float.shader_buffer_float64_atomics,
+    /// `f64` in buffers added to atomically.
+    buffer_float64_atomic_add: atomic_float.shader_buffer_float64_atomic_add,
+    /// Atomic minimum and maximum of `f64` in buffers.
+    buffer_float64_atomic_min_max: atomic_float_2.shader_buffer_float64_atomic_min_max,
+    /// `f16` in buffers read, written and exchanged atomically.
+    buffer_float16_atomics: atomic_float_2.shader_buffer_float16_atomics,
+    /// `f16` in buffers added to atomically.
+    buffer_float16_atomic_add: atomic_float_2.shader_buffer_float16_atomic_add,
+    /// Atomic minimum and maximum of `f16` in buffers.
+    buffer_float16_atomic_min_max: atomic_float_2.shader_buffer_float16_atomic_min_max,
+    /// `f32` in workgroup memory read, written and exchanged atomically.
+    shared_float32_atomics: atomic_float.shader_shared_float32_atomics,
+    /// `f32` in workgroup memory added to atomically.
+    shared_float32_atomic_add: atomic_float.shader_shared_float32_atomic_add,
+    /// Atomic minimum and maximum of `f32` in workgroup memory.
+    shared_float32_atomic_min_max: atomic_float_2.shader_shared_float32_atomic_min_max,
+    /// `f64` in workgroup memory read, written and exchanged atomically.
+    shared_float64_atomics: atomic_float.shader_shared_float64_atomics,
+    /// `f64` in workgroup memory added to atomically.
+    shared_float64_atomic_add: atomic_float.shader_shared_float64_atomic_add,
+    /// Atomic minimum and maximum of `f64` in workgroup memory.
+    shared_float64_atomic_min_max: atomic_float_2.shader_shared_float64_atomic_min_max,
+    /// `f16` in workgroup memory read, written and exchanged atomically.
+    shared_float16_atomics: atomic_float_2.shader_shared_float16_atomics,
+    /// `f16` in workgroup memory added to atomically.
+    shared_float16_atomic_add: atomic_float_2.shader_shared_float16_atomic_add,
+    /// Atomic minimum and maximum of `f16` in workgroup memory.
+    shared_float16_atomic_min_max: atomic_float_2.shader_shared_float16_atomic_min_max,
     /// Buffer device addresses.
     buffer_device_address: v12.buffer_device_address,
     /// Scalar (C-like) layout of buffer blocks.

@@ -16,8 +16,14 @@ pub(super) const ROBUSTNESS: &str = "VK_EXT_robustness2";
 /// The extension of the feature `pipeline_robustness`.
 pub(super) const PIPELINE_ROBUSTNESS: &str = "VK_EXT_pipeline_robustness";
 
+/// The extension of atomic operations on `f32` and `f64`, and of their addition.
+pub(super) const ATOMIC_FLOAT: &str = "VK_EXT_shader_atomic_float";
+
+/// The extension of atomic operations on `f16`, and of the minimum and maximum of floats.
+pub(super) const ATOMIC_FLOAT_2: &str = "VK_EXT_shader_atomic_float2";
+
 /// Extensions that the runtime uses where a device has them; none is required.
-const USEFUL_EXTENSIONS: [&str; 10] = [
+const USEFUL_EXTENSIONS: [&str; 12] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
     "VK_EXT_external_memory_host",
@@ -27,6 +33,8 @@ const USEFUL_EXTENSIONS: [&str; 10] = [
     COOPERATIVE_MATRIX,
     ROBUSTNESS,
     PIPELINE_ROBUSTNESS,
+    ATOMIC_FLOAT,
+    ATOMIC_FLOAT_2,
     // A device that lists it must have it enabled.
     "VK_KHR_portability_subset",
 ];
@@ -129,14 +137,7 @@ impl DevicePlan {
             compute: QueuePlan { family: compute, count: count(device, compute).min(most) },
             transfer: transfer(device),
             push_descriptors: has("VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0,
-            features: Features {
-                cooperative_matrix: device.features.cooperative_matrix && enabled(COOPERATIVE_MATRIX),
-                cooperative_matrix_robust_buffers: device.features.cooperative_matrix_robust_buffers
-                    && enabled(COOPERATIVE_MATRIX),
-                robust_buffer_access_2: device.features.robust_buffer_access_2 && enabled(ROBUSTNESS),
-                pipeline_robustness: device.features.pipeline_robustness && enabled(PIPELINE_ROBUSTNESS),
-                ..device.features
-            },
+            features: device.features.enabled_with(enabled),
             extensions,
         })
     }
@@ -254,7 +255,9 @@ mod tests {
                 "VK_EXT_external_memory_host",
                 "VK_KHR_external_memory_fd",
                 "VK_EXT_calibrated_timestamps",
-                "VK_EXT_robustness2"
+                "VK_EXT_robustness2",
+                "VK_EXT_shader_atomic_float",
+                "VK_EXT_shader_atomic_float2"
             ]
         );
         assert!(plan.features.shader_float64);

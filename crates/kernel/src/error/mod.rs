@@ -220,6 +220,12 @@ pub enum Error {
     /// A subgroup size that the device does not run.
     #[error("kernel `{kernel}`: subgroups of {size}, the device has powers of two from {min} to {max}")]
     SubgroupSize { kernel: String, size: u32, min: u32, max: u32 },
+    /// The device has what the shader's code needs, and was opened without it.
+    #[error("kernel `{kernel}` needs {capability}, which {device} has, but was opened without")]
+    NotEnabled { kernel: String, capability: String, device: String },
+    /// The shader's code needs what no device is opened with, whether it has it or not.
+    #[error("kernel `{kernel}` needs {capability}, which vkarray supports on no device")]
+    NoCapability { kernel: String, capability: String },
     /// More subgroups in a workgroup than the device runs.
     #[error(
         "kernel `{kernel}`: {invocations} invocations in subgroups of {size}, the device has {limit} subgroups in a \

@@ -6,7 +6,7 @@ use vkarray_driver::{DeviceInfo, Features};
 
 use crate::error::{Error, Result};
 use crate::requirements::Limits;
-use crate::signature::{Capability, Signature};
+use crate::signature::{Capability, FloatAtomic, FloatAtomicOp, Signature};
 use crate::spirv::words::asks_for_length;
 
 /// NVIDIA's PCI vendor id.
@@ -60,8 +60,9 @@ impl Limits {
 ///
 /// # Errors
 ///
-/// [`Error::Addresses`] for a kernel that reaches memory by its address, and [`Error::Capability`] with the first capability
-/// that the device lacks.
+/// [`Error::Addresses`] for a kernel that reaches memory by its address; else, about the first capability that is missing,
+/// [`Error::Capability`] if the device lacks it, [`Error::NotEnabled`] if the device was opened without it, and
+/// [`Error::NoCapability`] if no device is opened with it.
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
@@ -81,14 +82,17 @@ pub fn check_capabilities(signature: &Signature, device: &DeviceInfo, enabled: &
     if signature.capabilities.contains(&Capability::BufferAddress) {
         return Err(Error::Addresses { kernel: signature.entry.clone() });
     }
-    match signature.capabilities.iter().find(|&&capability| !has(device, enabled, capability)) {
-        None => Ok(()),
-        Some(missing) => Err(Error::Capability {
-            kernel: signature.entry.clone(),
-            capability: missing.to_string(),
-            device: device.name.clone(),
-        }),
-    }
+    let missing = signature.capabilities.iter().find(|&&capability| !has(device, enabled, capability));
+    let Some(missing) = missing else { return Ok(()) };
+    let (kernel, capability) = (signature.entry.clone(), missing.to_string());
+    Err(match missing {
+        Capability::Other(_) => Error::NoCapability { kernel, capability },
+        _ if has(device, &device.features, *missing) => {
+            let device = device.name.clone();
+            Error::NotEnabled { kernel, capability, device }
+        }
+        _ => Error::Capability { kernel, capability, device: device.name.clone() },
+    })
 }
 
 fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool {
@@ -121,8 +125,34 @@ fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool
         Capability::SubgroupShuffleRelative => has_subgroup(device, 1 << 5),
         Capability::SubgroupClustered => has_subgroup(device, 1 << 6),
         Capability::SubgroupQuad => has_subgroup(device, 1 << 7),
+        Capability::FloatAtomic(atomic) => has_float_atomic(features, atomic),
         // Not enabled when a device is opened, whatever it lists.
-        Capability::Float32AtomicAdd | Capability::BufferAddress | Capability::Other(_) => false,
+        Capability::BufferAddress | Capability::Other(_) => false,
+    }
+}
+
+fn has_float_atomic(features: &Features, FloatAtomic { bits, op, is_shared }: FloatAtomic) -> bool {
+    use FloatAtomicOp::{Add, Exchange, MinMax};
+    match (is_shared, bits, op) {
+        (false, 16, Exchange) => features.buffer_float16_atomics,
+        (false, 16, Add) => features.buffer_float16_atomic_add,
+        (false, 16, MinMax) => features.buffer_float16_atomic_min_max,
+        (false, 32, Exchange) => features.buffer_float32_atomics,
+        (false, 32, Add) => features.buffer_float32_atomic_add,
+        (false, 32, MinMax) => features.buffer_float32_atomic_min_max,
+        (false, 64, Exchange) => features.buffer_float64_atomics,
+        (false, 64, Add) => features.buffer_float64_atomic_add,
+        (false, 64, MinMax) => features.buffer_float64_atomic_min_max,
+        (true, 16, Exchange) => features.shared_float16_atomics,
+        (true, 16, Add) => features.shared_float16_atomic_add,
+        (true, 16, MinMax) => features.shared_float16_atomic_min_max,
+        (true, 32, Exchange) => features.shared_float32_atomics,
+        (true, 32, Add) => features.shared_float32_atomic_add,
+        (true, 32, MinMax) => features.shared_float32_atomic_min_max,
+        (true, 64, Exchange) => features.shared_float64_atomics,
+        (true, 64, Add) => features.shared_float64_atomic_add,
+        (true, 64, MinMax) => features.shared_float64_atomic_min_max,
+        _ => false,
     }
 }
 
@@ -140,6 +170,9 @@ pub(crate) mod tests {
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
+
+    const FLOAT_ADD: Capability =
+        Capability::FloatAtomic(FloatAtomic { bits: 32, op: FloatAtomicOp::Add, is_shared: false });
 
     fn needs(capability: Capability) -> Signature {
         Signature { entry: "k".to_owned(), capabilities: vec![capability], ..Signature::default() }
@@ -164,7 +197,7 @@ pub(crate) mod tests {
             (C::Storage8, [true, false, true]),
             (C::IntegerDotProduct, [true, true, true]),
             (C::SubgroupClustered, [false, false, true]),
-            (C::Float32AtomicAdd, [false, false, false]), // Enabled nowhere yet.
+            (FLOAT_ADD, [false, false, false]), // The snapshots are older than the feature.
             (C::CooperativeMatrix, [false, false, true]),
             (C::BufferAddress, [false, false, false]), // What is reached by address cannot be ordered.
             (C::Other(4433), [false, false, false]),
@@ -198,6 +231,8 @@ pub(crate) mod tests {
                 Capability::CooperativeMatrix,
                 "needs cooperative matrices, which SwiftShader Device (Subzero) does not have",
             ),
+            (FLOAT_ADD, "needs f32 atomic add, which SwiftShader Device (Subzero) does not have"),
+            (Capability::Other(5055), "needs SPIR-V's ShaderClockKHR, which vkarray supports on no device"),
             (
                 Capability::BufferAddress,
                 "needs buffer device addresses: what is reached by its address can neither be checked nor ordered; give it \
@@ -215,7 +250,9 @@ pub(crate) mod tests {
         let device = machine("h100_580.159");
         let enabled = Features { shader_float64: false, ..device.features };
         check_capabilities(&needs(Capability::Float64), &device, &device.features).unwrap();
-        check_capabilities(&needs(Capability::Float64), &device, &enabled).unwrap_err();
+        let error = check_capabilities(&needs(Capability::Float64), &device, &enabled).unwrap_err();
+        let message = "kernel `k` needs f64, which NVIDIA H100 80GB HBM3 has, but was opened without";
+        assert_eq!(error.to_string(), message);
         check_capabilities(&needs(Capability::Int64), &device, &enabled).unwrap();
     }
 

@@ -128,7 +128,10 @@ pub fn check_extensions(signature: &Signature, device: &DeviceInfo, enabled: &[S
             Some(Provider::Core) => continue,
             Some(Provider::Device(name)) if enabled.iter().any(|enabled| enabled == name) => continue,
             Some(Provider::Device(name)) if device.has_extension(name) => {
-                format!("{name}, which {} has but was opened without; `Request::extensions` asks for it", device.name)
+                format!(
+                    "{name}, which {} has but was opened without; `DeviceRequest::extensions` asks for it",
+                    device.name
+                )
             }
             Some(Provider::Device(name)) => format!("{name}, which {} does not have", device.name),
             None => "a Vulkan extension that is not known here".to_owned(),
@@ -170,7 +173,7 @@ mod tests {
                 h100,
                 &["VK_KHR_cooperative_matrix"],
                 "kernel `k` declares SPV_KHR_shader_clock, which needs VK_KHR_shader_clock, which NVIDIA H100 80GB HBM3 has \
-                 but was opened without; `Request::extensions` asks for it",
+                 but was opened without; `DeviceRequest::extensions` asks for it",
             ),
             ("SPV_KHR_cooperative_matrix", h100, &["VK_KHR_cooperative_matrix"], "fine"),
             (

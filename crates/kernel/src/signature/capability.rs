@@ -8,6 +8,57 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use spirv::Capability as Spirv;
 
+/// An atomic operation on floats (`VK_EXT_shader_atomic_float`, `VK_EXT_shader_atomic_float2`).
+///
+/// ```
+/// use vkarray::kernel::{FloatAtomic, FloatAtomicOp};
+///
+/// let add = FloatAtomic { bits: 32, op: FloatAtomicOp::Add, is_shared: true };
+/// assert_eq!(add.to_string(), "f32 atomic add in shared memory");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FloatAtomic {
+    /// Bits of the float.
+    pub bits: u8,
+    /// What is done.
+    pub op: FloatAtomicOp,
+    /// Whether the float is in workgroup memory, and not in a buffer.
+    pub is_shared: bool,
+}
+
+/// What is done to a float atomically.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum FloatAtomicOp {
+    /// It is read, written or exchanged.
+    Exchange,
+    /// It is added to.
+    Add,
+    /// It becomes the minimum or maximum.
+    MinMax,
+}
+
+impl FloatAtomic {
+    const fn add(bits: u8) -> Capability {
+        Capability::FloatAtomic(Self { bits, op: FloatAtomicOp::Add, is_shared: false })
+    }
+
+    const fn min_max(bits: u8) -> Capability {
+        Capability::FloatAtomic(Self { bits, op: FloatAtomicOp::MinMax, is_shared: false })
+    }
+}
+
+impl fmt::Display for FloatAtomic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = match self.op {
+            FloatAtomicOp::Exchange => "exchange",
+            FloatAtomicOp::Add => "add",
+            FloatAtomicOp::MinMax => "minimum and maximum",
+        };
+        let place = if self.is_shared { " in shared memory" } else { "" };
+        write!(f, "f{} atomic {op}{place}", self.bits)
+    }
+}
+
 macro_rules! capabilities {
     ($($(#[$doc:meta])* $name:ident: $text:literal $(= $($spirv:ident)|+)?,)*) => {
         /// What a device must support for a kernel. Read from the SPIR-V itself, so that none is missed.
@@ -29,6 +80,8 @@ macro_rules! capabilities {
         #[non_exhaustive]
         pub enum Capability {
             $($(#[$doc])* $name,)*
+            /// Atomic operations on floats.
+            FloatAtomic(FloatAtomic),
             /// Any other SPIR-V capability, by its number.
             Other(u32),
         }
@@ -42,6 +95,12 @@ macro_rules! capabilities {
                         return None;
                     }
                     $($(Some($(Spirv::$spirv)|+) => Self::$name,)?)*
+                    Some(Spirv::AtomicFloat16AddEXT) => FloatAtomic::add(16),
+                    Some(Spirv::AtomicFloat32AddEXT) => FloatAtomic::add(32),
+                    Some(Spirv::AtomicFloat64AddEXT) => FloatAtomic::add(64),
+                    Some(Spirv::AtomicFloat16MinMaxEXT) => FloatAtomic::min_max(16),
+                    Some(Spirv::AtomicFloat32MinMaxEXT) => FloatAtomic::min_max(32),
+                    Some(Spirv::AtomicFloat64MinMaxEXT) => FloatAtomic::min_max(64),
                     _ => Self::Other(number),
                 })
             }
@@ -51,6 +110,7 @@ macro_rules! capabilities {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Self::$name => f.write_str($text),)*
+                    Self::FloatAtomic(atomic) => atomic.fmt(f),
                     Self::Other(number) => match Spirv::from_u32(*number) {
                         Some(named) => write!(f, "SPIR-V's {named:?}"),
                         None => write!(f, "SPIR-V's capability {number}"),
@@ -89,8 +149,6 @@ capabilities! {
     Int64Atomics: "i64 atomics" = Int64Atomics,
     /// Atomics on 64-bit integers in shared memory (`shaderSharedInt64Atomics`).
     Int64SharedAtomics: "i64 atomics in shared memory",
-    /// Atomic addition of `f32` (`shaderBufferFloat32AtomicAdd`).
-    Float32AtomicAdd: "f32 atomic add" = AtomicFloat32AddEXT,
     /// The subgroup's size and index.
     Subgroup: "subgroups" = GroupNonUniform,
     /// `subgroupAll`, `subgroupAny`.

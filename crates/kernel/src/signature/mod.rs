@@ -19,7 +19,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use vkarray_allocator::Bytes;
 
-pub use capability::Capability;
+pub use capability::{Capability, FloatAtomic, FloatAtomicOp};
 pub use dtype::{Bool, Complex32, Complex64, DType, Element};
 pub(crate) use element_type::column_stride;
 pub use element_type::{ElementType, Field, Leaf};

@@ -3,11 +3,13 @@
 //! They are read from the finished words, so a kernel that naga translated with a capability that the device lacks is
 //! refused by `requirements/capabilities.rs`, with the feature's name.
 
+use std::collections::BTreeSet;
+
 use spirv::Op;
 
-use super::shared_atomics::has_wide_shared_atomics;
+use super::atomics::atomics;
 use super::words::{instructions, op};
-use crate::signature::Capability;
+use crate::signature::{Capability, FloatAtomic};
 
 /// The capabilities that finished SPIR-V declares: they come first, two words each.
 pub(crate) fn declared(spirv: &[u32]) -> Vec<u32> {
@@ -17,11 +19,15 @@ pub(crate) fn declared(spirv: &[u32]) -> Vec<u32> {
 
 /// What the device must have for SPIR-V that declares these capabilities, in order, without what every device has.
 pub(crate) fn capabilities(numbers: &[u32], spirv: &[u32]) -> Vec<Capability> {
-    let mut found: Vec<_> = numbers.iter().filter_map(|&number| Capability::of_spirv(number)).collect();
-    if found.contains(&Capability::Int64Atomics) && has_wide_shared_atomics(spirv) {
-        found.push(Capability::Int64SharedAtomics);
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
+    let by_instructions = atomics(spirv);
+    // The declaration does not say which memory the floats are in; where instructions do, it says nothing.
+    let is_said = |declared: &Capability| match declared {
+        Capability::FloatAtomic(atomic) => [false, true]
+            .iter()
+            .any(|&is_shared| by_instructions.contains(&Capability::FloatAtomic(FloatAtomic { is_shared, ..*atomic }))),
+        _ => false,
+    };
+    let declared = numbers.iter().filter_map(|&number| Capability::of_spirv(number));
+    let found: BTreeSet<_> = declared.filter(|declared| !is_said(declared)).chain(by_instructions.clone()).collect();
+    found.into_iter().collect()
 }

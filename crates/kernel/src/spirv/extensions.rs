@@ -13,6 +13,11 @@ const NON_SEMANTIC: &str = "NonSemantic.";
 /// Extensions that serve these capabilities alone: where none of them is declared, the extension is not needed.
 pub(crate) const SERVED: &[(&str, &[Spirv])] = &[
     ("SPV_EXT_shader_atomic_float_add", &[Spirv::AtomicFloat32AddEXT, Spirv::AtomicFloat64AddEXT]),
+    ("SPV_EXT_shader_atomic_float16_add", &[Spirv::AtomicFloat16AddEXT]),
+    (
+        "SPV_EXT_shader_atomic_float_min_max",
+        &[Spirv::AtomicFloat16MinMaxEXT, Spirv::AtomicFloat32MinMaxEXT, Spirv::AtomicFloat64MinMaxEXT],
+    ),
     ("SPV_KHR_cooperative_matrix", &[Spirv::CooperativeMatrixKHR]),
     ("SPV_KHR_ray_query", &[Spirv::RayQueryKHR]),
     ("SPV_EXT_mesh_shader", &[Spirv::MeshShadingEXT]),

@@ -250,6 +250,9 @@ impl Needed {
                 integer(16) || float(16)
             }
             Some(C::AtomicFloat16AddEXT | C::AtomicFloat32AddEXT | C::AtomicFloat64AddEXT) => any(&[Op::AtomicFAddEXT]),
+            Some(C::AtomicFloat16MinMaxEXT | C::AtomicFloat32MinMaxEXT | C::AtomicFloat64MinMaxEXT) => {
+                any(&[Op::AtomicFMinEXT, Op::AtomicFMaxEXT])
+            }
             Some(C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked) => {
                 any(&[Op::SDot, Op::UDot, Op::SUDot, Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat])
             }

@@ -10,6 +10,7 @@
 //! answers for a module: `docs/decisions/032`.
 //! Called by `shader/module.rs`. Read next: `instruction.rs`.
 
+mod atomics;
 mod bounded;
 pub(crate) mod capabilities;
 mod constants;
@@ -25,7 +26,6 @@ pub(crate) mod plain_types;
 mod read;
 mod reflect;
 mod sections;
-mod shared_atomics;
 pub(crate) mod sources;
 mod types;
 mod uses;

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::Capability;
+use crate::{Capability, FloatAtomic, FloatAtomicOp};
 
 #[test]
 fn out_of_range_writes_are_skipped_unless_an_atomic_prevents_it() {
@@ -184,7 +184,7 @@ fn capabilities_are_those_of_the_spirv() {
         (
             "@group(0) @binding(0) var<storage, read_write> o: array<atomic<f32>>;
           @compute @workgroup_size(1) fn main() { atomicAdd(&o[0], 1.0); }",
-            &[C::Float32AtomicAdd],
+            &[C::FloatAtomic(FloatAtomic { bits: 32, op: FloatAtomicOp::Add, is_shared: false })],
         ),
         (
             "enable wgpu_int16; @group(0) @binding(0) var<storage, read_write> o: array<u16>;
