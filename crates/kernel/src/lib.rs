@@ -39,7 +39,7 @@ pub use call::{
 };
 pub use disk_cache::{CacheCounters, CacheFile, CacheMode, CacheSettings, StoreCounters};
 pub use dispatch::DispatchNode;
-pub use error::{Error, Hint, Names, Result};
+pub use error::{Error, Hint, Names, Resource, Result};
 pub use pipeline::{Kernel, KernelBuilder, KernelCache, KernelLimit, KernelStatistics, WeakKernel};
 pub use requirements::{
     Limits, check_bindings, check_capabilities, check_extensions, check_matrices, check_subgroups, check_workgroup,

@@ -10,9 +10,11 @@ use crate::spirv::malformed::Malformed;
 use crate::spirv::validator::Unvalidated;
 
 mod names;
+mod resource;
 
 pub(crate) use names::nearest;
 pub use names::{Hint, Names};
+pub use resource::Resource;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -136,8 +138,8 @@ pub enum Error {
     #[error("kernel `{kernel}`: not valid with the constants {values}: {report}")]
     Constants { kernel: String, values: String, report: String },
     /// The shader uses a resource that a kernel cannot be given.
-    #[error("kernel `{kernel}`: `{variable}` is {what}; a kernel takes storage and uniform buffers and push constants")]
-    Unsupported { kernel: String, variable: String, what: &'static str },
+    #[error("kernel `{kernel}`: `{variable}` is {resource}")]
+    Unsupported { kernel: String, variable: String, resource: Resource },
     /// The compiler cannot express the shader in SPIR-V.
     #[error("kernel `{kernel}`: cannot be written as SPIR-V: {reason}")]
     Spirv { kernel: String, reason: String },
@@ -211,6 +213,12 @@ pub enum Error {
     /// The device lacks what the shader's code needs.
     #[error("kernel `{kernel}` needs {capability}, which {device} does not have")]
     Capability { kernel: String, capability: String, device: String },
+    /// The device has what the shader's code needs, and was opened without it.
+    #[error("kernel `{kernel}` needs {capability}, which {device} has, but was opened without")]
+    NotEnabled { kernel: String, capability: String, device: String },
+    /// The shader's code needs what no device is opened with, whether it has it or not.
+    #[error("kernel `{kernel}` needs {capability}, which vkarray supports on no device")]
+    NoCapability { kernel: String, capability: String },
     /// The shader reaches memory by its address (`PhysicalStorageBufferAddresses`).
     #[error(
         "kernel `{kernel}` needs buffer device addresses: what is reached by its address can neither be checked nor \
@@ -220,12 +228,6 @@ pub enum Error {
     /// A subgroup size that the device does not run.
     #[error("kernel `{kernel}`: subgroups of {size}, the device has powers of two from {min} to {max}")]
     SubgroupSize { kernel: String, size: u32, min: u32, max: u32 },
-    /// The device has what the shader's code needs, and was opened without it.
-    #[error("kernel `{kernel}` needs {capability}, which {device} has, but was opened without")]
-    NotEnabled { kernel: String, capability: String, device: String },
-    /// The shader's code needs what no device is opened with, whether it has it or not.
-    #[error("kernel `{kernel}` needs {capability}, which vkarray supports on no device")]
-    NoCapability { kernel: String, capability: String },
     /// More subgroups in a workgroup than the device runs.
     #[error(
         "kernel `{kernel}`: {invocations} invocations in subgroups of {size}, the device has {limit} subgroups in a \

@@ -8,7 +8,7 @@
 use naga::valid::{GlobalUse, ModuleInfo};
 use naga::{AddressSpace, ArraySize, GlobalVariable, Handle, ScalarKind, StorageAccess, Type, TypeInner};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Resource, Result};
 use crate::signature::{
     Access, Constant, ConstantDefault, DType, ElementType, Field, Param, ParamKind, PushConstants, PushMember,
     ScalarValue, SharedVar, Signature, column_stride,
@@ -30,18 +30,18 @@ pub(crate) fn signature(module: &naga::Module, info: &ModuleInfo, index: usize) 
         }
         let name = variable.name.clone().unwrap_or_default();
         let unsupported =
-            |what| Err(Error::Unsupported { kernel: entry_point.name.clone(), variable: name.clone(), what });
+            |resource| Err(Error::Unsupported { kernel: entry_point.name.clone(), variable: name.clone(), resource });
         match variable.space {
             AddressSpace::Storage { .. } | AddressSpace::Uniform => match module.types[variable.ty].inner {
-                TypeInner::BindingArray { .. } => return unsupported("an array of bindings"),
+                TypeInner::BindingArray { .. } => return unsupported(Resource::BindingArray),
                 _ => signature.params.push(param(module, variable, used)),
             },
             AddressSpace::Immediate => signature.push_constants = Some(push_constants(module, variable)),
             AddressSpace::WorkGroup => place_shared(module, variable, &mut signature),
-            AddressSpace::Handle => return unsupported(opaque(&module.types[variable.ty].inner)),
+            AddressSpace::Handle => return unsupported(resource(&module.types[variable.ty].inner)),
             AddressSpace::Function | AddressSpace::Private => {}
             AddressSpace::TaskPayload | AddressSpace::RayPayload | AddressSpace::IncomingRayPayload => {
-                return unsupported("a payload of another shader stage");
+                return unsupported(Resource::Foreign);
             }
         }
     }
@@ -49,14 +49,13 @@ pub(crate) fn signature(module: &naga::Module, info: &ModuleInfo, index: usize) 
     Ok(signature)
 }
 
-fn opaque(inner: &TypeInner) -> &'static str {
+fn resource(inner: &TypeInner) -> Resource {
     match inner {
-        TypeInner::Image { class: naga::ImageClass::Storage { .. }, .. } => "a storage texture",
-        TypeInner::Image { .. } => "a texture",
-        TypeInner::Sampler { .. } => "a sampler",
-        TypeInner::AccelerationStructure { .. } => "an acceleration structure",
-        TypeInner::BindingArray { .. } => "an array of bindings",
-        _ => "an opaque handle",
+        TypeInner::Image { .. } => Resource::Image,
+        TypeInner::Sampler { .. } => Resource::Sampler,
+        TypeInner::AccelerationStructure { .. } => Resource::AccelerationStructure,
+        TypeInner::BindingArray { .. } => Resource::BindingArray,
+        _ => Resource::Opaque,
     }
 }
 
@@ -214,7 +213,13 @@ pub(crate) fn constants(declared: &naga::Module, resolved: &naga::Module) -> Vec
     let constant = |(_, declared): (_, &naga::Override)| {
         let name = declared.name.clone()?;
         let value = literal(resolved, declared.init?)?;
-        Some(Constant { id: declared.id.map(u32::from), dtype: value.dtype(), default: default_of(&name), value, name })
+        Some(Constant {
+            id: declared.id.map(u32::from),
+            dtype: value.dtype(),
+            default: default_of(&name),
+            value,
+            name,
+        })
     };
     resolved.overrides.iter().filter_map(constant).collect()
 }

@@ -11,9 +11,9 @@ use spirv::{BuiltIn, Decoration, StorageClass};
 use super::constants::{Values, adjustable};
 use super::contents::{Contents, EntryPoint, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, MalformedAt};
-use super::types::{TypeReader, opaque};
+use super::types::{TypeReader, resource};
 use super::uses::{Use, uses};
-use crate::error::Error;
+use crate::error::{Error, Resource};
 use crate::signature::{
     Access, Constant, ConstantDefault, ElementType, Field, Param, ParamKind, PushConstants, PushMember, SharedVar,
     Signature,
@@ -36,7 +36,7 @@ pub(super) enum ReflectError {
     Malformed(MalformedAt),
     Unsupported {
         variable: String,
-        what: &'static str,
+        resource: Resource,
     },
     /// An access that nothing keeps inside its memory.
     Unbounded {
@@ -56,7 +56,9 @@ impl ReflectError {
     pub(super) fn into_error(self, source_name: &str, kernel: &str) -> Error {
         match self {
             Self::Malformed(fault) => malformed(source_name, fault),
-            Self::Unsupported { variable, what } => Error::Unsupported { kernel: kernel.to_owned(), variable, what },
+            Self::Unsupported { variable, resource } => {
+                Error::Unsupported { kernel: kernel.to_owned(), variable, resource }
+            }
             Self::Unbounded { word, op, what } => {
                 let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}"));
                 Error::Unbounded { source_name, place, what }
@@ -171,7 +173,7 @@ impl SignatureReader<'_> {
         let (contents, block) = (self.contents, global.pointee);
         let name = self.name(global);
         let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
-        let unsupported = |what| Err(ReflectError::Unsupported { variable: name.clone(), what });
+        let unsupported = |resource| Err(ReflectError::Unsupported { variable: name.clone(), resource });
         match global.class {
             Some(StorageClass::StorageBuffer) => self.buffer(global, &name, ParamKind::Storage, used),
             Some(StorageClass::Uniform) if contents.has(block, None, Decoration::BufferBlock) => {
@@ -183,18 +185,18 @@ impl SignatureReader<'_> {
             Some(StorageClass::Private) => Ok(()),
             // Validators pass one of another stage, or of none, and drivers crash on it.
             Some(StorageClass::Input) if is_compute_input(contents, global.id) => Ok(()),
-            Some(StorageClass::Input) => unsupported("an input that no compute kernel has"),
-            Some(StorageClass::UniformConstant | StorageClass::Image) => unsupported(self.what_opaque(block)),
-            Some(StorageClass::Output) => unsupported("an output of another shader stage"),
-            _ => unsupported("in a storage class that no compute kernel has"),
+            Some(StorageClass::Input) => unsupported(Resource::Input),
+            Some(StorageClass::UniformConstant | StorageClass::Image) => unsupported(self.resource(block)),
+            Some(StorageClass::Output) => unsupported(Resource::Output),
+            _ => unsupported(Resource::Foreign),
         }
     }
 
-    fn what_opaque(&self, ty: u32) -> &'static str {
+    fn resource(&self, ty: u32) -> Resource {
         match &self.contents.types[&ty] {
-            Type::Other(op) => opaque(*op),
-            Type::Array { .. } | Type::RuntimeArray { .. } => "an array of bindings",
-            _ => "an opaque object",
+            Type::Other(op) => resource(*op),
+            Type::Array { .. } | Type::RuntimeArray { .. } => Resource::BindingArray,
+            _ => Resource::Opaque,
         }
     }
 
@@ -223,7 +225,8 @@ impl SignatureReader<'_> {
         let members = match &contents.types[&global.pointee] {
             Type::Struct { members } => members.len(),
             Type::Array { .. } | Type::RuntimeArray { .. } => {
-                return Err(ReflectError::Unsupported { variable: name.to_owned(), what: "an array of bindings" });
+                let resource = Resource::BindingArray;
+                return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
             }
             _ => return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what: "block type" })),
         };
@@ -232,8 +235,8 @@ impl SignatureReader<'_> {
             return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what }));
         };
         if binding > MAX_BINDING {
-            let what = "bound at a number above 65535"; // Drivers make room for all below it.
-            return Err(ReflectError::Unsupported { variable: name.to_owned(), what });
+            let resource = Resource::FarBinding; // Drivers make room for all below it.
+            return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
         }
         let types = TypeReader { contents, values: self.values, variable: name };
         let ty = types.element(global.pointee).map_err(fault)?;
@@ -259,8 +262,7 @@ impl SignatureReader<'_> {
         match self.signature.params.last_mut() {
             Some(same) if (same.group, same.binding) == (param.group, param.binding) => {
                 if same.kind != param.kind {
-                    let what = "bound where another kind of buffer is";
-                    return Err(ReflectError::Unsupported { variable: param.name, what });
+                    return Err(ReflectError::Unsupported { variable: param.name, resource: Resource::Foreign });
                 }
                 (same.reads, same.writes) = (same.reads || param.reads, same.writes || param.writes);
                 if same.access != param.access {

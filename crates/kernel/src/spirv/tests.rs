@@ -266,8 +266,8 @@ fn what_is_no_buffer_is_refused_by_name() {
     let cases = [
         (
             "texture",
-            "kernel `main`: `picture` is a texture or storage image; a kernel takes storage and uniform buffers and push \
-             constants",
+            "kernel `main`: `picture` is a texture or storage image: declare a storage buffer of its texels, and index it \
+             with `y * width + x`",
         ),
         (
             "address",

@@ -9,6 +9,7 @@ use spirv::{Decoration, Op};
 
 use super::constants::{Values, scalar_dtype};
 use super::contents::{Contents, Type};
+use crate::error::Resource;
 use crate::signature::{DType, ElementType, Field};
 use crate::spirv::malformed::Malformed;
 
@@ -77,8 +78,8 @@ impl TypeReader<'_> {
             Type::RuntimeArray { element } => self.array(id, *element, None, (matrix, depth, parts)),
             Type::Struct { members } => self.structure(id, members, depth, parts),
             Type::Pointer { .. } => self.holds("a pointer"),
-            Type::CooperativeMatrix { .. } => self.holds(opaque(Op::TypeCooperativeMatrixKHR)),
-            Type::Other(op) => self.holds(opaque(*op)),
+            Type::CooperativeMatrix { .. } => self.holds(Resource::CooperativeMatrix.what()),
+            Type::Other(op) => self.holds(resource(*op).what()),
         }
     }
 
@@ -203,8 +204,8 @@ impl TypeReader<'_> {
             Type::Struct { members } => self.shared_struct(members, parts)?,
             Type::RuntimeArray { .. } => return self.layout("an array in workgroup memory has no length"),
             Type::Pointer { .. } => (8, 8),
-            Type::CooperativeMatrix { .. } => return self.holds(opaque(Op::TypeCooperativeMatrixKHR)),
-            Type::Other(op) => return self.holds(opaque(*op)),
+            Type::CooperativeMatrix { .. } => return self.holds(Resource::CooperativeMatrix.what()),
+            Type::Other(op) => return self.holds(resource(*op).what()),
         };
         if bytes < MAX_SHARED { Ok((bytes, alignment)) } else { self.layout("more than a TiB of workgroup memory") }
     }
@@ -229,15 +230,14 @@ fn lanes(len: u32) -> Read<u8> {
 }
 
 /// What a type is that holds no numbers of ours.
-pub(super) fn opaque(op: Op) -> &'static str {
+pub(super) fn resource(op: Op) -> Resource {
     match op {
-        Op::TypeImage => "a texture or storage image",
-        Op::TypeSampledImage => "a sampled image",
-        Op::TypeSampler => "a sampler",
-        Op::TypeAccelerationStructureKHR => "an acceleration structure",
-        Op::TypeVoid => "nothing",
-        Op::TypeFunction => "a function",
-        Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => "a cooperative matrix",
-        _ => "an opaque object",
+        Op::TypeImage => Resource::Image,
+        Op::TypeSampledImage => Resource::SampledImage,
+        Op::TypeSampler => Resource::Sampler,
+        Op::TypeAccelerationStructureKHR => Resource::AccelerationStructure,
+        Op::TypeRayQueryKHR => Resource::RayQuery,
+        Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => Resource::CooperativeMatrix,
+        _ => Resource::Opaque,
     }
 }

@@ -1,6 +1,7 @@
 //! Every refusal of the translation, with its whole message where the text is ours.
 
 use super::*;
+use crate::Resource;
 
 const REFUSALS: &[Case<'_>] = &[
     (TWO, None, &[], "test.wgsl: name the entry point to use, one of `one`, `two`"),
@@ -82,25 +83,23 @@ fn things_that_are_no_buffers_are_refused_by_name() {
             "@group(0) @binding(0) var image: texture_2d<f32>;
           @compute @workgroup_size(1) fn main() { _ = textureLoad(image, vec2(0), 0); }",
             "image",
-            "a texture",
+            Resource::Image,
         ),
         (
             "@group(0) @binding(0) var target_image: texture_storage_2d<rgba8unorm, write>;
           @compute @workgroup_size(1) fn main() { textureStore(target_image, vec2(0), vec4(0.0)); }",
             "target_image",
-            "a storage texture",
+            Resource::Image,
         ),
         (
             "@group(0) @binding(0) var image: texture_2d<f32>; @group(0) @binding(1) var nearest_one: sampler;
           @compute @workgroup_size(1) fn main() { _ = nearest_one; }",
             "nearest_one",
-            "a sampler",
+            Resource::Sampler,
         ),
     ];
-    for (text, variable, what) in cases {
-        let message = format!(
-            "kernel `main`: `{variable}` is {what}; a kernel takes storage and uniform buffers and push constants"
-        );
+    for (text, variable, resource) in cases {
+        let message = format!("kernel `main`: `{variable}` is {resource}");
         assert_eq!(translate(text, &[]).unwrap_err().to_string(), message);
     }
     // One that no path uses is no obstacle.
