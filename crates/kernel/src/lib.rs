@@ -47,7 +47,7 @@ pub use requirements::{
 pub use sanitize::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, Subject};
 pub use shader::{Bounds, BufferBounds, Fold, Library, Loops, Module, Options, Source, Translated};
 pub use signature::{
-    Access, Bool, ByteOrder, Capability, Complex32, Complex64, Constant, ConstantDefault, DType, Element,
+    Access, Alias, Bool, ByteOrder, Capability, Complex32, Complex64, Constant, ConstantDefault, DType, Element,
     ElementType, Field, FloatAtomic, FloatAtomicOp, Leaf, MatrixRole, MatrixUse, Param, ParamKind, Parameter,
     PushConstants, PushMember, ScalarValue, SharedVar, Signature, Subgroups, assert_field, assert_size,
 };

@@ -23,7 +23,7 @@
 //! The macro [`kernel!`](crate::kernel!) makes a Rust type of a shader, whose arguments the compiler checks.
 
 pub use vkarray_kernel::{
-    Access, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, Bounds, BufferBounds,
+    Access, Alias, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, Bounds, BufferBounds,
     CacheCounters, CacheFile, CacheMode, CacheSettings, Capability, ConstArray, Constant, ConstantDefault, ElementType,
     Error, Field, FloatAtomic, FloatAtomicOp, Fold, Hint, Immediate, Items, KernelBuilder, KernelCache, KernelLimit,
     KernelStatistics, Leaf, Library, Limits, Loops, Malformed, MatrixRole, MatrixUse, MemoryArg, Mismatch, Module,

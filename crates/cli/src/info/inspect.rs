@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use vkarray::kernel::{
-    Bounds, Capability, ElementType, Error as KernelError, Module, Options, PushConstants, Signature, Translated,
+    Bounds, Capability, ElementType, Error as KernelError, Module, Options, Param, PushConstants, Signature, Translated,
 };
 
 use crate::args::InspectArgs;
@@ -79,7 +79,7 @@ fn valid_instead(
     })
 }
 
-/// The line about a constant whose value is not the shader's default.
+/// The lines about a constant whose value is not the shader's default, and about what is hardly meant.
 fn note(kernel: &Inspected) -> String {
     let note =
         |name: &String| format!("  with `{name}` = 1: the kernel is not valid at its default, so it must be set\n");
@@ -87,11 +87,12 @@ fn note(kernel: &Inspected) -> String {
 }
 
 /// The signature, then the block of push constants and each struct it names.
-fn described(signature: &Signature) -> String {
+fn described<'a>(signature: &'a Signature) -> String {
     let mut text = format!("{signature}\n");
     let mut structs = Vec::new();
     let members = signature.push_constants.iter().flat_map(|push| &push.members).map(|member| &member.ty);
-    signature.params.iter().map(|param| &param.ty).chain(members).for_each(|ty| collect(ty, &mut structs));
+    let of_param = |param: &'a Param| std::iter::once(&param.ty).chain(param.aliases.iter().map(|alias| &alias.ty));
+    signature.params.iter().flat_map(of_param).chain(members).for_each(|ty| collect(ty, &mut structs));
     if let Some(push) = signature.push_constants.as_ref().filter(|push| push.members.len() > 1) {
         let PushConstants { name, ty, bytes, .. } = push;
         writeln!(text, "  {name}: {ty}, {bytes} bytes of push constants").expect("writing to a string cannot fail");

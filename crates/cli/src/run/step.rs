@@ -224,7 +224,7 @@ fn take_arguments(
     };
     for (name, argument) in arguments {
         match argument {
-            StepArgument::Array(array) => take(name, array)?,
+            StepArgument::Array(array) => take(signature.own_name(name), array)?,
             StepArgument::Numbers(numbers) => {
                 let values = parse_numbers(name, numbers, signature)?;
                 scalars.push(ScalarArgument { name: name.clone(), values });
@@ -232,7 +232,7 @@ fn take_arguments(
         }
     }
     for param in signature.params.iter().map(|param| param.name.as_str()) {
-        let is_given = arguments.iter().any(|(name, _)| name == param);
+        let is_given = arguments.iter().any(|(name, _)| signature.own_name(name) == param);
         if !is_given && covered(param, signature, grid).is_some() {
             take(param, param)?;
         }

@@ -91,6 +91,34 @@ fn everything_is_in_the_json() {
 }
 
 #[test]
+fn variables_at_one_binding_are_shown() {
+    let folder = folder();
+    let shown = |line: &str| text(&folder.done(line).stdout);
+    let found = shown("inspect aliases.spv");
+    for line in
+        ["  table   storage 0:0  read_write  Table", "  count     the same               u32", "  Scales: 48 bytes"]
+    {
+        assert!(found.contains(line), "{found}");
+    }
+}
+
+#[test]
+fn an_output_goes_by_the_name_of_any_variable_at_its_binding() {
+    if !crate::device::has_device() {
+        return;
+    }
+    let folder = folder();
+    folder.done(
+        "run aliases.spv --arg count=full:u32[9],value=5 --arg quads=arange:f32[16] --arg few=full:f32[12],value=2 \
+         --arg floats=arange:f32[16] --groups 1 --out count=table.npy --quiet",
+    );
+    let bytes = std::fs::read(folder.path("table.npy")).expect("it was written");
+    let numbers: Vec<_> =
+        bytes[bytes.len() - 36..].as_chunks::<4>().0.iter().map(|number| u32::from_le_bytes(*number)).collect();
+    assert_eq!(numbers, [5, 5, 8, 11, 14, 17, 20, 23, 26]);
+}
+
+#[test]
 fn what_cannot_be_shown_says_why() {
     let folder = folder();
     folder.put("text.spv", "#version 450");

@@ -6,6 +6,7 @@
 //! What fits an array parameter:
 //! - of scalars, vectors, matrices or atomics of `f32`: arrays of `f32`, and of complex numbers, in whole elements;
 //! - of any type: untyped bytes, such as those of a memory object, in whole elements;
+//! - of several variables with different numbers, which share a binding: any array, in whole elements of the smallest;
 //! - of structs: records of exactly the struct's stride, raw bytes (`u8`), or the struct's scalar when it has only one;
 //! - with padding inside its elements (`vec3`): arrays whose rows have the same padding;
 //! - in constant memory: arrays of the declared size, and shorter ones if they are [padded](ArrayShape::is_padded).
@@ -167,14 +168,15 @@ impl ArrayCheck<'_> {
 
     /// Whether only the array's bytes are known, which then have the layout of the shader's struct.
     fn is_opaque(&self) -> bool {
-        self.array.is_untyped || self.param.ty.has_struct() && matches!(self.array.dtype, DType::Record(_) | DType::U8)
+        let has_bytes = self.array.is_untyped || self.param.is_bytes();
+        has_bytes || self.param.ty.has_struct() && matches!(self.array.dtype, DType::Record(_) | DType::U8)
     }
 
     fn check_dtype(&self) -> Result<()> {
         let (ty, dtype) = (&self.param.ty, self.array.dtype);
         let item_bytes = self.param.stride.map_or(self.param.fixed_bytes, u64::from);
         let fits = match dtype {
-            _ if self.array.is_untyped => true,
+            _ if self.array.is_untyped || self.param.is_bytes() => true,
             DType::Record(bytes) => ty.has_struct() && u64::from(bytes) == item_bytes,
             DType::U8 if ty.has_struct() => true,
             _ => dtype.scalar().is_some() && dtype.scalar() == ty.scalar(),

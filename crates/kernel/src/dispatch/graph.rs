@@ -135,7 +135,7 @@ impl Kernel {
             (Arg::Block(_), Some(push)) => Some(push.name.as_str()),
             _ => signature.arguments().nth(idx).map(|parameter| parameter.name()),
         };
-        arg.name.or_else(by_place).unwrap_or_default().to_owned()
+        arg.name.map(|name| signature.own_name(name)).or_else(by_place).unwrap_or_default().to_owned()
     }
 }
 

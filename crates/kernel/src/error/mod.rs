@@ -5,7 +5,7 @@
 //! in `call/mismatch.rs`.
 
 use crate::call::mismatch::Mismatch;
-use crate::signature::DType;
+use crate::signature::{DType, ParamKind};
 use crate::spirv::malformed::Malformed;
 use crate::spirv::validator::Unvalidated;
 
@@ -140,6 +140,13 @@ pub enum Error {
     /// The shader uses a resource that a kernel cannot be given.
     #[error("kernel `{kernel}`: `{variable}` is {resource}")]
     Unsupported { kernel: String, variable: String, resource: Resource },
+    /// Two variables at one binding that are different kinds of memory, so that no argument is both.
+    #[error(
+        "kernel `{kernel}`: `{}`, {}, and `{}`, {}, have the same set {group} and binding {binding}; give one of them another \
+         binding",
+        names[0], kinds[0].in_words(), names[1], kinds[1].in_words()
+    )]
+    BindingClash { kernel: String, group: u32, binding: u32, names: [String; 2], kinds: [ParamKind; 2] },
     /// The compiler cannot express the shader in SPIR-V.
     #[error("kernel `{kernel}`: cannot be written as SPIR-V: {reason}")]
     Spirv { kernel: String, reason: String },

@@ -11,6 +11,7 @@ mod dtype;
 mod element_type;
 mod host_struct;
 mod needs;
+mod param;
 mod scalar;
 mod typestr;
 
@@ -25,6 +26,7 @@ pub(crate) use element_type::column_stride;
 pub use element_type::{ElementType, Field, Leaf};
 pub use host_struct::{assert_field, assert_size};
 pub use needs::{MatrixRole, MatrixUse, Subgroups};
+pub use param::{Access, Alias, Param, ParamKind};
 pub use scalar::ScalarValue;
 pub(crate) use scalar::range_of;
 pub use typestr::ByteOrder;
@@ -82,113 +84,6 @@ pub struct Signature {
     #[serde(default)]
     pub subgroups: Subgroups,
 }
-
-/// A buffer the kernel uses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Param {
-    /// The variable's name.
-    pub name: String,
-    /// Descriptor set.
-    pub group: u32,
-    /// Binding in the set.
-    pub binding: u32,
-    /// The memory it is bound as.
-    pub kind: ParamKind,
-    /// Whether the shader declares it as constant memory, so that what an argument does not fill reads as zero. It is bound
-    /// as storage where it is longer than [`Options::max_uniform_bytes`](crate::Options::max_uniform_bytes).
-    pub is_constant: bool,
-    /// The access that the shader declares.
-    pub access: Access,
-    /// Whether the entry point reads it, on any path.
-    pub reads: bool,
-    /// Whether the entry point writes it, on any path.
-    pub writes: bool,
-    /// The whole variable's type.
-    pub ty: ElementType,
-    /// Bytes before the runtime array; all bytes where there is none.
-    pub fixed_bytes: u64,
-    /// Bytes from element to element of the array the variable is or ends in.
-    pub stride: Option<u32>,
-    /// Elements, when the variable is an array of fixed length.
-    pub array_len: Option<u32>,
-}
-
-impl Param {
-    /// A buffer of this type, without a name and at the first binding, that is neither read nor written.
-    pub(crate) fn of_type(kind: ParamKind, ty: ElementType) -> Self {
-        let mut param = Self {
-            name: String::new(),
-            group: 0,
-            binding: 0,
-            kind,
-            is_constant: kind == ParamKind::Uniform,
-            access: Access::Read,
-            reads: false,
-            writes: false,
-            ty: ElementType::Scalar(DType::U32),
-            fixed_bytes: 0,
-            stride: None,
-            array_len: None,
-        };
-        param.set_type(ty);
-        param
-    }
-
-    /// Sets the variable's type, and what follows from it.
-    pub(crate) fn set_type(&mut self, ty: ElementType) {
-        (self.stride, self.array_len) = match (&ty, ty.runtime_array()) {
-            (_, Some((_, stride))) => (Some(stride), None),
-            (ElementType::Array { len, stride, .. }, None) => (Some(*stride), *len),
-            _ => (None, None),
-        };
-        self.fixed_bytes = ty.bytes();
-        self.ty = ty;
-    }
-
-    /// Bytes of its elements that hold data, the rest being padding. The elements are `stride` bytes apart.
-    pub(crate) fn used_bytes(&self, stride: u32) -> u64 {
-        match &self.ty {
-            ElementType::Array { element, .. } => element.used_bytes(),
-            ty => ty.runtime_array().map_or(u64::from(stride), |(element, _)| element.used_bytes()),
-        }
-    }
-
-    /// Simplifies a block of GLSL: a buffer of one member is that member, and a block without a name gets that of its member
-    /// or of its type.
-    pub(crate) fn unwrap_block(&mut self) {
-        let ElementType::Struct { name, fields, .. } = &mut self.ty else { return };
-        let name: &String = name;
-        let only = (fields.len() == 1 && fields[0].offset == 0).then(|| fields.swap_remove(0));
-        if self.name.is_empty() {
-            self.name.clone_from(only.as_ref().map_or(name, |field| &field.name));
-        }
-        if let Some(only) = only {
-            self.set_type(only.ty);
-        }
-    }
-}
-
-/// The memory a buffer is bound as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ParamKind {
-    /// `var<storage>`: large, may be written.
-    Storage,
-    /// `var<uniform>`: constant memory.
-    Uniform,
-}
-
-/// The access to a buffer that a shader declares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Access {
-    /// Read only.
-    Read,
-    /// Write only.
-    Write,
-    /// Both.
-    ReadWrite,
-}
-
-vkarray_driver::display_texts!(Access { Read: "read", Write: "write", ReadWrite: "read_write" });
 
 /// The block of push constants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -288,6 +183,14 @@ impl<'a> Parameter<'a> {
         }
     }
 
+    /// Whether it goes by this name, its own or that of another variable at the binding of a buffer.
+    pub fn is_called(&self, name: &str) -> bool {
+        match self {
+            Self::Array(param) => param.is_called(name),
+            Self::Scalar(member) => member.name == name,
+        }
+    }
+
     /// Its type in the shader.
     pub const fn ty(&self) -> &'a ElementType {
         match self {
@@ -311,16 +214,24 @@ impl Signature {
         self.params.len() + self.push_members().len()
     }
 
+    /// The parameter's own name, for that of any variable at its binding; other names are returned unchanged.
+    pub fn own_name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.arguments().find(|parameter| parameter.is_called(name)).map_or(name, |parameter| parameter.name())
+    }
+
     pub(crate) fn push_members(&self) -> &[PushMember] {
         self.push_constants.as_ref().map_or(&[], |push| &push.members)
     }
 
     /// The lines of `Display` after the first: name, where, access, type.
     fn rows(&self) -> Vec<[String; 4]> {
-        let buffers = self.params.iter().map(|param| {
+        let buffers = self.params.iter().flat_map(|param| {
             let kind = if param.kind == ParamKind::Uniform { "uniform" } else { "storage" };
             let place = format!("{kind} {}:{}", param.group, param.binding);
-            [param.name.clone(), place, param.access.to_string(), param.ty.to_string()]
+            let first = [param.name.clone(), place, param.access.to_string(), param.ty.to_string()];
+            let same =
+                |alias: &Alias| [alias.name.clone(), "  the same".to_owned(), String::new(), alias.ty.to_string()];
+            std::iter::once(first).chain(param.aliases.iter().map(same)).collect::<Vec<_>>()
         });
         let scalars = self.push_members().iter().map(|member| {
             [member.name.clone(), format!("push +{}", member.offset), String::new(), member.ty.to_string()]

@@ -38,6 +38,8 @@ pub(super) enum ReflectError {
         variable: String,
         resource: Resource,
     },
+    /// Two kinds of memory at one binding.
+    Clash(Box<[Param; 2]>),
     /// An access that nothing keeps inside its memory.
     Unbounded {
         word: usize,
@@ -58,6 +60,12 @@ impl ReflectError {
             Self::Malformed(fault) => malformed(source_name, fault),
             Self::Unsupported { variable, resource } => {
                 Error::Unsupported { kernel: kernel.to_owned(), variable, resource }
+            }
+            Self::Clash(params) => {
+                let [first, second] = *params;
+                let (kernel, kinds) = (kernel.to_owned(), [first.kind, second.kind]);
+                let (group, binding) = (first.group, first.binding);
+                Error::BindingClash { kernel, group, binding, names: [first.name, second.name], kinds }
             }
             Self::Unbounded { word, op, what } => {
                 let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}"));
@@ -257,21 +265,18 @@ impl SignatureReader<'_> {
         self.bind(param)
     }
 
-    /// Adds a buffer. Two variables may be one buffer, seen as two types; it then has the first one's.
+    /// Adds a buffer, or joins it to the one that is bound there already.
     fn bind(&mut self, param: Param) -> Result<(), ReflectError> {
         match self.signature.params.last_mut() {
             Some(same) if (same.group, same.binding) == (param.group, param.binding) => {
                 if same.kind != param.kind {
-                    return Err(ReflectError::Unsupported { variable: param.name, resource: Resource::Foreign });
-                }
-                (same.reads, same.writes) = (same.reads || param.reads, same.writes || param.writes);
-                if same.access != param.access {
-                    same.access = Access::ReadWrite;
+                    return Err(ReflectError::Clash(Box::new([same.clone(), param])));
                 }
             }
             _ => self.signature.params.push(param),
         }
         Ok(())
+                same.join(param);
     }
 
     fn push_constants(&mut self, global: &Global, name: &str) -> Result<(), Malformed> {
@@ -349,10 +354,15 @@ pub(super) fn name_of(contents: &Contents, id: u32, number: u32) -> String {
 fn make_names_unique(signature: &mut Signature) {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for param in &signature.params {
-        *counts.entry(param.name.clone()).or_default() += 1;
+        let names: HashSet<_> = param.aliases.iter().map(|alias| &alias.name).chain([&param.name]).collect();
+        for name in names {
+            *counts.entry(name.clone()).or_default() += 1;
+        }
     }
-    for param in signature.params.iter_mut().filter(|param| counts[&param.name] > 1) {
-        param.name = format!("binding_{}_{}", param.group, param.binding);
+    for Param { name, aliases, group, binding, .. } in &mut signature.params {
+        for name in aliases.iter_mut().map(|alias| &mut alias.name).chain([name]).filter(|name| counts[*name] > 1) {
+            *name = format!("binding_{group}_{binding}");
+        }
     }
     let mut taken: HashSet<String> = HashSet::new();
     for member in signature.push_constants.iter_mut().flat_map(|push| &mut push.members) {

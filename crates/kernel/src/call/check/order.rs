@@ -31,6 +31,13 @@ impl<'a> Target<'a> {
         }
     }
 
+    fn is_called(&self, name: &str) -> bool {
+        match self {
+            Self::One(parameter) => parameter.is_called(name),
+            Self::Block(push) => push.name == name,
+        }
+    }
+
     pub(super) fn ty(&self) -> String {
         match self {
             Self::One(parameter) => parameter.ty().to_string(),
@@ -89,7 +96,7 @@ pub(super) fn bind_arguments<'a>(
         let Some(name) = given.to_argument().name else {
             return Err(Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 });
         };
-        let Some(position) = targets.iter().position(|target| target.name() == name) else {
+        let Some(position) = targets.iter().position(|target| target.is_called(name)) else {
             return Err(unknown(targets, name));
         };
         if order[position] != UNBOUND {
@@ -133,7 +140,7 @@ fn is_block(signature: &Signature, arguments: &[impl ToArgument]) -> Result<bool
         let given = given.to_argument();
         let is_number = matches!(given.shape, ArgShape::Scalar(_) | ArgShape::Scalars(_));
         let member = given.name.and_then(|name| {
-            let is_buffer = signature.params.iter().any(|param| param.name == name);
+            let is_buffer = signature.params.iter().any(|param| param.is_called(name));
             push.members.iter().find(|member| member.name == name && !is_buffer)
         });
         let other = match (given.shape, member, given.name) {
@@ -160,7 +167,9 @@ pub(crate) fn not_recorded(signature: &Signature, name: String, given: &ArgShape
     let targets = Targets { signature, is_block: matches!(given, ArgShape::Block(_)) };
     match &signature.push_constants {
         // The push constants were recorded as a struct and are given one by one, or the other way round.
-        Some(push) if targets.iter().any(|target| target.name() == name) => mixed(signature, push, format!("`{name}`")),
+        Some(push) if targets.iter().any(|target| target.is_called(&name)) => {
+            mixed(signature, push, format!("`{name}`"))
+        }
         _ => unknown(targets, &name),
     }
 }
