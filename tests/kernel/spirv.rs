@@ -209,6 +209,33 @@ fn structs_and_push_constants_with_gaps_are_passed_to_a_function() {
 }
 
 #[test]
+fn a_constant_sets_the_workgroup_and_itself() {
+    let fixture = Fixture::open();
+    for file in ["workgroup_constant.spv", "workgroup_constant_vulkan13.spv"] {
+        let build = |lanes: Option<u32>| {
+            let builder = fixture.kernel(source(file));
+            lanes.map_or(builder.clone(), |lanes| builder.constant("LANES", lanes)).build().unwrap()
+        };
+        let unset = build(None);
+        let text = "main: workgroup 1×1×1
+  x      storage 0:0  read_write  array<u32>
+  LANES  constant @4              u32 = 32; the workgroup's x is 1 unless it is set";
+        assert_eq!(unset.signature().to_string(), text, "{file}");
+        let warning = "kernel `main`: constant `LANES` also sets the size of the workgroup; while it is not set, the \
+                       workgroup is 1×1×1 and `LANES` is 32";
+        assert_eq!(unset.signature().warnings(), [warning], "{file}");
+        let set = build(Some(16));
+        assert_eq!(set.signature().workgroup_size, [16, 1, 1], "{file}");
+        let line = "LANES  constant @4              u32 = 16 (default 32), and the workgroup's x";
+        assert!(set.signature().to_string().ends_with(line), "{}", set.signature());
+        assert_eq!(set.signature().warnings(), [""; 0], "{file}");
+        let x = fixture.zeros::<u32>([48]).unwrap();
+        set.launch(Groups::exact([3, 1, 1]), (&x,)).unwrap();
+        assert_eq!(contents(&x), [1; 48], "{file}");
+    }
+}
+
+#[test]
 fn floats_are_added_atomically_or_refused() {
     let fixture = Fixture::open();
     let has = fixture.info().features;

@@ -83,7 +83,8 @@ fn valid_instead(
 fn note(kernel: &Inspected) -> String {
     let note =
         |name: &String| format!("  with `{name}` = 1: the kernel is not valid at its default, so it must be set\n");
-    kernel.instead.as_ref().map(note).unwrap_or_default()
+    let warnings = kernel.signature.warnings().into_iter().map(|warning| format!("  warning: {warning}\n"));
+    kernel.instead.as_ref().map(note).into_iter().chain(warnings).collect()
 }
 
 /// The signature, then the block of push constants and each struct it names.

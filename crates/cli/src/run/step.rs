@@ -74,6 +74,7 @@ impl Step {
         // Only the signature is used: the kernel is built again for its device.
         let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
         let signature = module.translate(args.entry.as_deref(), &constants, &options)?.signature;
+        signature.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
         let grid = Grid::parse(args)?;
         grid.groups.resolve(signature.workgroup_size, &NO_LIMITS)?;
 

@@ -91,7 +91,7 @@ fn everything_is_in_the_json() {
 }
 
 #[test]
-fn variables_at_one_binding_are_shown() {
+fn variables_at_one_binding_and_a_constant_of_the_workgroup_are_shown() {
     let folder = folder();
     let shown = |line: &str| text(&folder.done(line).stdout);
     let found = shown("inspect aliases.spv");
@@ -100,6 +100,12 @@ fn variables_at_one_binding_are_shown() {
     {
         assert!(found.contains(line), "{found}");
     }
+    let found = shown("inspect workgroup_constant.spv");
+    let warning = "  warning: kernel `main`: constant `LANES` also sets the size of the workgroup; while it is not set, the \
+                   workgroup is 1×1×1 and `LANES` is 32\n";
+    assert!(found.ends_with(warning), "{found}");
+    let found = shown("inspect workgroup_constant.spv --const LANES=64");
+    assert!(found.ends_with("u32 = 64 (default 32), and the workgroup's x\n"), "{found}");
 }
 
 #[test]

@@ -53,6 +53,7 @@ impl KernelCache {
     pub(super) fn build(self: &Arc<Self>, key: &Arc<KernelKey>) -> Result<Kernel> {
         let translated = self.translation(key)?;
         let limits = check_device(self.device(), &translated)?;
+        translated.signature.warnings().iter().for_each(|warning| log::warn!("{warning}"));
         if key.source.is_to_be_validated() {
             self.validate(key.options.bounds, &translated)?;
         }

@@ -219,6 +219,7 @@ pub(crate) fn constants(declared: &naga::Module, resolved: &naga::Module) -> Vec
             default: default_of(&name),
             value,
             name,
+            sizes: [None; 3],
         })
     };
     resolved.overrides.iter().filter_map(constant).collect()

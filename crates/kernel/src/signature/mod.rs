@@ -129,6 +129,25 @@ pub struct Constant {
     pub default: ConstantDefault,
     /// Its value in this kernel.
     pub value: ScalarValue,
+    /// The workgroup's size on each axis that is set together with it: SPIR-V gives a size a default of its own, which may
+    /// be another than the constant's.
+    pub sizes: [Option<u32>; 3],
+}
+
+impl Constant {
+    /// What follows its value in a line: the axes of the workgroup that are set with it.
+    fn sized(&self) -> String {
+        let axis = |(axis, size): (char, Option<u32>)| match size? {
+            size if self.is(size) => Some(format!(", and the workgroup's {axis}")),
+            size => Some(format!("; the workgroup's {axis} is {size} unless it is set")),
+        };
+        ['x', 'y', 'z'].into_iter().zip(self.sizes).filter_map(axis).collect()
+    }
+
+    fn is(&self, size: u32) -> bool {
+        self.value == ScalarValue::U32(size)
+            || i32::try_from(size).is_ok_and(|size| self.value == ScalarValue::I32(size))
+    }
 }
 
 /// The value of a constant that is not set.
@@ -219,6 +238,30 @@ impl Signature {
         self.arguments().find(|parameter| parameter.is_called(name)).map_or(name, |parameter| parameter.name())
     }
 
+    /// What is valid and hardly meant: a constant that also sets the size of the workgroup, and was not set, so that the
+    /// size is another than the constant, or the whole workgroup is one invocation. Each is a sentence for the user.
+    ///
+    /// ```
+    /// # use vkarray_kernel::Signature;
+    /// assert!(Signature::default().warnings().is_empty());
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
+        let Self { entry, workgroup_size, .. } = self;
+        let is_suspect = |constant: &&Constant| {
+            let mut sizes = constant.sizes.into_iter().flatten().peekable();
+            let is_alone = sizes.peek().is_some() && *workgroup_size == [1; 3];
+            is_alone || sizes.any(|size| !constant.is(size))
+        };
+        let warning = |Constant { name, value, .. }: &Constant| {
+            let size = times(*workgroup_size);
+            format!(
+                "kernel `{entry}`: constant `{name}` also sets the size of the workgroup; while it is not set, the \
+                 workgroup is {size} and `{name}` is {value}"
+            )
+        };
+        self.constants.iter().filter(is_suspect).map(warning).collect()
+    }
+
     pub(crate) fn push_members(&self) -> &[PushMember] {
         self.push_constants.as_ref().map_or(&[], |push| &push.members)
     }
@@ -242,7 +285,7 @@ impl Signature {
                 ConstantDefault::Value(default) if default != constant.value => format!(" (default {default})"),
                 _ => String::new(),
             };
-            let ty = format!("{} = {}{default}", constant.dtype, constant.value);
+            let ty = format!("{} = {}{default}{}", constant.dtype, constant.value, constant.sized());
             [constant.name.clone(), place, String::new(), ty]
         });
         let shared = self.shared.iter().map(|variable| {

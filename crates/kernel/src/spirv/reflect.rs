@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use spirv::{BuiltIn, Decoration, StorageClass};
 
 use super::constants::{Values, adjustable};
-use super::contents::{Contents, EntryPoint, Global, Type, WorkgroupSize};
+use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, MalformedAt};
 use super::types::{TypeReader, resource};
 use super::uses::{Use, uses};
@@ -108,7 +108,7 @@ pub(super) fn signature(
     signature.workgroup_size = workgroup_size;
     signature.capabilities = capabilities(&contents.capabilities, words);
     signature.extensions.clone_from(&contents.extensions);
-    signature.constants = constants(contents, values);
+    signature.constants = constants(contents, entry, values);
     make_names_unique(&mut signature);
     Ok(signature)
 }
@@ -142,22 +142,26 @@ fn place(contents: &Contents, global: &Global) -> (Option<u32>, Option<u32>) {
     (decoration(Decoration::DescriptorSet), decoration(Decoration::Binding))
 }
 
-/// The size that `WorkgroupSize` names goes before that of the execution mode.
+/// The size of the workgroup, where constants hold it, by axis. What `WorkgroupSize` names goes before the execution mode.
+fn size_ids(contents: &Contents, entry: &EntryPoint, values: &Values) -> Option<Option<[u32; 3]>> {
+    let builtin = Some(BuiltIn::WorkgroupSize as u32);
+    let is_named =
+        |declared: &&DeclaredConstant| contents.decoration(declared.id, None, Decoration::BuiltIn) == builtin;
+    match (contents.constants.iter().find(is_named), contents.sizes.get(&entry.function)) {
+        (Some(named), _) => Some(values.parts(named.id).and_then(|parts| <[u32; 3]>::try_from(parts).ok())),
+        (None, Some(WorkgroupSize::Ids(ids))) => Some(Some(*ids)),
+        (None, Some(WorkgroupSize::Literal(_)) | None) => None,
+    }
+}
+
 fn workgroup_size(contents: &Contents, entry: &EntryPoint, values: &Values) -> Checked<[u32; 3]> {
     let fault =
         |what| MalformedAt { word: entry.at, problem: Malformed::WorkgroupSize { entry: entry.name.clone(), what } };
-    let builtin = Some(BuiltIn::WorkgroupSize as u32);
-    let named = contents
-        .constants
-        .iter()
-        .find(|declared| contents.decoration(declared.id, None, Decoration::BuiltIn) == builtin);
-    let ids = match (named, contents.sizes.get(&entry.function)) {
-        (Some(named), _) => values.parts(named.id).and_then(|parts| <[u32; 3]>::try_from(parts).ok()),
-        (None, Some(WorkgroupSize::Ids(ids))) => Some(*ids),
-        (None, Some(WorkgroupSize::Literal(size))) => return check_size(*size).ok_or_else(|| fault(ZERO)),
-        (None, None) => return Err(fault("it has no workgroup size")),
+    let counts = match (size_ids(contents, entry, values), contents.sizes.get(&entry.function)) {
+        (Some(ids), _) => ids.map(|ids| ids.map(|id| values.count(id))),
+        (None, Some(WorkgroupSize::Literal(size))) => Some(size.map(Some)),
+        (None, _) => return Err(fault("it has no workgroup size")),
     };
-    let counts = ids.map(|ids| ids.map(|id| values.count(id)));
     match counts {
         Some([Some(x), Some(y), Some(z)]) => check_size([x, y, z]).ok_or_else(|| fault(ZERO)),
         _ => Err(fault("its workgroup size is not made of numbers that can be computed here")),
@@ -272,11 +276,11 @@ impl SignatureReader<'_> {
                 if same.kind != param.kind {
                     return Err(ReflectError::Clash(Box::new([same.clone(), param])));
                 }
+                same.join(param);
             }
             _ => self.signature.params.push(param),
         }
         Ok(())
-                same.join(param);
     }
 
     fn push_constants(&mut self, global: &Global, name: &str) -> Result<(), Malformed> {
@@ -334,8 +338,14 @@ fn flattened(outer: Field) -> Vec<Field> {
     }
 }
 
-fn constants(contents: &Contents, values: &Values) -> Vec<Constant> {
+fn constants(contents: &Contents, entry: &EntryPoint, values: &Values) -> Vec<Constant> {
+    let ids = size_ids(contents, entry, values).flatten().map_or([None; 3], |ids| ids.map(Some));
+    let size = |id: u32, number| {
+        let is_set_with = contents.decoration(id, None, Decoration::SpecId) == Some(number);
+        values.count(id).filter(|_| is_set_with)
+    };
     let constant = |adjustable: super::constants::Adjustable<'_>| Constant {
+        sizes: ids.map(|id| size(id?, adjustable.number)),
         name: name_of(contents, adjustable.declared.id, adjustable.number),
         id: Some(adjustable.number),
         dtype: adjustable.default.dtype(),

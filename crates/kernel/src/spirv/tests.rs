@@ -96,7 +96,7 @@ main: workgroup 1×1×1
         "
 main: workgroup 8×1×1, shared 96 bytes
   data    storage 0:0  read_write  array<f32>
-  LANES   constant @0              u32 = 8 (default 32)
+  LANES   constant @0              u32 = 8 (default 32), and the workgroup's x
   DEPTH   constant @1              u32 = 3 (default 2)
   FACTOR  constant @2              f32 = 1.5
   NEGATE  constant @3              bool = false
@@ -109,7 +109,7 @@ main: workgroup 8×1×1, shared 96 bytes
         "
 main: workgroup 4×1×1, shared 32 bytes
   data    storage 0:0  read_write  array<f32>
-  LANES   constant @0              u32 = 4 (default 32)
+  LANES   constant @0              u32 = 4 (default 32), and the workgroup's x
   DEPTH   constant @1              u32 = 2
   FACTOR  constant @2              f32 = 1.5
   NEGATE  constant @3              bool = true (default false)
