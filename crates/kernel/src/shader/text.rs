@@ -6,6 +6,7 @@
 
 #[cfg(feature = "glsl")]
 mod adapt;
+mod bitcasts;
 mod directives;
 mod explain;
 
@@ -18,6 +19,8 @@ use naga::front::glsl;
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{AddressSpace, ShaderStage, WithSpan};
 
+#[cfg(feature = "glsl")]
+use crate::error::Resource;
 use crate::error::{Error, Names, Result, nearest};
 use crate::sanitize;
 use crate::shader::linked::LinkedSource;
@@ -55,6 +58,13 @@ impl Text {
     /// Parses and validates WGSL.
     pub(crate) fn wgsl(source_name: &str, text: &str, libraries: &[Library]) -> Result<Self> {
         let linked = LinkedSource::new(source_name, text, libraries);
+        if let Some((at, sentence)) = bitcasts::misread(&linked.text) {
+            let at = u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at));
+            let location = at.location(&linked.text);
+            let line = linked.text.lines().nth(location.line_number as usize - 1).unwrap_or_default();
+            let (place, report) = (linked.place(Some(location)), format!("{sentence}\n{line}"));
+            return Err(Error::Invalid { place, report });
+        }
         let module = naga::front::wgsl::parse_str(&directives::without_supported(&linked.text)).map_err(|error| {
             let shown = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
             let place = linked.place_of(&shown, error.location(&linked.text));
@@ -78,10 +88,17 @@ impl Text {
         let options = glsl::Options::from(ShaderStage::Compute);
         let mut module = glsl::Frontend::default().parse(&options, &adapted.text).map_err(|errors| {
             let first = errors.errors.first().map(|error| error.meta.location(text));
-            let report = errors.emit_to_string_with_path(text, source_name);
-            let report = format!("{DOES_NOT_PARSE}\n{}\n{GLSL_ADVICE}", report.trim_end());
+            let line = first.and_then(|first| text.lines().nth(first.line_number as usize - 1)).unwrap_or_default();
+            let report = explain::glsl::of_line(line).map_or_else(
+                || {
+                    let report = errors.emit_to_string_with_path(text, source_name);
+                    format!("{DOES_NOT_PARSE}\n{}\n{GLSL_ADVICE}", report.trim_end())
+                },
+                |sentence| format!("{sentence}\n{line}"),
+            );
             Error::Parse { place: linked.place(first), report }
         })?;
+        refuse_arrays_of_bindings(&module)?;
         adapted.finish(&mut module).map_err(|(at, problem)| {
             let at = u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at));
             let place = linked.place(Some(at.location(text)));
@@ -272,6 +289,19 @@ fn refusal(
     let shown = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
     let place = linked.place_of(&shown, error.location(&linked.text));
     (place, explain::report(explain::of_validator(error.as_inner(), module), "the shader is not valid", &shown))
+}
+
+/// Refuses `buffer B { … } b[4]`, of which naga makes one buffer of four blocks.
+#[cfg(feature = "glsl")]
+fn refuse_arrays_of_bindings(module: &naga::Module) -> Result<()> {
+    let is_array = |variable: &&naga::GlobalVariable| {
+        let is_buffer = matches!(variable.space, AddressSpace::Storage { .. } | AddressSpace::Uniform);
+        is_buffer && matches!(module.types[variable.ty].inner, naga::TypeInner::Array { .. })
+    };
+    let mut variables = module.global_variables.iter().map(|(_, variable)| variable);
+    let Some(variable) = variables.find(is_array) else { return Ok(()) };
+    let (kernel, variable) = ("main".to_owned(), variable.name.clone().unwrap_or_default());
+    Err(Error::Unsupported { kernel, variable, resource: Resource::BindingArray })
 }
 
 /// Refuses more push constants than naga's validator counts: it panics on them.

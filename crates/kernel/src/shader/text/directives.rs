@@ -1,11 +1,17 @@
 //! Removes directives of WGSL that naga refuses although it supports what they enable.
 //!
-//! `enable subgroups;` and `requires unrestricted_pointer_parameters;` are refused by naga 30, though it has subgroups, and
-//! `shader/passes/pointers.rs` the other. Spaces stand where a name was, so that lines and columns stay. Called by
+//! naga 30 refuses them though it has subgroups, their number and push constants, and though `shader/passes/pointers.rs`
+//! has the other feature. Spaces stand where a name was, so that lines and columns stay. Called by
 //! `shader/text.rs`.
 
 /// Words that begin a directive, with the name of a feature that is supported without it.
-const SUPPORTED: [(&str, &str); 2] = [("enable", "subgroups"), ("requires", "unrestricted_pointer_parameters")];
+const SUPPORTED: [(&str, &str); 5] = [
+    ("enable", "subgroups"),
+    ("enable", "chromium_experimental_subgroups"),
+    ("requires", "unrestricted_pointer_parameters"),
+    ("requires", "immediate_address_space"),
+    ("requires", "subgroup_id"),
+];
 
 /// The text with spaces in place of these names.
 pub(super) fn without_supported(text: &str) -> String {
@@ -38,7 +44,7 @@ fn is_of_word(c: char) -> bool {
 }
 
 /// Bytes of white space and comments at the beginning.
-fn blank_len(text: &str) -> usize {
+pub(super) fn blank_len(text: &str) -> usize {
     let mut at = 0;
     loop {
         let rest = &text[at..];
@@ -113,6 +119,7 @@ mod tests {
                 "diagnostic(off, x); requires unrestricted_pointer_parameters;",
                 &format!("diagnostic(off, x); {:41}", ""),
             ),
+            ("requires subgroup_id, immediate_address_space, a;", &format!("requires {:37} a;", "")),
             ("enable subgroup;", "enable subgroup;"), // Another name.
             ("fn f() {} enable subgroups;", "fn f() {} enable subgroups;"), // No directive comes so late.
             ("enable subgroups", "enable subgroups"),

@@ -4,13 +4,16 @@
 //! GLSL, a sentence of ours replaces naga's; the lines of the shader and their marks stay ([`report`]). All other messages
 //! are shown unchanged. Called by `shader/text.rs`; the tests show every sentence.
 
+#[cfg(feature = "glsl")]
+pub(super) mod glsl;
+
 use naga::common::wgsl::TypeContext;
 use naga::front::wgsl::ParseError;
 use naga::valid::{
     CallError, Disalignment, EntryPointError, ExpressionError, FunctionError, GlobalVariableError, TypeFlags,
     ValidationError, VaryingError,
 };
-use naga::{AddressSpace, GlobalVariable, Module, TypeInner};
+use naga::{AddressSpace, GlobalVariable, Handle, Module, TypeInner};
 
 use crate::shader::reflect::array_len;
 
@@ -34,7 +37,7 @@ fn quoted(message: &str) -> Vec<&str> {
 }
 
 /// How messages of naga's parser of WGSL begin and end, and the sentence that replaces them.
-const OF_PARSER: [(&str, &str, &str); 14] = [
+const OF_PARSER: [(&str, &str, &str); 15] = [
     ("expected", "found \"\"", "the text ends too early: a `}` or `)` is missing"),
     ("expected `;`, found \"?\"", "", "WGSL has no `a ? b : c`: write `select(c, b, a)`, the value for false first"),
     ("expected `,`, found \";\"", "", "what stands here is separated by `,`, not by `;`"),
@@ -64,6 +67,11 @@ const OF_PARSER: [(&str, &str, &str); 14] = [
         "",
         "an entry point needs the size of its workgroups: `@compute @workgroup_size(64)`",
     ),
+    (
+        "expected global declaration, but found a global directive",
+        "",
+        "`enable`, `requires` and `diagnostic` stand before all else in the shader's own text, not in a library",
+    ),
     ("variable", "attribute", "a buffer needs both of its numbers: `@group(0) @binding(0)`"),
     ("unknown address space: `push_constant`", "", "push constants are declared with `var<immediate>`"),
     ("the `f16` enable extension is not enabled", "", "`f16` needs `enable f16;` as the shader's first line"),
@@ -81,8 +89,8 @@ const OF_PARSER: [(&str, &str, &str); 14] = [
     (
         "atomic operation is done on a pointer to a non-atomic",
         "",
-        "atomic functions take a pointer to an atomic type: declare it `atomic<u32>` or `atomic<i32>`, an array as \
-         `array<atomic<u32>>`",
+        "atomic functions take a pointer to an atomic type: declare it `atomic<u32>`, `atomic<i32>` or `atomic<f32>`, \
+         an array as `array<atomic<u32>>`",
     ),
 ];
 
@@ -99,6 +107,10 @@ fn with_names(message: &str) -> Option<String> {
     let names = quoted(message);
     let name = |index: usize| names.get(index).copied().unwrap_or_default();
     Some(match message {
+        _ if starts("automatic conversions cannot convert") && is_pair_of_halves(name(0)) => format!(
+            "`bitcast<{0}>` of a vector of `f16` is not translated: write `pack2x16float(vec2<f32>(a))` for each two numbers",
+            name(1)
+        ),
         _ if starts("automatic conversions cannot convert") => {
             format!("a value of type `{0}` stands where `{1}` is needed: convert it with `{1}(…)`", name(0), name(1))
         }
@@ -123,6 +135,11 @@ fn with_names(message: &str) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// Whether a type is what naga 30 makes of the bits of a vector of `f16`, which is to become an integer.
+fn is_pair_of_halves(ty: &str) -> bool {
+    ["vec2<u16>", "vec4<u16>", "vec2<i16>", "vec4<i16>", "u16", "i16"].contains(&ty)
 }
 
 /// A type as naga writes it in messages, for a sentence.
@@ -170,6 +187,7 @@ pub(super) fn of_validator(error: &ValidationError, module: &Module) -> Option<S
         ValidationError::Function { source, .. }
         | ValidationError::EntryPoint { source: EntryPointError::Function(source), .. } => of_function(source, module),
         ValidationError::EntryPoint { source, .. } => match source {
+            EntryPointError::BindingCollision(variable) => of_clash(*variable, module),
             EntryPointError::OutOfRangeWorkgroupSize => {
                 Some("a workgroup has 1 to 16384 invocations along each axis".to_owned())
             }
@@ -188,6 +206,22 @@ pub(super) fn of_validator(error: &ValidationError, module: &Module) -> Option<S
         },
         _ => None,
     }
+}
+
+/// A sentence for two variables at one binding, of which naga names the second.
+fn of_clash(second: Handle<GlobalVariable>, module: &Module) -> Option<String> {
+    let binding = module.global_variables[second].binding?;
+    let is_first = |(_, variable): &(_, &GlobalVariable)| variable.binding == Some(binding);
+    let (_, first) = module.global_variables.iter().find(is_first)?;
+    let [first, second] = [first, &module.global_variables[second]].map(|variable| {
+        let of_type = module.types[variable.ty].name.as_deref(); // Of a block of GLSL without a name.
+        variable.name.as_deref().or(of_type).unwrap_or_default()
+    });
+    let naga::ResourceBinding { group, binding } = binding;
+    Some(format!(
+        "`{first}` and `{second}` have the same group {group} and binding {binding}: give one of them another number; only \
+         in SPIR-V may an entry point use both"
+    ))
 }
 
 /// A sentence for a variable outside of functions.

@@ -1,10 +1,11 @@
 //! GLSL through naga: signatures, and where the subset ends. WGSL is tested with `shader/module.rs`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::{Module, Options, Source};
 
-fn signature(text: &'static str) -> Result<String, String> {
+fn signature(text: impl Into<Cow<'static, str>>) -> Result<String, String> {
     let module = Module::parse(&Source::glsl(text).named("k.comp")).map_err(|error| error.to_string())?;
     let translated =
         module.translate(None, &BTreeMap::new(), &Options::default()).map_err(|error| error.to_string())?;
@@ -65,5 +66,53 @@ fn where_the_subset_ends_there_is_advice() {
         let found = signature(text).unwrap_err();
         assert!(found.starts_with(place), "{found}");
         assert!(found.ends_with(advice), "{found}");
+    }
+}
+
+#[test]
+fn what_no_kernel_takes_is_named_with_what_to_do() {
+    let texels = "declare a storage buffer of its texels, and index it with `y * width + x`";
+    // Declarations, a statement, and how the report begins.
+    let cases = [
+        (
+            "#extension GL_GOOGLE_include_directive : enable\n#include \"common.glsl\"",
+            "x[0] = twice(1.0);",
+            "k.comp:5:2: `#include \"common.glsl\"` is not followed: this text alone was read, and no folder was searched; \
+             run `glslangValidator -V -IFOLDER` on the file"
+                .to_owned(),
+        ),
+        (
+            "layout(binding = 1) uniform sampler2D tex;",
+            "x[0] = texture(tex, vec2(0.0)).x;",
+            "k.comp:4:29: `tex` is a sampled image: declare a storage buffer of the texels".to_owned(),
+        ),
+        (
+            "layout(binding = 1, rgba32f) uniform image2D pic;",
+            "imageStore(pic, ivec2(0), vec4(x[0]));",
+            format!("kernel `main`: `pic` is a texture or storage image: {texels}"),
+        ),
+        (
+            "layout(binding = 1) buffer B { float y[]; } many[4];",
+            "many[1].y[0] = x[0];",
+            "kernel `main`: `many` is an array of bindings: declare each buffer alone".to_owned(),
+        ),
+        (
+            "layout(binding = 1) buffer B { float y[2]; } many[4];",
+            "many[1].y[0] = x[0];",
+            "kernel `main`: `many` is an array of bindings: declare each buffer alone".to_owned(),
+        ),
+        (
+            "layout(binding = 0) buffer B { uint y[]; } other;",
+            "other.y[1] = uint(x[0]);",
+            "k.comp:4:28: `X` and `other` have the same group 0 and binding 0: give one of them another number".to_owned(),
+        ),
+    ];
+    for (declared, statement, start) in cases {
+        let text = format!(
+            "#version 450\nlayout(local_size_x = 1) in;\nlayout(std430, binding = 0) buffer X {{ float x[]; }};\n{declared}\n\
+             void main() {{ {statement} }}"
+        );
+        let found = signature(text).unwrap_err();
+        assert!(found.starts_with(&start), "{found}\n{start}");
     }
 }

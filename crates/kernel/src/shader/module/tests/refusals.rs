@@ -159,7 +159,7 @@ fn bad_shaders_are_refused() {
 @compute @workgroup_size(1) fn main() { _ = a[0] + b[0]; }",
             true,
             "test.wgsl:2:23",
-            "conflict",
+            "`a` and `b` have the same group 0 and binding 0: give one of them another number",
         ),
     ];
     let mut wrong = Vec::new();

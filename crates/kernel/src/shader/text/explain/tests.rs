@@ -73,8 +73,8 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("const n = i;", "a `const` is computed before the shader runs: use `let` for a value that the kernel computes"),
     (
         "atomicAdd(&x[i], 1.0);",
-        "atomic functions take a pointer to an atomic type: declare it `atomic<u32>` or `atomic<i32>`, an array as \
-         `array<atomic<u32>>`",
+        "atomic functions take a pointer to an atomic type: declare it `atomic<u32>`, `atomic<i32>` or `atomic<f32>`, \
+         an array as `array<atomic<u32>>`",
     ),
     ("if i < 4u { a = 2.0;", "the text ends too early: a `}` or `)` is missing"),
 ];
@@ -137,6 +137,36 @@ const DECLARATIONS: &[(&str, &str, &str)] = &[
     ("@compute fn other() {}", "", "an entry point needs the size of its workgroups: `@compute @workgroup_size(64)`"),
 ];
 
+/// Texts with `f16`, and places that a directive may not have.
+const WHOLE: &[(&str, &str)] = &[
+    (
+        "enable f16; @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn main() { x[0] = bitcast<u32>(bitcast<vec2<f16>>(x[1]) + bitcast<vec2<f16>>(x[2])); }",
+        "`bitcast<vec2<f16>>(a)` is not translated: write `vec2<f16>(unpack2x16float(a))`, with `a` of type `u32`",
+    ),
+    (
+        "enable f16; @group(0) @binding(0) var<storage, read_write> x: array<vec2<u32>>; alias Four = vec4<f16>;
+        @compute @workgroup_size(1) fn main() { let v = bitcast<Four>(x[1]); x[0].x = u32(v.w); }",
+        "`bitcast<vec4<f16>>(a)` is not translated: write \
+         `vec4<f16>(vec4(unpack2x16float(a.x), unpack2x16float(a.y)))`, with `a` of type `vec2<u32>`",
+    ),
+    (
+        "enable f16; @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn main() { x[0] = bitcast<u32>(vec2<f16>(1h, 2h)); }",
+        "`bitcast<u32>` of a vector of `f16` is not translated: write `pack2x16float(vec2<f32>(a))` for each two numbers",
+    ),
+    (
+        "const N = 1; enable f16; @compute @workgroup_size(1) fn main() {}",
+        "`enable`, `requires` and `diagnostic` stand before all else in the shader's own text, not in a library",
+    ),
+    (
+        "@group(0) @binding(3) var<storage, read_write> a: array<u32>; @group(0) @binding(3) var<uniform> b: vec4<u32>;
+        @compute @workgroup_size(1) fn main() { a[0] = b.x; }",
+        "`a` and `b` have the same group 0 and binding 3: give one of them another number; only in SPIR-V may an entry \
+         point use both",
+    ),
+];
+
 /// Entry points.
 const ENTRY_POINTS: &[(&str, &str)] = &[
     (
@@ -154,7 +184,7 @@ const ENTRY_POINTS: &[(&str, &str)] = &[
 fn common_mistakes_are_answered_with_what_to_do() {
     let statements = STATEMENTS.iter().map(|(statement, sentence)| (said("", statement), *sentence));
     let declared = DECLARATIONS.iter().map(|(declared, statement, sentence)| (said(declared, statement), *sentence));
-    let entries = ENTRY_POINTS.iter().map(|(text, sentence)| (said_of(*text), *sentence));
+    let entries = ENTRY_POINTS.iter().chain(WHOLE).map(|(text, sentence)| (said_of(*text), *sentence));
     let wrong: Vec<_> = statements
         .chain(declared)
         .chain(entries)
