@@ -27,8 +27,8 @@ pub use vkarray_kernel::{
     CacheCounters, CacheFile, CacheMode, CacheSettings, Capability, ConstArray, Constant, ConstantDefault, ElementType,
     Error, Field, FloatAtomic, FloatAtomicOp, Fold, Hint, Immediate, Items, KernelBuilder, KernelCache, KernelLimit,
     KernelStatistics, Leaf, Library, Limits, Loops, Malformed, MatrixRole, MatrixUse, MemoryArg, Mismatch, Module,
-    NamedArg, Names, Options, Packed, Param, ParamKind, Parameter, PushConstants, PushMember, Resource, ScalarValue, SharedVar,
-    Signature, StoreCounters, Subgroups, Translated, Unvalidated, WeakKernel, check,
+    NamedArg, Names, Options, Packed, Param, ParamKind, Parameter, PushConstants, PushMember, Resource, ScalarValue,
+    SharedVar, Signature, StoreCounters, Subgroups, Translated, Unvalidated, WeakKernel, check,
 };
 
 pub use crate::{Groups, Kernel, Source};
