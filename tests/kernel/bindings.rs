@@ -173,7 +173,7 @@ fn a_kernel_on_an_unaligned_view_keeps_what_others_write_meanwhile() {
         let (touch, view) = (&touch, &view);
         let others = scope.spawn(move || {
             for _ in 0..n {
-                touch.dispatch(&stream, Groups::exact([1, 1, 1]), view).unwrap();
+                touch.dispatch(&stream, Groups::exact([1, 1, 1]), &[view.as_arg()][..]).unwrap();
             }
         });
         let mut value = 0;

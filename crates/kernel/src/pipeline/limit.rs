@@ -123,7 +123,7 @@ mod tests {
     fn the_kernels_not_used_for_longest_are_dropped_until_an_eighth_is_free() {
         let limit = KernelLimit { kernels: 8, spirv_bytes: 1000 };
         let kernels: Vec<Kept> = (0..9).map(|at| kept(100 - at, 10)).collect();
-        assert_eq!(surplus(&kernels[..8], limit), []);
+        assert!(surplus(&kernels[..8], limit).is_empty());
         assert_eq!(surplus(&kernels, limit), [8, 7]);
         assert_eq!(surplus(&[kept(1, 400), kept(0, 500), kept(2, 200)], limit), [1]);
         assert_eq!(surplus(&[kept(1, 4000)], limit), [0]);
@@ -138,7 +138,7 @@ mod tests {
         kernels[2].is_in_use = true;
         assert_eq!(surplus(&kernels, limit), [1, 3]);
         kernels.iter_mut().for_each(|kernel| kernel.is_in_use = true);
-        assert_eq!(surplus(&kernels, limit), []);
+        assert!(surplus(&kernels, limit).is_empty());
     }
 
     #[test]
