@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::pipeline::cached_build::DriverHeader;
 use crate::pipeline::gate::build_gate;
 use crate::pipeline::kernel::Kernel;
-use crate::pipeline::limit::{Kept, KernelLimit, KernelStatistics, surplus};
+use crate::pipeline::limit::{Kept, KernelLimit};
 use crate::shader::{Options, Sizes, Source};
 
 /// Threads that build kernels in the background.
@@ -39,7 +39,7 @@ pub(crate) struct KernelKey {
 
 /// A kernel that is built, or being built.
 #[derive(Debug)]
-struct KernelSlot {
+pub(super) struct KernelSlot {
     kernel: OnceLock<Kernel>,
     /// Held while the kernel is built, so that other threads wait for it instead of building the same.
     building: Mutex<()>,
@@ -52,7 +52,7 @@ impl KernelSlot {
 
     /// The kernel, once it is built, as the choice of those to drop sees it. One handle of it is that of the slot; a thread
     /// with a handle of the slot is about to take another.
-    fn kept(self: &Arc<Self>) -> Option<Kept> {
+    pub(super) fn kept(self: &Arc<Self>) -> Option<Kept> {
         let pipeline = &self.kernel.get()?.pipeline;
         Some(pipeline.last_use.kept(Arc::strong_count(pipeline) > 1 || Arc::strong_count(self) > 1))
     }
@@ -88,14 +88,14 @@ pub struct KernelCache {
     /// Modules that the validator passed.
     validated: Mutex<HashSet<Hash>>,
     /// The most kernels, and the most bytes of their SPIR-V.
-    limit: [AtomicUsize; 2],
+    pub(super) limit: [AtomicUsize; 2],
     /// Kernels that were built. A use of a kernel is noted as this number.
     pub(crate) n_built: Arc<AtomicU64>,
-    n_dropped: AtomicU64,
+    pub(super) n_dropped: AtomicU64,
     /// The header that pipelines on disk must have; `None` while the disk is not used.
     pub(crate) driver_header: Option<DriverHeader>,
     /// What pipelines share that are built without the disk. Renewed when kernels are dropped, since it only grows.
-    driver_cache: Mutex<Arc<Owned<vk::PipelineCache>>>,
+    pub(super) driver_cache: Mutex<Arc<Owned<vk::PipelineCache>>>,
     device: Arc<Device>,
 }
 
@@ -205,41 +205,6 @@ impl KernelCache {
         self.sanitizes.load(Ordering::Relaxed)
     }
 
-    /// Sets how many kernels are kept in memory, from the next build on. [`KernelLimit`] has an example.
-    pub fn set_limit(&self, limit: KernelLimit) {
-        for (own, new) in self.limit.iter().zip([limit.kernels, limit.spirv_bytes]) {
-            own.store(new, Ordering::Relaxed); // Numbers alone: no other memory depends on them.
-        }
-    }
-
-    /// How many kernels are kept in memory at most.
-    ///
-    /// ```
-    /// use vkarray::kernel::KernelLimit;
-    ///
-    /// let ctx = vkarray::Context::open_default()?;
-    /// assert_eq!(ctx.kernel_cache().limit(), KernelLimit::default());
-    /// # anyhow::Ok(())
-    /// ```
-    pub fn limit(&self) -> KernelLimit {
-        let [kernels, spirv_bytes] = [0, 1].map(|at: usize| self.limit[at].load(Ordering::Relaxed));
-        KernelLimit { kernels, spirv_bytes }
-    }
-
-    /// The kernels in memory, and how many were built and dropped. [`KernelLimit`] has an example.
-    pub fn statistics(&self) -> KernelStatistics {
-        let [built, dropped] = [&*self.n_built, &self.n_dropped].map(|count| count.load(Ordering::Relaxed));
-        let mut statistics = KernelStatistics { built, dropped, ..KernelStatistics::default() };
-        if self.device().is_forked() {
-            return statistics; // A thread that does not exist here may hold the lock.
-        }
-        for kept in self.lock().values().filter_map(KernelSlot::kept) {
-            statistics.kernels += 1;
-            statistics.spirv_bytes += kept.spirv_bytes;
-        }
-        statistics
-    }
-
     /// The number of kernels in memory. Those that are being built do not count.
     pub fn len(&self) -> usize {
         self.statistics().kernels
@@ -309,25 +274,6 @@ impl KernelCache {
         }
     }
 
-    /// Drops kernels beyond the limit. Their pipelines are destroyed here, with no lock held.
-    fn drop_surplus(&self) {
-        let mut kernels = self.lock();
-        let built = kernels.iter().filter_map(|(key, slot)| Some((Arc::clone(key), slot.kept()?)));
-        let (keys, kept): (Vec<_>, Vec<_>) = built.unzip();
-        let dropped = surplus(&kept, self.limit());
-        let dropped: Vec<_> = dropped.into_iter().filter_map(|at| kernels.remove(&keys[at])).collect();
-        drop(kernels);
-        self.n_dropped.fetch_add(dropped.len() as u64, Ordering::Relaxed);
-        if dropped.is_empty() || self.driver_header.is_some() {
-            return;
-        }
-        // SAFETY: the cache starts empty.
-        if let Ok(new) = unsafe { driver_cache(&self.device, &[]) } {
-            let old = std::mem::replace(&mut *self.driver_cache.lock(), Arc::new(new));
-            drop(old);
-        }
-    }
-
     /// What pipelines share that are built without the disk.
     pub(crate) fn driver_cache(&self) -> Arc<Owned<vk::PipelineCache>> {
         Arc::clone(&self.driver_cache.lock())
@@ -357,7 +303,7 @@ impl KernelCache {
         (key, slot)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<KernelKey>, Arc<KernelSlot>>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<Arc<KernelKey>, Arc<KernelSlot>>> {
         self.kernels.lock()
     }
 

@@ -18,7 +18,7 @@ use crate::disk_cache::{EntryKind, Hash, Unusable};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey, driver_cache};
 use crate::pipeline::kernel::{Kernel, Pipeline, check_device};
-use crate::pipeline::limit::Use;
+use crate::pipeline::limit::LastUse;
 use crate::pipeline::variants::Variants;
 use crate::requirements::Limits;
 use crate::shader::Module;
@@ -58,7 +58,7 @@ impl KernelCache {
             self.validate(key.options.bounds, &translated)?;
         }
         self.n_built.fetch_add(1, Ordering::Relaxed);
-        let last_use = Use::new(&self.n_built, 4 * translated.spirv.len());
+        let last_use = LastUse::new(&self.n_built, 4 * translated.spirv.len());
         let mut pipeline = self.pipeline(translated, limits, last_use)?;
         pipeline.variants = Some(Variants::new(self, key));
         Ok(Kernel { pipeline: Arc::new(pipeline) })
@@ -106,7 +106,7 @@ impl KernelCache {
         Ok(())
     }
 
-    fn pipeline(&self, translated: Translated, limits: Limits, last_use: Use) -> Result<Pipeline> {
+    fn pipeline(&self, translated: Translated, limits: Limits, last_use: LastUse) -> Result<Pipeline> {
         let Some(header) = &self.driver_header else {
             return Pipeline::new(self.device(), self.driver_cache().raw(), translated, limits, last_use);
         };

@@ -3,14 +3,14 @@
 //! Built in three steps: translate, check against the device ([`check_device`]), create ([`Pipeline::new`]). `cache.rs` builds
 //! each kernel once; `dispatch/stream.rs` runs it.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::{Device, Label, Owned};
 
 use crate::call::fast_check::FastCheck;
 use crate::error::{Error, Result};
-use crate::pipeline::limit::Use;
+use crate::pipeline::limit::LastUse;
 use crate::pipeline::sanitizer::Sanitizer;
 use crate::pipeline::variants::Variants;
 use crate::requirements::capabilities::check_capabilities;
@@ -67,52 +67,6 @@ impl Kernel {
     pub fn device(&self) -> &Arc<Device> {
         &self.pipeline.device
     }
-
-    /// A handle that does not keep the kernel in memory.
-    ///
-    /// ```
-    /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let kernel = ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}")).build()?;
-    /// let weak = kernel.downgrade();
-    /// assert!(weak.upgrade().is_some_and(|again| std::ptr::eq(again.signature(), kernel.signature())));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn downgrade(&self) -> WeakKernel {
-        WeakKernel { pipeline: Arc::downgrade(&self.pipeline) }
-    }
-
-    /// A clone for a new use, which is noted.
-    pub(crate) fn used(&self) -> Self {
-        self.pipeline.last_use.note();
-        self.clone()
-    }
-}
-
-/// A handle of a kernel that does not keep it in memory, for a program that finds kernels by keys of its own. The
-/// [`KernelCache`](crate::KernelCache) keeps the kernel up to its [`KernelLimit`](crate::KernelLimit). Made by
-/// [`Kernel::downgrade`], which has an example.
-#[derive(Debug, Clone)]
-pub struct WeakKernel {
-    pipeline: Weak<Pipeline>,
-}
-
-impl WeakKernel {
-    /// The kernel, if it is still there. Counts as a use.
-    #[inline]
-    pub fn upgrade(&self) -> Option<Kernel> {
-        let pipeline = self.pipeline.upgrade()?;
-        pipeline.last_use.note();
-        Some(Kernel { pipeline })
-    }
-
-    /// Whether the kernel is still there.
-    pub fn is_alive(&self) -> bool {
-        self.pipeline.strong_count() > 0
-    }
 }
 
 /// How a kernel's buffers are bound.
@@ -146,7 +100,7 @@ pub(crate) struct Pipeline {
     pub(crate) counts_workgroups: bool,
     /// Set if it was built with checks.
     pub(crate) sanitizer: Option<Sanitizer>,
-    pub(crate) last_use: Use,
+    pub(crate) last_use: LastUse,
     /// Set by the cache once it is built.
     pub(crate) variants: Option<Variants>,
     /// The device it was built for.
@@ -171,7 +125,7 @@ impl Pipeline {
         cache: vk::PipelineCache,
         translated: Translated,
         mut limits: Limits,
-        last_use: Use,
+        last_use: LastUse,
     ) -> Result<Self> {
         let (signature, fold) = (&translated.signature, translated.fold);
         // The report of the checks is bound behind the kernel's own parameters.

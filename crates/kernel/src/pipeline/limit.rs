@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::pipeline::cache::{KernelCache, KernelSlot, driver_cache};
+
 /// How many built kernels a [`KernelCache`](crate::KernelCache) keeps in memory. Beyond either number, those that were not
 /// used for longest are dropped, until an eighth is free. Kernels in use, by a handle of the program, by recorded work or by
 /// a graph, are kept beyond the limit.
@@ -58,14 +60,14 @@ pub struct KernelStatistics {
 
 /// When a kernel was used last, in builds of its cache, and its size.
 #[derive(Debug)]
-pub(crate) struct Use {
+pub(crate) struct LastUse {
     last: AtomicU64,
     /// The number of builds of the cache.
     clock: Arc<AtomicU64>,
     spirv_bytes: usize,
 }
 
-impl Use {
+impl LastUse {
     pub(crate) fn new(clock: &Arc<AtomicU64>, spirv_bytes: usize) -> Self {
         Self { last: AtomicU64::new(clock.load(Relaxed)), clock: Arc::clone(clock), spirv_bytes }
     }
@@ -111,6 +113,62 @@ pub(crate) fn surplus(kept: &[Kept], limit: KernelLimit) -> Vec<usize> {
     unused.into_iter().take_while(is_surplus).collect()
 }
 
+impl KernelCache {
+    /// Sets how many kernels are kept in memory, from the next build on. [`KernelLimit`] has an example.
+    pub fn set_limit(&self, limit: KernelLimit) {
+        for (own, new) in self.limit.iter().zip([limit.kernels, limit.spirv_bytes]) {
+            own.store(new, Relaxed); // Numbers alone: no other memory depends on them.
+        }
+    }
+
+    /// How many kernels are kept in memory at most.
+    ///
+    /// ```
+    /// use vkarray::kernel::KernelLimit;
+    ///
+    /// let ctx = vkarray::Context::open_default()?;
+    /// assert_eq!(ctx.kernel_cache().limit(), KernelLimit::default());
+    /// # anyhow::Ok(())
+    /// ```
+    pub fn limit(&self) -> KernelLimit {
+        let [kernels, spirv_bytes] = [0, 1].map(|at: usize| self.limit[at].load(Relaxed));
+        KernelLimit { kernels, spirv_bytes }
+    }
+
+    /// The kernels in memory, and how many were built and dropped. [`KernelLimit`] has an example.
+    pub fn statistics(&self) -> KernelStatistics {
+        let [built, dropped] = [&*self.n_built, &self.n_dropped].map(|count| count.load(Relaxed));
+        let mut statistics = KernelStatistics { built, dropped, ..KernelStatistics::default() };
+        if self.device().is_forked() {
+            return statistics; // A thread that does not exist here may hold the lock.
+        }
+        for kept in self.lock().values().filter_map(KernelSlot::kept) {
+            statistics.kernels += 1;
+            statistics.spirv_bytes += kept.spirv_bytes;
+        }
+        statistics
+    }
+
+    /// Drops kernels beyond the limit. Their pipelines are destroyed here, with no lock held.
+    pub(super) fn drop_surplus(&self) {
+        let mut kernels = self.lock();
+        let built = kernels.iter().filter_map(|(key, slot)| Some((Arc::clone(key), slot.kept()?)));
+        let (keys, kept): (Vec<_>, Vec<_>) = built.unzip();
+        let dropped = surplus(&kept, self.limit());
+        let dropped: Vec<_> = dropped.into_iter().filter_map(|at| kernels.remove(&keys[at])).collect();
+        drop(kernels);
+        self.n_dropped.fetch_add(dropped.len() as u64, Relaxed);
+        if dropped.is_empty() || self.driver_header.is_some() {
+            return;
+        }
+        // SAFETY: the cache starts empty.
+        if let Ok(new) = unsafe { driver_cache(self.device(), &[]) } {
+            let old = std::mem::replace(&mut *self.driver_cache.lock(), Arc::new(new));
+            drop(old);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,7 +202,7 @@ mod tests {
     #[test]
     fn a_use_is_noted_by_the_number_of_builds() {
         let clock = Arc::new(AtomicU64::new(3));
-        let own = Use::new(&clock, 20);
+        let own = LastUse::new(&clock, 20);
         clock.store(7, Relaxed);
         assert_eq!(own.kept(false).last_use, 3);
         own.note();

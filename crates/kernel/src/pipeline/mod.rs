@@ -12,8 +12,10 @@ pub(crate) mod kernel;
 mod limit;
 pub(crate) mod sanitizer;
 mod variants;
+mod weak;
 
 pub use builder::KernelBuilder;
 pub use cache::KernelCache;
-pub use kernel::{Kernel, WeakKernel};
+pub use kernel::Kernel;
 pub use limit::{KernelLimit, KernelStatistics};
+pub use weak::WeakKernel;

@@ -11,7 +11,8 @@ use vkarray_driver::lock::{Mutex, Rank};
 use crate::call::groups::{TooManyGroups, has_32_bit_ids, too_many_invocations};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey};
-use crate::pipeline::kernel::{Kernel, WeakKernel};
+use crate::pipeline::kernel::Kernel;
+use crate::pipeline::weak::WeakKernel;
 use crate::requirements::AXES;
 use crate::shader::Fold;
 
