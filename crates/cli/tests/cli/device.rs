@@ -387,7 +387,7 @@ fn expressions_are_evaluated_on_files() {
     assert!((first["mean"].as_f64().expect("a number") - mean).abs() < 1e-9, "{first}");
     assert_eq!((second["dtype"].as_str(), second["mean"].as_f64()), (Some("Bool"), Some(45.0 / 91.0)));
     let shown = text(&folder.done("eval x*x --arg x=arange:i32[4]").stdout);
-    assert_eq!(shown, "result  i32[4]  min 0.0000000  max 9.0000000  mean 3.5000000  std 3.5000000\n");
+    assert_eq!(shown, "result  i32[4]  min 0.0000000  max 9.0000000  mean 3.5000000  std 3.5000000\n  [0 1 4 9]\n");
     let empty = text(&folder.done("eval x --arg x=zeros:f32[0]").stdout);
     assert_eq!(empty, "result  f32[0]  min -  max -  mean -  std -\n");
     for (line, part) in [
