@@ -256,8 +256,7 @@ impl Passes<'_, '_> {
         }
         self.bind(whole, leaves, &mut pass)?;
         if pass.form.is_last {
-            self.dispatch(&pass, &[of_result(results, pass.form.written()[0])])?;
-            return Ok(None);
+            return self.dispatch(&pass, &[of_result(results, pass.form.written()[0])]).map(|()| None);
         }
         let fields = self.reduction.fields(self.dtype);
         let nbytes = |field: &Field| usize::try_from(pass.results * splits * field.nbytes).unwrap_or(usize::MAX);
@@ -265,8 +264,7 @@ impl Passes<'_, '_> {
         let parts: SmallVec<[_; 2]> = parts.collect::<Result<_>>()?;
         let bound: SmallVec<[_; 4]> = parts.iter().zip(&fields).map(|(part, &field)| of_result(part, field)).collect();
         self.dispatch(&pass, &bound)?;
-        self.second_pass(&pass, bound, results)?;
-        Ok(None)
+        self.second_pass(&pass, bound, results).map(|()| None)
     }
 
     fn second_pass<R: Element>(

@@ -22,7 +22,7 @@ pub(super) fn position<T: Reducible>(expr: &Expr<T>, axes: &Axes, reduction: Red
         Err(error) if is_too_long(&error) && u32::try_from(axes.split(expr.shape())?.count).is_ok() => {
             let x = expr.eval()?;
             let stream = expr.stream().cloned().unwrap_or_else(|| x.context().default_stream().clone());
-            Halves { stream: &stream, axes, reduction }.position(&x)
+            LongAxes { stream: &stream, axes, reduction }.position(&x)
         }
         result => result,
     }
@@ -34,13 +34,13 @@ fn is_too_long(error: &ArrayError) -> bool {
     matches!(error.downcast_ref(), Some(Error::LongOperand { .. } | Error::ManyElements { .. }))
 }
 
-struct Halves<'a> {
+struct LongAxes<'a> {
     stream: &'a Stream,
     axes: &'a Axes,
     reduction: Reduction,
 }
 
-impl Halves<'_> {
+impl LongAxes<'_> {
     fn on<T: Element>(&self, x: &DeviceNDArray<T>) -> Expr<T> {
         x.into_expr().on(self.stream)
     }
