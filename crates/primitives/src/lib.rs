@@ -10,7 +10,6 @@
 //! | folder or file | what it is |
 //! |---|---|
 //! | `error.rs` | why an operation is refused; it converts to the array crate's error |
-//! | `rounds.rs` | how often an invocation may go round its loops |
 //! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
 //! | `operand.rs` | how arrays are given to kernels: with their stream, contiguous, as words |
 //! | `elementwise/` | evaluating expressions |
@@ -32,7 +31,6 @@ mod linalg;
 mod operand;
 mod random;
 mod reduce;
-mod rounds;
 mod scan;
 mod sorting;
 

@@ -18,6 +18,7 @@ mod nest;
 mod ops;
 mod params;
 mod program;
+mod rounds;
 
 pub(crate) use buffer::{Buffer, Width, bound_dtype, word};
 pub(crate) use class::{Class, value_type};
@@ -29,8 +30,9 @@ pub(crate) use nest::Nest;
 pub(crate) use ops::{dtype_code, operation, truth};
 pub(crate) use params::{Param, ParamOf, Params};
 pub(crate) use program::{Program, key_part, position};
+pub(crate) use rounds::{MAX_ROUNDS, PRODUCTS};
 #[cfg(test)]
 pub(crate) use {
-    ops::{is_defined, rounds},
+    ops::is_defined,
     program::{Step, StepKind},
 };

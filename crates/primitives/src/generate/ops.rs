@@ -82,7 +82,7 @@ pub(super) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) ->
 }
 
 /// The most rounds of the loops of an operation on one element.
-pub(crate) fn rounds(op: Op, operand: DType) -> u64 {
+pub(super) fn rounds(op: Op, operand: DType) -> u64 {
     match (op, Class::of(operand)) {
         // One for each bit of the exponent.
         (Op::Pow, Some(Class::Signed { bits } | Class::Unsigned { bits })) => u64::from(bits) + 1,

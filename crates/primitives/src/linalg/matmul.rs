@@ -6,14 +6,11 @@ use vkarray_ndarray::{DeviceNDArray, LayoutError, OnStream, Result, broadcast_sh
 use vkarray_shaders::functions;
 
 use crate::error::Error;
+use crate::generate::PRODUCTS;
 use crate::operand::{Arithmetic, Units, Widen, converted, kernel, numbers, packed, run, to_u32, widened, words};
 
 /// Rows and columns of the result that one workgroup computes.
 const TILE: usize = 64;
-
-/// Products that one dispatch adds up for each element of the result, a multiple of the kernel's depth of 16. An invocation
-/// that goes round 295 times for each 16 of them stays below [`MAX_ROUNDS`](crate::rounds::MAX_ROUNDS).
-pub(crate) const PART: usize = 2048;
 
 pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
     let (a, stream) = (x.array(), x.stream());
@@ -47,9 +44,9 @@ pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> 
         let text = [&arithmetic.text(), &add_product, functions::MATMUL];
         let kernel = kernel(a.context(), "matmul.wgsl", &text, "matmul_tile")?;
         let n_groups = n_matrices * m.div_ceil(TILE) * n.div_ceil(TILE);
-        for first in (0..k).step_by(PART) {
+        for first in (0..k).step_by(PRODUCTS) {
             let mut args = vec![numbers(&left), numbers(&right), numbers(&out)];
-            for length in [m, k, n, stride_a, stride_b, first, k.min(first + PART)] {
+            for length in [m, k, n, stride_a, stride_b, first, k.min(first + PRODUCTS)] {
                 args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
             }
             kernel.dispatch(stream, Groups::covering(n_groups * 256), args.as_slice())?;

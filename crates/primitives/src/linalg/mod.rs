@@ -4,9 +4,6 @@
 
 mod matmul;
 
-#[cfg(test)]
-pub(crate) use matmul::PART;
-
 use vkarray_ndarray::{Context, DeviceNDArray, Number, Order, Result};
 
 use crate::error::Error;

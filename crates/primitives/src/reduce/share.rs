@@ -4,8 +4,7 @@
 
 use smallvec::SmallVec;
 
-use crate::generate::{Nest, Width};
-use crate::rounds::MAX_ROUNDS;
+use crate::generate::{MAX_ROUNDS, Nest, Width};
 
 /// Who computes a job: the part of one result that is accumulated together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,10 @@
 /// version 22.3, without a message.
 pub(crate) const MAX_ROUNDS: u64 = 65_535;
 
+/// Products that one dispatch adds up for each element of a product of matrices: a multiple of 16, which an invocation of
+/// `matmul.wgsl` adds in at most 295 rounds.
+pub(crate) const PRODUCTS: usize = 2048;
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -16,9 +20,8 @@ mod tests {
     use vkarray_kernel::DType;
     use vkarray_ndarray::Op;
 
-    use super::MAX_ROUNDS;
-    use crate::generate::rounds;
-    use crate::linalg::PART;
+    use super::super::ops::rounds;
+    use super::{MAX_ROUNDS, PRODUCTS};
 
     /// The number of loops in each file, and the most rounds of one invocation, counted as if no compiler unrolled any: a loop
     /// of `n` rounds has one more, in which it ends.
@@ -26,7 +29,7 @@ mod tests {
         let search = 33; // Of 2^32 keys, and the round that ends the loop.
         let walk = 8; // An array has at most 8 axes in a copy.
         let tile = 1024 + 1; // The units of a tile, if one invocation copied it.
-        let part = PART as u64 / 16;
+        let part = PRODUCTS as u64 / 16;
         [
             ("cast.wgsl", (1, 5)),
             ("compact.wgsl", (8, 3 * 5 + 2 * 9 + 5 + 4 * 5 + 17)),
