@@ -263,8 +263,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     }
 
     /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range. The
-    /// edges are computed in `f64` and rounded to [`Binned::Edge`], as which the elements are compared. Otherwise as
-    /// [`Sorting::histogram_between`].
+    /// edges are computed in `f64` and rounded to [`Binned::Edge`], as which the elements are compared. A range of one number
+    /// is widened by a half on each side. Otherwise as [`Sorting::histogram_between`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -276,13 +276,15 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// assert_eq!((counts.to_vec()?, edges), (vec![2, 2], vec![0.0, 0.5, 1.0]));
     /// let (counts, edges) = ctx.arange(0_u8, 10, 1)?.histogram(4, 0.0..=9.0)?;
     /// assert_eq!((counts.to_vec()?, edges), (vec![3, 2, 2, 3], vec![0.0_f64, 2.25, 4.5, 6.75, 9.0]));
+    /// let (counts, edges) = x.histogram(2, 1.0..=1.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![1, 1], vec![0.5, 1.0, 1.5]));
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Edges`](crate::Error::Edges) without bins, or for a range that does not ascend or is not finite; those of
+    /// [`Error::Edges`](crate::Error::Edges) without bins, or for a range that descends or is not finite; those of
     /// [`Sorting::histogram_between`].
     fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<Self::Item>>
     where

@@ -71,13 +71,15 @@ pub(super) fn searchsorted<T: Widen>(
     Ok(places)
 }
 
-/// Edges of bins of equal width, as NumPy's `linspace` has them.
+/// Edges of bins of equal width, as NumPy's `linspace` has them. A range of one number gets a half on each side.
 #[expect(clippy::cast_precision_loss, reason = "there is no memory for 2^53 bins")]
 pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec<f64>> {
     let (&low, &high) = (range.start(), range.end());
     if bins == 0 || low > high || !(high - low).is_finite() {
         return Err(Error::Edges { count: bins + 1 }.into());
     }
+    let half = if low == high { 0.5 } else { 0.0 };
+    let (low, high) = (low - half, high + half);
     let step = (high - low) / bins as f64;
     Ok((0..bins).map(|i| i as f64 * step + low).chain([high]).collect())
 }
