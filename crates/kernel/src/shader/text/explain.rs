@@ -213,14 +213,16 @@ fn of_clash(second: Handle<GlobalVariable>, module: &Module) -> Option<String> {
     let binding = module.global_variables[second].binding?;
     let is_first = |(_, variable): &(_, &GlobalVariable)| variable.binding == Some(binding);
     let (_, first) = module.global_variables.iter().find(is_first)?;
-    let [first, second] = [first, &module.global_variables[second]].map(|variable| {
+    let both = [first, &module.global_variables[second]];
+    let is_storage = both.iter().all(|variable| matches!(variable.space, AddressSpace::Storage { .. }));
+    let [first, second] = both.map(|variable| {
         let of_type = module.types[variable.ty].name.as_deref(); // Of a block of GLSL without a name.
         variable.name.as_deref().or(of_type).unwrap_or_default()
     });
     let naga::ResourceBinding { group, binding } = binding;
+    let other = if is_storage { "; in SPIR-V an entry point may use both" } else { "" };
     Some(format!(
-        "`{first}` and `{second}` have the same group {group} and binding {binding}: give one of them another number; only \
-         in SPIR-V may an entry point use both"
+        "`{first}` and `{second}` have the same group {group} and binding {binding}: give one of them another number{other}"
     ))
 }
 
