@@ -207,7 +207,7 @@ impl SignatureReader<'_> {
     fn resource(&self, ty: u32) -> Resource {
         match &self.contents.types[&ty] {
             Type::Other(op) => resource(*op),
-            Type::Array { .. } | Type::RuntimeArray { .. } => Resource::BindingArray,
+            Type::Array { element, .. } | Type::RuntimeArray { element } => self.resource(*element),
             _ => Resource::Opaque,
         }
     }
