@@ -280,12 +280,12 @@ fn a_process_without_free_descriptors_has_devices_and_exports_nothing() {
     let opened = exhaust_descriptors(0);
     if exports {
         let refused = array.block().export().unwrap_err().to_string();
-        assert_eq!(refused, "vkGetMemoryFdKHR returned ERROR_TOO_MANY_OBJECTS");
+        assert!(refused.starts_with("vkGetMemoryFdKHR returned ERROR_"), "{refused}");
     }
     if fixture.device().external().timeline_fd.exportable {
         let semaphore = ExternalSemaphore::new(fixture.device().logical(), SemaphoreKind::Timeline).unwrap();
         let refused = semaphore.export_fd().unwrap_err().to_string();
-        assert_eq!(refused, "vkGetSemaphoreFdKHR returned ERROR_TOO_MANY_OBJECTS");
+        assert!(refused.starts_with("vkGetSemaphoreFdKHR returned ERROR_"), "{refused}");
     }
     drop(opened);
     for n_free in 0..20 {
