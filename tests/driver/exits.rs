@@ -17,7 +17,7 @@ use crate::fixture::child;
 const ENDED: i32 = 42;
 
 /// How many ends of each program are tried if the environment does not say.
-const ENDS: u32 = 8;
+const ENDS: u32 = 5;
 
 /// The child processes that run at the same time, more than there are processors.
 const AT_A_TIME: usize = 4;

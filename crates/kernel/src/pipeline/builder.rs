@@ -379,9 +379,12 @@ impl KernelBuilder {
         let (cache, key) = self.into_key();
         cache.device().check_process()?;
         let for_thread = Arc::clone(&cache);
-        cache.builders(&key.source)?.spawn(move || {
+        let builders = cache.builders(&key.source)?;
+        let ends = cache.begin_build();
+        builders.spawn(move || {
             // An error is not kept: `build` compiles again and returns it. A panic here would end the process.
             contain_panic("a kernel's build", move || drop(for_thread.kernel_of(key)));
+            drop(ends); // After the cache, so that the thread holds nothing of the device when the build has ended.
         });
         Ok(())
     }

@@ -6,8 +6,11 @@
 //! `disk_cache` how.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use ash::vk;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
@@ -26,6 +29,9 @@ const MAX_BUILDERS: usize = 8;
 
 /// The most verdicts that are remembered, of 32 bytes each.
 const MAX_VERDICTS: usize = 1 << 14;
+
+/// How long the end of a context waits for builds in the background.
+const BUILDS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Everything that a kernel's code depends on. Constants are given by their bits, so that they can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -81,6 +87,8 @@ pub struct KernelCache {
     default_stream: Option<Stream>,
     kernels: Mutex<HashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
     builders: OnceLock<rayon_core::ThreadPool>,
+    /// Of builds in the background, each disconnected at its end.
+    builds: Mutex<Vec<Receiver<Infallible>>>,
     gate: OnceLock<Kernel>,
     /// Whether kernels have the sanitizer's checks if their builders do not say.
     sanitizes: AtomicBool,
@@ -159,12 +167,14 @@ impl KernelCache {
         let driver_cache = Mutex::new(Rank::KernelCache, Arc::new(driver_cache));
         let KernelLimit { kernels: most, spirv_bytes } = KernelLimit::default();
         let (builders, gate) = (OnceLock::new(), OnceLock::new());
+        let builds = Mutex::new(Rank::KernelCache, Vec::new());
         let device = Arc::clone(device);
         let sanitizes = std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1").into();
         Ok(Arc::new(Self {
             default_stream,
             kernels,
             builders,
+            builds,
             gate,
             sanitizes,
             disk,
@@ -305,6 +315,39 @@ impl KernelCache {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<Arc<KernelKey>, Arc<KernelSlot>>> {
         self.kernels.lock()
+    }
+
+    /// Counts a build in the background, until what is returned is dropped.
+    pub(super) fn begin_build(&self) -> Sender<Infallible> {
+        let (ends, ended) = mpsc::channel();
+        let mut builds = self.builds.lock();
+        builds.retain(|build| build.try_recv() == Err(TryRecvError::Empty));
+        builds.push(ended);
+        ends
+    }
+
+    /// Blocks until the builds in the background have ended, for ten seconds at most. A context calls it at its end: a process that
+    /// exits while a driver compiles may crash.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn later() {}")).prefetch()?;
+    /// ctx.kernel_cache().wait_for_builds();
+    /// assert_eq!(ctx.kernel_cache().len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn wait_for_builds(&self) {
+        if self.device().is_forked() {
+            return; // The threads are the parent's.
+        }
+        let (builds, begun) = (std::mem::take(&mut *self.builds.lock()), Instant::now());
+        for build in builds {
+            let _: Result<Infallible, _> = build.recv_timeout(BUILDS_TIMEOUT.saturating_sub(begun.elapsed()));
+        }
     }
 
     /// The threads that build in the background.

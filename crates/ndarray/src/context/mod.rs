@@ -69,6 +69,13 @@ struct Shared {
     device: Arc<Device>,
 }
 
+/// Also where arrays keep the device: a process may exit right after the last handle of a context is dropped.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.kernels.wait_for_builds();
+    }
+}
+
 /// Memory objects of a context use its default stream.
 impl MemoryContext for Context {
     fn allocator(&self) -> &Arc<Allocator> {
