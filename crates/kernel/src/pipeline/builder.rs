@@ -353,7 +353,7 @@ impl KernelBuilder {
     /// [`Error::Driver`]: crate::Error::Driver
     pub fn build(self) -> Result<Kernel> {
         let (cache, key) = self.into_key();
-        cache.kernel_of(key)
+        cache.kernel_of(key).inspect_err(|error| cache.note_refused_checks(error))
     }
 
     /// Starts to build the kernel on another thread and returns. A later [`build`](KernelBuilder::build) of the same kernel

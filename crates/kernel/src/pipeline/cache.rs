@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Device, Owned, Stream, mark_background_thread};
+use vkarray_driver::{Device, Owned, Stream, environment, mark_background_thread};
 
 use crate::disk_cache::{CacheCounters, CacheSettings, DiskCache, Hash};
 use crate::error::{Error, Result};
@@ -92,6 +92,8 @@ pub struct KernelCache {
     gate: OnceLock<Kernel>,
     /// Whether kernels have the sanitizer's checks if their builders do not say.
     sanitizes: AtomicBool,
+    /// Why the first kernel was refused that cannot have the checks.
+    without_checks: OnceLock<String>,
     pub(crate) disk: DiskCache,
     /// Modules that the validator passed.
     validated: Mutex<HashSet<Hash>>,
@@ -169,7 +171,7 @@ impl KernelCache {
         let (builders, gate) = (OnceLock::new(), OnceLock::new());
         let builds = Mutex::new(Rank::KernelCache, Vec::new());
         let device = Arc::clone(device);
-        let sanitizes = std::env::var_os("VKARRAY_SANITIZE").is_some_and(|value| value == "1").into();
+        let sanitizes = environment::switch("VKARRAY_SANITIZE")?.unwrap_or(false).into();
         Ok(Arc::new(Self {
             default_stream,
             kernels,
@@ -177,6 +179,7 @@ impl KernelCache {
             builds,
             gate,
             sanitizes,
+            without_checks: OnceLock::new(),
             disk,
             validated,
             limit: [most, spirv_bytes].map(AtomicUsize::new),
@@ -213,6 +216,32 @@ impl KernelCache {
 
     pub(crate) fn sanitizes(&self) -> bool {
         self.sanitizes.load(Ordering::Relaxed)
+    }
+
+    /// Why a kernel was refused because it cannot have the sanitizer's checks: the message of the first one. A harness that
+    /// runs every test with checks skips a test that has such a kernel.
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let source = || Source::wgsl("@compute @workgroup_size(1) fn nothing() {}");
+    /// let words = ctx.kernel(source()).sanitize(false).build()?.signature().entry.len();
+    /// # assert_eq!(words, 7);
+    /// assert_eq!(ctx.kernel_cache().refused_checks(), None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn refused_checks(&self) -> Option<&str> {
+        self.without_checks.get().map(String::as_str)
+    }
+
+    /// Notes the error of a build, if the kernel cannot have the checks.
+    pub(super) fn note_refused_checks(&self, error: &Error) {
+        if matches!(error, Error::Sanitize { .. } | Error::NotSanitized { .. }) {
+            self.without_checks.get_or_init(|| error.to_string());
+        }
     }
 
     /// The number of kernels in memory. Those that are being built do not count.

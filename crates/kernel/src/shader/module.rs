@@ -150,8 +150,8 @@ impl Module {
     /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
     /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
     /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], [`Error::Unbounded`] for an access that
-    /// nothing can bound, and [`Error::NotTranslated`] for
-    /// [`Options::assume_written`], [`Options::sanitize`] and [`Options::fold`].
+    /// nothing can bound, [`Error::NotSanitized`] for [`Options::sanitize`], and [`Error::NotTranslated`] for
+    /// [`Options::assume_written`] and [`Options::fold`].
     pub fn translate(
         &self,
         entry: Option<&str>,
@@ -193,13 +193,13 @@ impl Module {
         constants: &BTreeMap<String, f64>,
         options: &Options,
     ) -> Result<Translated> {
-        let asked = [
-            (options.assume_written, "assuming that shared memory is written"),
-            (options.sanitize.is_some(), "sanitizing"),
-            (options.fold.is_some(), "folding"),
-        ];
+        let asked =
+            [(options.assume_written, "assuming that shared memory is written"), (options.fold.is_some(), "folding")];
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
+        }
+        if options.sanitize.is_some() {
+            return Err(Error::NotSanitized { source_name: self.source_name.clone() });
         }
         let of_device = DeviceBounds { buffers: options.robust_buffers, matrices: options.robust_matrices };
         let (bounds, buffer_bounds) = match (trust, options.bounds) {
