@@ -80,6 +80,30 @@ pub struct CacheFile {
     pub used: SystemTime,
 }
 
+impl CacheFile {
+    /// The source and the entry point of the kernel that the file was written for; of SPIR-V that was validated, the source.
+    /// Reads the start of the file; `None` if that fails, or another version of this library wrote the file.
+    ///
+    /// ```
+    /// use vkarray::kernel::CacheSettings;
+    /// # use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// let cache = CacheSettings::at(folder.path());
+    /// let ctx = Context::builder().kernel_cache(cache.clone()).open()?;
+    /// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}").named("n.wgsl")).build()?;
+    /// assert_eq!(cache.files()?[0].kernel().as_deref(), Some("n.wgsl: nothing"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn kernel(&self) -> Option<String> {
+        let mut start = Vec::new();
+        File::open(&self.path).ok()?.take(entry::START as u64).read_to_end(&mut start).ok()?;
+        entry::name(&start).map(str::to_owned)
+    }
+}
+
 /// What a sweep left and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SweepResult {

@@ -109,9 +109,9 @@ impl DiskCache {
         content
     }
 
-    /// Writes the file of a hash.
-    pub(crate) fn store(&self, kind: EntryKind, hash: &Hash, content: &[u8]) {
-        let file = entry::encode(hash, content);
+    /// Writes the file of a hash. `name` is that of its kernel, for people.
+    pub(crate) fn store(&self, kind: EntryKind, hash: &Hash, name: &str, content: &[u8]) {
+        let file = entry::encode(hash, name, content);
         let bytes = file.len() as u64;
         // A file that would evict most others, or would not be read back, is not written.
         if self.settings.mode != CacheMode::ReadWrite || bytes > entry::MAX_BYTES.min(self.settings.max_bytes / 4) {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     fn store(disk: &DiskCache, key: u8, content: &[u8]) {
-        disk.store(EntryKind::Pipelines, &[key; 32], content);
+        disk.store(EntryKind::Pipelines, &[key; 32], "a.wgsl: f", content);
     }
 
     fn files(folder: &Path) -> usize {

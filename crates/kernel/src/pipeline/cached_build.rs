@@ -32,6 +32,11 @@ const TRANSLATOR: Option<&str> = option_env!("VKARRAY_TRANSLATOR");
 /// what can read it.
 const DRIVER_HEADER: usize = 32;
 
+/// The source and the entry point, for the list of files.
+fn name_of(translated: &Translated) -> String {
+    format!("{}: {}", translated.source_name, translated.entry)
+}
+
 /// The content of the file of a module that the validator passed.
 const PASSED: &[u8] = b"passed";
 
@@ -77,7 +82,7 @@ impl KernelCache {
         let translated = module.translate(entry, &module.constants_for(entry, &key.sizes, constants)?, &key.options)?;
         if let Some(hash) = hash {
             let content = postcard::to_stdvec(&translated).expect("plain data whose lengths are known");
-            self.disk.store(EntryKind::Translations, &hash, &content);
+            self.disk.store(EntryKind::Translations, &hash, &name_of(&translated), &content);
         }
         Ok(translated)
     }
@@ -100,7 +105,7 @@ impl KernelCache {
                 let problem = Box::new(problem);
                 Error::Validator { source_name: source_name(), problem }
             })?;
-            self.disk.store(EntryKind::Validations, &hash, PASSED);
+            self.disk.store(EntryKind::Validations, &hash, &source_name(), PASSED);
         }
         self.set_validated(hash);
         Ok(())
@@ -118,6 +123,7 @@ impl KernelCache {
         // checksum, begins with this driver's header, and comes from a folder that only this user and root can change
         // (`disk_cache/trust.rs`). On systems other than Unix the folder is not checked: its permissions are the user's duty.
         let cache = unsafe { driver_cache(self.device(), stored.as_deref().unwrap_or_default()) }?;
+        let name = name_of(&translated);
         let pipeline = Pipeline::new(self.device(), cache.raw(), translated, limits, last_use)?;
         // A failure to store is no failure to build, and a lost device is reported by its next use. Some drivers return an
         // empty cache.
@@ -125,7 +131,7 @@ impl KernelCache {
             && let Ok(content) = contents(&cache)
             && content.len() > DRIVER_HEADER
         {
-            self.disk.store(EntryKind::Pipelines, &hash, &content);
+            self.disk.store(EntryKind::Pipelines, &hash, &name, &content);
         }
         Ok(pipeline)
     }
