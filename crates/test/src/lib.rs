@@ -32,10 +32,12 @@
 //! }
 //! ```
 //!
-//! A trial fails on a panic, an error, a message of the validation layer, a lost device, memory or a device that outlives the
-//! test, and if it did nothing with its device. It is skipped only for a feature that the test declares
-//! ([`Test::needs`]), for an entry in the file of expectations ([`Suite::expectations`]), and on a machine without any
-//! device if `VKARRAY_TEST=skip-without-device` is set. The reports list each skip with its reason.
+//! A trial fails on a panic of the test or of another thread, an error, a message of the validation layer, a lost device,
+//! memory or a device that outlives the test, if it did nothing with its device, and after a time limit
+//! ([`Suite::time_limit`]). It is skipped only for a feature that the test declares ([`Test::needs`]), for an entry in the
+//! file of expectations ([`Suite::expectations`]), under the sanitizer for a kernel that cannot have its checks, such as one
+//! in SPIR-V, and on a machine without any device if `VKARRAY_TEST=skip-without-device` is set. The reports list each skip
+//! with its reason.
 //!
 //! | folder | has |
 //! |---|---|
@@ -47,6 +49,8 @@
 //! | `sequence` | [`Sequence`]: the first of several dispatches whose results differ |
 //! | `expectations` | which failures are known |
 //! | `report` | JUnit and JSON |
+//! | `panics` | panics of tests and of other threads |
+//! | `supervise` | the process that judges a run |
 //! | `trial` | one run of one test |
 //! | `suite` | [`Suite`], which to read first |
 //! | `performance` | [`Benches`]: whether kernels are slower than before a change |
@@ -56,11 +60,13 @@ mod compare;
 mod context;
 mod expectations;
 mod matrix;
+mod panics;
 mod performance;
 mod profile;
 mod report;
 mod sequence;
 mod suite;
+mod supervise;
 mod test;
 mod trial;
 

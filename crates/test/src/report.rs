@@ -11,6 +11,23 @@ use serde::Serialize;
 use crate::expectations::Verdict;
 use crate::matrix::Target;
 
+/// The files that a run writes.
+const REPORTS: [&str; 2] = ["junit.xml", "report.json"];
+
+/// Removes the reports of an earlier run, so that a run that is cut off leaves none.
+///
+/// # Errors
+///
+/// The report that stays, and why.
+pub(crate) fn remove_reports(folder: &Path) -> Result<(), String> {
+    REPORTS.iter().map(|report| folder.join(report)).try_for_each(|path| match fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: the report of an earlier run stays: {error}", path.display()))
+        }
+        _ => Ok(()),
+    })
+}
+
 /// How a trial ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -43,6 +60,21 @@ pub struct Results {
 }
 
 impl Results {
+    /// A run of which nothing is known but why it failed.
+    pub(crate) fn of_problem(suite: &str, problem: String) -> Self {
+        Self { suite: suite.to_owned(), devices: Vec::new(), trials: Vec::new(), problems: vec![problem] }
+    }
+
+    /// Writes the reports, and prints where they are. Returns whether that worked.
+    pub(crate) fn report(&self, folder: &Path) -> bool {
+        let written = self.write(folder);
+        match &written {
+            Ok(()) => println!("reports: {}", folder.join("{junit.xml,report.json}").display()),
+            Err(error) => eprintln!("error: the reports could not be written: {error}"),
+        }
+        written.is_ok()
+    }
+
     /// Writes `junit.xml` and `report.json`.
     ///
     /// # Errors
@@ -81,26 +113,28 @@ impl Results {
         let report = self.junit_report();
         let text = report.to_string().map_err(|error| error.to_string())?;
         // The schema of Jenkins has a number of skipped tests for each suite, and none for all of them.
-        Ok(text.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1))
+        let text = text.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1);
+        // XML has no way to write these characters.
+        Ok(text.replace(|c| !is_of_xml(c), "\u{fffd}"))
     }
 
     /// One suite for each device and profile, and one for the problems of the run.
     fn junit_report(&self) -> Report {
         let mut report = Report::new(self.suite.as_str());
-        for target in &self.devices {
-            let of_device = self.trials.iter().filter(|trial| trial.device == target.label);
-            let mut profiles: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
-            of_device.for_each(|trial| profiles.entry(&trial.profile).or_default().push(trial));
-            for (profile, trials) in profiles {
-                let mut suite = TestSuite::new(format!("{}::{}::{profile}", self.suite, target.label));
-                let driver = target.driver();
-                for property in [("device", target.info.name.as_str()), ("driver", &driver), ("profile", profile)] {
-                    suite.add_property(property);
-                }
-                suite.set_time(Duration::from_secs_f64(trials.iter().map(|trial| trial.seconds).sum()));
-                suite.add_test_cases(trials.into_iter().map(|trial| self.case(trial)));
-                report.add_test_suite(suite);
+        let mut groups: BTreeMap<(&str, &str), Vec<&Record>> = BTreeMap::new();
+        self.trials.iter().for_each(|trial| groups.entry((&trial.device, &trial.profile)).or_default().push(trial));
+        for ((device, profile), trials) in groups {
+            let mut suite = TestSuite::new(format!("{}::{device}::{profile}", self.suite));
+            // A machine without a device has trials that were skipped.
+            if let Some(target) = self.devices.iter().find(|target| target.label == device) {
+                suite
+                    .add_property(("device", target.info.name.as_str()))
+                    .add_property(("driver", target.driver().as_str()));
             }
+            suite.add_property(("profile", profile));
+            suite.set_time(Duration::from_secs_f64(trials.iter().map(|trial| trial.seconds).sum()));
+            suite.add_test_cases(trials.into_iter().map(|trial| self.case(trial)));
+            report.add_test_suite(suite);
         }
         if !self.problems.is_empty() {
             let mut suite = TestSuite::new(format!("{}::run", self.suite));
@@ -136,6 +170,11 @@ impl Results {
         }
         case
     }
+}
+
+/// Whether XML 1.0 can have the character.
+fn is_of_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
 /// A failure, with the first line of its message as the summary.
@@ -189,6 +228,22 @@ mod tests {
         }
         let whole = results(&devices).junit_report().to_string().unwrap(); // The crate reads what it writes: with that number.
         assert!(Report::deserialize_from_str(&whole).is_ok());
+    }
+
+    #[test]
+    fn junit_has_no_character_that_xml_lacks_and_the_tests_of_no_device() {
+        let mut results = results(&[]);
+        results.trials = vec![Record {
+            test: "a".to_owned(),
+            device: "no-device".to_owned(),
+            profile: "plain".to_owned(),
+            verdict: Verdict::Skipped("no\u{fffe} Vulkan\u{ffff}\u{1}\u{1b}[1m device".to_owned()),
+            seconds: 0.0,
+        }];
+        let junit = results.junit().unwrap();
+        assert!(junit.chars().all(is_of_xml), "{junit:?}");
+        assert!(junit.contains("<testsuite name=\"kernels::no-device::plain\" tests=\"1\" skipped=\"1\""), "{junit}");
+        assert!(junit.contains("<skipped message=\"no\u{fffd} Vulkan\u{fffd}"), "{junit}");
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub struct Test {
     pub(crate) conditions: Vec<Condition>,
     pub(crate) without: Vec<Profile>,
     pub(crate) may_be_idle: bool,
+    pub(crate) threads_may_panic: bool,
 }
 
 impl Test {
@@ -70,6 +71,7 @@ impl Test {
             conditions: Vec::new(),
             without: Vec::new(),
             may_be_idle: false,
+            threads_may_panic: false,
         }
     }
 
@@ -111,6 +113,23 @@ impl Test {
     /// checks nothing.
     pub fn may_be_idle(mut self) -> Self {
         self.may_be_idle = true;
+        self
+    }
+
+    /// Allows callbacks of streams and other threads of the test to panic. Otherwise that is a failure, since an assertion
+    /// there reaches the test by nothing else.
+    ///
+    /// ```
+    /// use vkarray_test::Test;
+    ///
+    /// let survives = Test::new("survives", |ctx| {
+    ///     assert!(std::thread::spawn(|| panic!("on purpose")).join().is_err());
+    ///     ctx.zeros::<f32>(1)?.item()
+    /// });
+    /// # drop(survives.threads_may_panic());
+    /// ```
+    pub fn threads_may_panic(mut self) -> Self {
+        self.threads_may_panic = true;
         self
     }
 }

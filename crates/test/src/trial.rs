@@ -1,12 +1,13 @@
 //! One trial: a test on a device under a profile, run, judged and recorded.
 //!
-//! Panics are caught here, with the line that they came from, so that a device is closed and checked after each test.
+//! A trial has a thread of its own, so that one that does not end is left behind and named. `panics.rs` catches panics, so
+//! that a device is closed and checked after each test.
 
-use std::cell::RefCell;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Completion, Failed};
 
@@ -14,8 +15,10 @@ use crate::compare;
 use crate::context::{Settings, TestContext};
 use crate::expectations::{Behaviour, Expectations, Verdict, judge};
 use crate::matrix::Target;
+use crate::panics::{self, Running};
 use crate::profile::Profile;
 use crate::report::Record;
+use crate::supervise::Notes;
 use crate::test::Test;
 
 /// What the trials of a run share.
@@ -25,6 +28,10 @@ pub(crate) struct Run {
     pub(crate) folder: PathBuf,
     pub(crate) settings: Settings,
     pub(crate) expectations: Expectations,
+    /// How long a trial may take.
+    pub(crate) time_limit: Duration,
+    /// Where it is noted which trials run.
+    pub(crate) notes: Option<Notes>,
     pub(crate) log: Mutex<Log>,
 }
 
@@ -34,7 +41,14 @@ pub(crate) struct Log {
     pub(crate) records: Vec<Record>,
     /// The indices of the expectations that trials had.
     pub(crate) used: Vec<usize>,
+    /// The names of the trials that have begun and not ended.
+    running: Vec<String>,
+    /// Whether a trial was left behind.
+    pub(crate) has_late: bool,
 }
+
+/// In the place of a device in the reports of a machine without one.
+pub(crate) const NO_DEVICE: &str = "no-device";
 
 /// The name of a trial.
 pub(crate) fn name(test: &str, device: &str, profile: &Profile) -> String {
@@ -51,7 +65,12 @@ impl Run {
     }
 
     /// Runs a test, records how it ended, and says it as the harness of other Rust tests does.
-    pub(crate) fn trial(&self, test: &Test, target: &Target, profile: &Profile) -> Result<Completion, Failed> {
+    pub(crate) fn trial(
+        self: &Arc<Self>,
+        test: &Test,
+        target: &Target,
+        profile: &Profile,
+    ) -> Result<Completion, Failed> {
         match self.record(test, target, profile).verdict {
             Verdict::Failed(message) => Err(message.into()),
             Verdict::Skipped(reason) => Ok(Completion::ignored_with(reason)),
@@ -59,11 +78,21 @@ impl Run {
         }
     }
 
+    /// Records a test that is not run, since there is no device.
+    pub(crate) fn skip(&self, test: &Test, reason: &str) -> Completion {
+        let verdict = Verdict::Skipped(reason.to_owned());
+        let (device, profile) = (NO_DEVICE.to_owned(), Profile::Plain.to_string());
+        self.log().records.push(Record { test: test.name.clone(), device, profile, verdict, seconds: 0.0 });
+        Completion::ignored_with(reason)
+    }
+
     /// Runs a test and records how it ended.
-    pub(crate) fn record(&self, test: &Test, target: &Target, profile: &Profile) -> Record {
+    pub(crate) fn record(self: &Arc<Self>, test: &Test, target: &Target, profile: &Profile) -> Record {
         let begun = Instant::now();
+        let name = name(&test.name, &target.label, profile);
+        self.note(|running| running.push(name.clone()));
         let expected = self.expectations.find(&test.name, target, profile);
-        let verdict = self.verdict(test, target, profile, expected);
+        let verdict = self.limited(&name, test, target, profile);
         let verdict = match verdict {
             Verdict::Failed(message) => {
                 Verdict::Failed(format!("on {}, {}: {message}", target.info.name, target.driver()))
@@ -77,16 +106,55 @@ impl Run {
             verdict,
             seconds: begun.elapsed().as_secs_f64(),
         };
+        self.note(|running| running.retain(|other| *other != name));
         let mut log = self.log();
         log.used.extend(expected);
         log.records.push(record.clone());
         record
     }
 
-    fn verdict(&self, test: &Test, target: &Target, profile: &Profile, expected: Option<usize>) -> Verdict {
+    /// Changes the list of trials that run, and notes it.
+    fn note(&self, change: impl FnOnce(&mut Vec<String>)) {
+        let mut log = self.log();
+        change(&mut log.running);
+        if let Some(notes) = &self.notes {
+            notes.write_running(&log.running);
+        }
+    }
+
+    /// Runs a test on a thread of its own. One that takes longer than the limit has failed, and its thread is left behind.
+    fn limited(self: &Arc<Self>, name: &str, test: &Test, target: &Target, profile: &Profile) -> Verdict {
+        let (sender, receiver) = mpsc::channel();
+        let (run, of) = (Arc::clone(self), (name.to_owned(), test.clone(), target.clone(), profile.clone()));
+        let work = move || {
+            let (name, test, target, profile) = of;
+            // Nobody receives it after the limit.
+            sender.send(run.verdict(&Running::new(name), &test, &target, &profile)).ok();
+        };
+        let thread = match thread::Builder::new().name(name.to_owned()).spawn(work) {
+            Ok(thread) => thread,
+            Err(error) => return Verdict::Failed(format!("no thread can be started for it: {error}")),
+        };
+        match receiver.recv_timeout(self.time_limit) {
+            Err(RecvTimeoutError::Timeout) => {
+                self.log().has_late = true;
+                let seconds = self.time_limit.as_secs_f64();
+                Verdict::Failed(format!("it has not ended within its time limit of {seconds} s; it is left behind"))
+            }
+            received => {
+                if let Err(payload) = thread.join() {
+                    std::mem::forget(payload); // Dropping it may panic again.
+                }
+                received.unwrap_or_else(|_| Verdict::Failed("its thread panicked outside of the test".to_owned()))
+            }
+        }
+    }
+
+    fn verdict(&self, running: &Running, test: &Test, target: &Target, profile: &Profile) -> Verdict {
         if let Some(missing) = test.missing_from(&target.info) {
             return Verdict::Skipped(format!("the device lacks {missing}"));
         }
+        let expected = self.expectations.find(&test.name, target, profile);
         let expected = expected.map(|index| self.expectations.get(index));
         if let Some(entry) = expected.filter(|entry| entry.behaviour == Behaviour::Skip) {
             return Verdict::Skipped(format!("{} ({})", entry.reason, entry.link));
@@ -94,7 +162,10 @@ impl Run {
         compare::set_folder(self.folder.join(name(&test.name, &target.label, profile).replace("::", "--")));
         let mut attempts = Vec::new();
         for _ in 0..expected.map_or(1, |entry| entry.n_attempts()) {
-            attempts.push(self.attempt(test, target, profile));
+            match self.attempt(running, test, target, profile) {
+                Ok(outcome) => attempts.push(outcome),
+                Err(reason) => return Verdict::Skipped(reason),
+            }
             if attempts.last().is_some_and(Result::is_ok) {
                 break;
             }
@@ -102,47 +173,43 @@ impl Run {
         judge(expected, &attempts)
     }
 
-    /// Opens the device, runs the test and closes the device.
-    fn attempt(&self, test: &Test, target: &Target, profile: &Profile) -> Result<(), String> {
-        let ctx = TestContext::open(target, profile, self.settings).map_err(|error| error.to_string())?;
-        PANIC.set(Some(String::new()));
-        let outcome = panic::catch_unwind(AssertUnwindSafe(|| (test.body)(&ctx)));
-        let panicked = PANIC.take().unwrap_or_default();
-        let failure = outcome.unwrap_or(Some(format!("panicked: {panicked}")));
+    /// Opens the device, runs the test and closes the device. The inner error is the message of a failure, the outer one the
+    /// reason why the test cannot be judged under the profile.
+    fn attempt(
+        &self,
+        running: &Running,
+        test: &Test,
+        target: &Target,
+        profile: &Profile,
+    ) -> Result<Result<(), String>, String> {
+        let ctx = match TestContext::open(target, profile, self.settings) {
+            Ok(ctx) => ctx,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let outcome = panics::catch(|| (test.body)(&ctx));
+        let failure = outcome.unwrap_or_else(|message| Some(format!("panicked: {message}")));
         let is_idle = failure.is_none() && !test.may_be_idle && !ctx.was_used();
-        let problems = ctx.close();
+        let refused = (*profile == Profile::Sanitized).then(|| ctx.refused_checks()).flatten();
+        let mut problems = ctx.close();
+        if test.threads_may_panic {
+            running.forgive_strays();
+        } else {
+            problems.extend(running.take_strays());
+        }
+        if let Some(reason) = refused {
+            return Err(reason);
+        }
         if let Some(message) = failure {
             // What is found when the device is closed may follow from the failure.
-            return Err(problems.iter().fold(message, |message, problem| format!("{message}\nalso: {problem}")));
+            return Ok(Err(problems.iter().fold(message, |message, problem| format!("{message}\nalso: {problem}"))));
         }
         if is_idle {
-            return Err("it created no array and built no kernel, so it checked nothing; \
-                        `Test::may_be_idle` allows that"
-                .to_owned());
+            let message =
+                "it created no array and built no kernel, so it checked nothing; `Test::may_be_idle` allows that";
+            return Ok(Err(message.to_owned()));
         }
-        if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+        Ok(if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) })
     }
-}
-
-thread_local! {
-    /// On a thread that runs a test: the message of its last panic.
-    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Keeps the messages of panics in tests for the reports, instead of printing them at once.
-pub(crate) fn keep_panics() {
-    let print = panic::take_hook();
-    panic::set_hook(Box::new(move |info| {
-        let is_kept = PANIC.with_borrow_mut(|kept| {
-            let Some(kept) = kept else { return false };
-            let place = info.location().map(|location| format!(" ({location})")).unwrap_or_default();
-            *kept = format!("{}{place}", info.payload_as_str().unwrap_or("no message"));
-            true
-        });
-        if !is_kept {
-            print(info);
-        }
-    }));
 }
 
 #[cfg(test)]
@@ -164,12 +231,14 @@ mod tests {
         let text = "count = 1\n[[expect]]\ntest = \"b\"\ndriver = \"swiftshader\"\nbehaviour = \"skip\"\nreason = \"slow\"\n\
                     link = \"https://example.org\"\nuntil = \"2026-06-30\"\n";
         let expectations = Expectations::parse(text).unwrap();
-        let run = Run {
+        let run = Arc::new(Run {
             folder: PathBuf::new(),
             settings: Settings { cpu_scale: 1.0, is_validated: true },
             expectations,
+            time_limit: Duration::from_secs(60),
+            notes: None,
             log: Mutex::new(Log::default()),
-        };
+        });
         let target = recorded("swiftshader_5.0.0", "swiftshader");
         let halves = Features { shader_float16: true, ..Features::default() };
         let never = |_: &TestContext| -> Result<(), String> { Err("it ran".to_owned()) };

@@ -16,6 +16,7 @@ const LISTED: usize = 5;
 /// use vkarray_test::Tolerance;
 ///
 /// let tolerance = Tolerance::EXACT.rtol(1e-5).atol(1e-8);
+/// assert_eq!(Tolerance::EXACT.equal_nan(false).to_string(), "none, NaN differs");
 /// assert_eq!(tolerance.to_string(), "rtol 0.00001, atol 0.00000001");
 /// assert_eq!(Tolerance::EXACT.to_string(), "none");
 /// ```
@@ -25,11 +26,12 @@ pub struct Tolerance {
     rtol: f64,
     atol: f64,
     ulp: u64,
+    equal_nan: bool,
 }
 
 impl Tolerance {
-    /// Accepts equal elements alone.
-    pub const EXACT: Self = Self { rtol: 0.0, atol: 0.0, ulp: 0 };
+    /// Accepts equal elements alone, and NaN for NaN.
+    pub const EXACT: Self = Self { rtol: 0.0, atol: 0.0, ulp: 0, equal_nan: true };
 
     /// Accepts a difference of this part of the expected element, added to that of [`Tolerance::atol`], as in NumPy:
     /// |actual - expected| ≤ atol + rtol × |expected|.
@@ -50,10 +52,16 @@ impl Tolerance {
         self
     }
 
+    /// Whether NaN is accepted for NaN, as it is without this call. NumPy's `allclose` refuses it unless told otherwise.
+    pub const fn equal_nan(mut self, equal_nan: bool) -> Self {
+        self.equal_nan = equal_nan;
+        self
+    }
+
     fn accepts<T: Number>(&self, actual: T, expected: T) -> bool {
         let (a, e) = (actual.to_f64(), expected.to_f64());
         if actual == expected || a.is_nan() || e.is_nan() || a.is_infinite() || e.is_infinite() {
-            return actual == expected || a.is_nan() && e.is_nan();
+            return actual == expected || self.equal_nan && a.is_nan() && e.is_nan();
         }
         actual.difference(expected) <= self.atol + self.rtol * e.abs() || actual.ulps(expected) <= self.ulp
     }
@@ -66,7 +74,8 @@ impl fmt::Display for Tolerance {
         let parts: Vec<String> =
             [part("rtol", self.rtol), part("atol", self.atol), ulp].into_iter().flatten().collect();
         f.write_str(if parts.is_empty() { "none" } else { "" })?;
-        f.write_str(&parts.join(", "))
+        f.write_str(&parts.join(", "))?;
+        f.write_str(if self.equal_nan { "" } else { ", NaN differs" })
     }
 }
 
@@ -146,7 +155,8 @@ impl fmt::Display for Difference {
 }
 
 fn element_error<T: Number>(actual: T, expected: T, tolerance: Tolerance) -> ElementError {
-    let is_same = actual == expected || actual.to_f64().is_nan() && expected.to_f64().is_nan();
+    let is_nan = tolerance.equal_nan && actual.to_f64().is_nan() && expected.to_f64().is_nan();
+    let is_same = actual == expected || is_nan;
     let size = if is_same { 0.0 } else { actual.difference(expected) };
     let size = if size.is_nan() { f64::INFINITY } else { size };
     ElementError { size, is_close: tolerance.accepts(actual, expected) }
@@ -187,6 +197,8 @@ mod tests {
             (100.0, 110.0, exact.rtol(0.09), false), // Relative to the expected value.
             (111.0, 100.0, exact.rtol(0.1).atol(1.0), true), // Their sum.
             (nan, nan, exact, true),
+            (nan, nan, exact.equal_nan(false).atol(f64::INFINITY), false),
+            (1.0, 1.0, exact.equal_nan(false), true),
             (nan, 1.0, exact.atol(f64::MAX), false),
             (1.0, nan, exact.ulp(u64::MAX), false),
             (infinity, infinity, exact, true),

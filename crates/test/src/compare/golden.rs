@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use vkarray::device::environment::switch;
 use vkarray::io::NpyFile;
 
 use super::{AsHost, Tolerance, check_close, save};
 
-/// Set to `1`, golden files are written instead of compared.
+/// Turned on, golden files are written instead of compared.
 const BLESS: &str = "VKARRAY_BLESS";
 
 /// The files that this process has written. Trials after the first compare with them, so that devices and profiles that
@@ -48,7 +49,7 @@ macro_rules! assert_golden {
 ///
 /// How the arrays differ, or why the file could not be read or written.
 pub fn check_golden<A: AsHost>(path: impl AsRef<Path>, actual: &A, tolerance: Tolerance) -> Result<(), String> {
-    let blesses = std::env::var_os(BLESS).is_some_and(|value| value == "1");
+    let blesses = switch(BLESS).map_err(|error| error.to_string())?.unwrap_or(false);
     compare_or_bless(path.as_ref(), actual, tolerance, blesses)
 }
 

@@ -165,7 +165,9 @@ pub(crate) fn target_folder() -> PathBuf {
 
 /// Writes both arrays and, if they have the same shape, a picture of their difference. Returns a line that names them.
 fn keep<T: Number>(actual: &ArrayD<T>, expected: &ArrayD<T>, difference: &Difference) -> Result<String, String> {
-    let folder = FOLDER.with_borrow(Clone::clone).unwrap_or_else(|| target_folder().join("outside"));
+    // Outside of a trial each process has a folder, so that it replaces no arrays that another kept, or that it compares with.
+    let outside = || target_folder().join(format!("outside-{}", std::process::id()));
+    let folder = FOLDER.with_borrow(Clone::clone).unwrap_or_else(outside);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     save(&folder.join("actual.npy"), actual)?;
     save(&folder.join("expected.npy"), expected)?;

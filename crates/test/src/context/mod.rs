@@ -127,6 +127,11 @@ impl TestContext {
         n_allocations > 0 || !self.context.kernel_cache().is_empty() || !self.others.borrow().is_empty()
     }
 
+    /// Why the first kernel was refused that cannot have the sanitizer's checks.
+    pub(crate) fn refused_checks(&self) -> Option<String> {
+        self.context.kernel_cache().refused_checks().map(str::to_owned)
+    }
+
     /// Closes the devices, and returns the problems found; a correct test has none.
     pub(crate) fn close(mut self) -> Vec<String> {
         let mut problems = Vec::new();

@@ -20,7 +20,7 @@ use vkarray::Context;
 use crate::compare::target_folder;
 use crate::expectations::Verdict;
 use crate::matrix::targets;
-use crate::report::{Record, Results};
+use crate::report::{Record, Results, remove_reports};
 use crate::test::Outcome;
 
 pub use bencher::Bencher;
@@ -163,6 +163,7 @@ impl Benches {
     fn compare(&self, base: &Program, options: &Options) -> Result<ExitCode, String> {
         let rule = Rule::new(options.threshold)?;
         let head = Program::this()?;
+        remove_reports(&self.folder())?;
         let filter = options.filter.as_deref();
         let mut rounds = Vec::new();
         for _ in 0..options.rounds {
@@ -177,6 +178,11 @@ impl Benches {
         self.report(&comparisons)?;
         let is_slower = comparisons.iter().any(|comparison| comparison.change == Change::Slower);
         Ok(if is_slower { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Where the reports are.
+    fn folder(&self) -> PathBuf {
+        target_folder().join(format!("{}-performance", self.name))
     }
 
     /// Writes the same reports as tests have.
@@ -197,7 +203,7 @@ impl Benches {
         });
         let trials = trials.collect();
         let results = Results { suite: self.name.clone(), devices, trials, problems: Vec::new() };
-        let folder = target_folder().join(format!("{}-performance", self.name));
+        let folder = self.folder();
         results.write(&folder)?;
         println!("reports: {}", folder.join("{junit.xml,report.json}").display());
         Ok(())

@@ -1,0 +1,202 @@
+//! [`Suite`]: the tests of a program, the devices and profiles they run on, and what holds for the run as a whole.
+//! `plan.rs` checks its settings and runs it.
+
+mod plan;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use libtest_mimic::Arguments;
+use vkarray::device::Instance;
+
+use crate::compare::target_folder;
+use crate::context::{Settings, TestContext};
+use crate::expectations::Expectations;
+use crate::matrix::targets;
+use crate::panics;
+use crate::profile::Profile;
+use crate::report::{Record, Results};
+use crate::supervise::{FAILED, Notes, supervise};
+use crate::test::{Outcome, Test};
+use crate::trial::{Log, Run};
+
+use plan::Plan;
+
+/// How long a trial may take if the suite does not say.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// Tests, and how they run. [`suite!`](crate::suite) makes one of functions.
+#[derive(Debug)]
+#[must_use = "a suite runs when `run` is called"]
+pub struct Suite {
+    name: String,
+    folder: PathBuf,
+    tests: Vec<Test>,
+    profiles: Vec<Profile>,
+    expectations: Option<PathBuf>,
+    min_tests: usize,
+    require_devices: usize,
+    cpu_scale: f64,
+    time_limit: Duration,
+}
+
+/// A [`Suite`] of functions, each a test with the name of the function. The compiler warns of functions that are in no
+/// list, since nothing uses them.
+#[macro_export]
+macro_rules! suite {
+    ($($test:ident),* $(,)?) => {
+        $crate::Suite::new(::core::env!("CARGO_CRATE_NAME"), ::core::env!("CARGO_MANIFEST_DIR"))
+            $(.test($crate::Test::new(::core::stringify!($test), $test)))*
+    };
+}
+
+impl Suite {
+    /// A suite without tests, which runs them plainly and with the sanitizer. `folder` is that of the package, to which paths
+    /// are relative.
+    pub fn new(name: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
+        Self {
+            name: name.into(),
+            folder: folder.into(),
+            tests: Vec::new(),
+            profiles: vec![Profile::Plain, Profile::Sanitized],
+            expectations: None,
+            min_tests: 0,
+            require_devices: 0,
+            cpu_scale: 1.0,
+            time_limit: TIME_LIMIT,
+        }
+    }
+
+    /// Adds a test.
+    pub fn test(mut self, test: Test) -> Self {
+        self.tests.push(test);
+        self
+    }
+
+    /// Adds a function as a test.
+    pub fn function<R: Outcome>(self, name: &str, body: impl Fn(&TestContext) -> R + Send + Sync + 'static) -> Self {
+        self.test(Test::new(name, body))
+    }
+
+    /// The profiles under which each test runs; `VKARRAY_TEST_PROFILES` has precedence.
+    pub fn profiles(mut self, profiles: impl IntoIterator<Item = Profile>) -> Self {
+        self.profiles = profiles.into_iter().collect();
+        self
+    }
+
+    /// The file of known failures, relative to the folder of the package. The guide has its format.
+    pub fn expectations(mut self, path: impl Into<PathBuf>) -> Self {
+        self.expectations = Some(path.into());
+        self
+    }
+
+    /// The least number of tests that must run on each device, so that a test that is left out or skipped is noticed. A run
+    /// with a filter is not counted.
+    pub fn min_tests(mut self, n: usize) -> Self {
+        self.min_tests = n;
+        self
+    }
+
+    /// The least number of devices that the tests must run on.
+    pub fn require_devices(mut self, n: usize) -> Self {
+        self.require_devices = n;
+        self
+    }
+
+    /// The part of a size that [`TestContext::scaled`] leaves on CPU drivers: more than 0, and 1 at most.
+    pub fn cpu_scale(mut self, scale: f64) -> Self {
+        self.cpu_scale = scale;
+        self
+    }
+
+    /// How long a trial may take, with opening its device and building its kernels; ten minutes without this call. A trial
+    /// that takes longer has failed. Its thread is left behind, and the other trials run.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use vkarray_test::Suite;
+    ///
+    /// let suite = Suite::new("kernels", ".").time_limit(Duration::from_secs(60));
+    /// # drop(suite);
+    /// ```
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// Runs the tests as the arguments of the program and the environment say, and writes the reports. Takes the arguments
+    /// of libtest, and runs under cargo-nextest too.
+    ///
+    /// The tests run in another process of the same program, so that a run is a failure also if a test or a driver ends that
+    /// process. `main` should do nothing else.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        let arguments = Arguments::from_args();
+        let (suite, folder) = (self.name.clone(), target_folder().join(&self.name));
+        let notes = Notes::of_environment(&suite);
+        if notes.is_none() && !arguments.list {
+            return supervise(&suite, &folder);
+        }
+        let code = match Plan::new(self, folder.clone(), notes.clone()) {
+            Ok(plan) => plan.run(&arguments),
+            Err(problem) => {
+                eprintln!("error: {suite}: {problem}");
+                Results::of_problem(&suite, problem).report(&folder);
+                ExitCode::from(FAILED)
+            }
+        };
+        notes.iter().for_each(Notes::write_end);
+        code
+    }
+}
+
+impl Suite {
+    /// Runs the tests one after the other for a program that has its own arguments and prints its own report: plainly, on the
+    /// devices that `devices` selects (`all` for every visible one, nothing for the one that a program would open), under
+    /// the validation layer only if `VKARRAY_VALIDATION` is set. `ended` gets each trial as it ends. Of the settings of the
+    /// suite, only [`Suite::cpu_scale`] and [`Suite::time_limit`] matter.
+    ///
+    /// ```
+    /// use vkarray_test::{Suite, Test, Verdict};
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let zeros = Test::new("zeros", |ctx| {
+    ///     assert_eq!(ctx.zeros::<u32>(3)?.to_vec()?, [0; 3]);
+    ///     Ok::<_, vkarray::Error>(())
+    /// });
+    /// let mut n_ended = 0;
+    /// let results = Suite::new("machine", ".").test(zeros).run_on(&[], |_| n_ended += 1)?;
+    /// assert_eq!((n_ended, results.trials.len()), (1, 1));
+    /// assert!(matches!(results.trials[0].verdict, Verdict::Passed));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// No device, or a selector that matches none.
+    pub fn run_on(self, devices: &[String], mut ended: impl FnMut(&Record)) -> Result<Results, vkarray::device::Error> {
+        // Open until all trials have ended, so that drivers stay loaded: NVIDIA's can be loaded some thirty times a process.
+        let instance = Instance::new()?;
+        let targets = targets(&instance, devices)?;
+        let settings = Settings { cpu_scale: self.cpu_scale, is_validated: false };
+        let folder = target_folder().join(&self.name);
+        let (expectations, time_limit) = (Expectations::default(), self.time_limit);
+        let run = Run { folder, settings, expectations, time_limit, notes: None, log: Mutex::new(Log::default()) };
+        let run = Arc::new(run);
+        panics::keep();
+        let mut trials = Vec::new();
+        for target in &targets {
+            for test in &self.tests {
+                let record = run.record(test, target, &Profile::Plain);
+                ended(&record);
+                trials.push(record);
+            }
+        }
+        drop(instance);
+        Ok(Results { suite: self.name, devices: targets, trials, problems: panics::take_strays() })
+    }
+}
