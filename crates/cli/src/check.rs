@@ -3,6 +3,7 @@
 //! The checks are those of `vkarray-checks`, which the project's own tests run too. `vkarray-test` opens the devices, judges
 //! and reports. Here they are selected, and each is printed when it has ended.
 
+use std::io::Write;
 use std::time::Instant;
 
 use vkarray_checks::{CHECKS, Check};
@@ -10,23 +11,26 @@ use vkarray_test::{Record, Results, Suite, Test, Verdict};
 
 use crate::args::CheckArgs;
 use crate::error::{Error, Result};
-use crate::run::output::{check_target, write_whole};
+use crate::files::Files;
 use crate::stdio::print;
 
 /// Runs the checks and prints a line for each.
 ///
 /// # Errors
 ///
-/// [`Error::NoCheck`], [`Error::OutputFolder`] and [`Error::OutputIsFolder`] before anything runs; [`Error::Array`] for the
+/// [`Error::NoCheck`] and those of [`Files::target`] before anything runs; [`Error::Array`] for the
 /// choice of devices; [`Error::Write`] for the report; [`Error::Checks`] if a check fails.
 pub(crate) fn check(args: &CheckArgs) -> Result<()> {
     let begun = Instant::now();
-    args.junit.as_deref().map_or(Ok(()), check_target)?;
+    let junit = args.junit.as_ref().map(|path| Files::default().target(path)).transpose()?;
     let filter = args.filter.as_deref().unwrap_or_default();
     let tests: Vec<Test> =
         CHECKS.iter().map(test).filter(|(name, _)| name.contains(filter)).map(|(_, test)| test).collect();
     if tests.is_empty() {
         return Err(Error::NoCheck { filter: filter.to_owned() });
+    }
+    if args.list {
+        return print(&names(filter));
     }
     let suite = tests.into_iter().fold(Suite::new("check", "."), Suite::test);
     let mut printed = Ok(());
@@ -36,10 +40,8 @@ pub(crate) fn check(args: &CheckArgs) -> Result<()> {
         }
     })?;
     printed?;
-    if let Some(path) = &args.junit {
-        let write_error = |reason: String| Error::Write { path: path.clone(), reason: reason.into() };
-        let text = results.junit().map_err(write_error)?;
-        write_whole(path, |file| Ok(std::io::Write::write_all(file, text.as_bytes())?))?;
+    if let Some(target) = junit {
+        target.write(|file| Ok(file.write_all(results.junit()?.as_bytes())?))?;
     }
     if args.json {
         print(&format!("{}\n", serde_json::to_string_pretty(&results).expect("plain numbers and texts")))?;
@@ -48,6 +50,16 @@ pub(crate) fn check(args: &CheckArgs) -> Result<()> {
     }
     let n_failed = count(&results, |verdict| matches!(verdict, Verdict::Failed(_)));
     if n_failed == 0 { Ok(()) } else { Err(Error::Checks { n_failed, n_checks: results.trials.len() }) }
+}
+
+/// A line for each check, with the feature that it needs.
+fn names(filter: &str) -> String {
+    let named = CHECKS.iter().map(|check| (format!("{}::{}", check.room, check.name), check.need));
+    let line = |(name, need): (String, Option<(&str, _)>)| match need {
+        Some((feature, _)) => format!("{name}  needs {feature}\n"),
+        None => format!("{name}\n"),
+    };
+    named.filter(|(name, _)| name.contains(filter)).map(line).collect()
 }
 
 /// A check as a test, with its whole name.

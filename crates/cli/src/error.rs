@@ -116,6 +116,10 @@ pub(crate) enum Error {
     OutputFolder { folder: PathBuf, path: PathBuf },
     #[error("{} is a folder", .path.display())]
     OutputIsFolder { path: PathBuf },
+    #[error("{} is a file that is read, so it is not written", .path.display())]
+    OutputIsInput { path: PathBuf },
+    #[error("{} cannot be written: {reason}", .path.display())]
+    OutputRefused { path: PathBuf, reason: io::Error },
     #[error("{}: `{name}` is {dtype}{}; a .png holds bool, u8, u16, i32, u32 or f32 of shape h x w or \
         h x w x 1, 3 or 4, a .npy any array",
         .path.display(), shape_text(.shape))]
@@ -127,9 +131,13 @@ pub(crate) enum Error {
     ComparedTypes { name: String, actual: DType, expected: DType },
     #[error("`{flag} {value}`: expected a finite number that is not negative")]
     Tolerance { flag: &'static str, value: f64 },
+    #[error("{}", .reason.to_string().replace(&.file.display().to_string(), "standard input"))]
+    Stdin { file: PathBuf, reason: Box<Error> },
+    #[error("{variable}: {reason}")]
+    Variable { variable: &'static str, reason: Box<Error> },
     #[error("standard input is named twice, and can be read once")]
     StdinTwice,
-    #[error("no check has `{filter}` in its name; `vkarray check` without a filter lists all")]
+    #[error("no check has `{filter}` in its name; `vkarray check --list` prints all names")]
     NoCheck { filter: String },
     #[error("{n_failed} of {n_checks} checks failed")]
     Checks { n_failed: usize, n_checks: usize },
@@ -143,8 +151,8 @@ pub(crate) enum Error {
     HostMemory { bytes: usize },
     #[error("cannot write {}: {reason}", .path.display())]
     Write { path: PathBuf, reason: Box<dyn StdError + Send + Sync> },
-    #[error("cannot rename the finished file to {}{}: {reason}", .path.display(), already(.written))]
-    Rename { path: PathBuf, written: Vec<PathBuf>, reason: io::Error },
+    #[error("cannot replace {}{}: {reason}", .path.display(), already(.written))]
+    Replace { path: PathBuf, written: Vec<PathBuf>, reason: io::Error },
     #[error("cannot use the cache in {}: {reason}", .folder.display())]
     Cache { folder: PathBuf, reason: io::Error },
     #[error("there is no folder {}", .path.display())]
@@ -164,7 +172,7 @@ impl Error {
         if matches!(self, Self::Array(error) if error.is_no_device()) {
             return 3;
         }
-        if let Self::Pipeline { reason, .. } = self {
+        if let Self::Pipeline { reason, .. } | Self::Stdin { reason, .. } | Self::Variable { reason, .. } = self {
             return reason.exit_code();
         }
         let is_machine = match self {
@@ -173,7 +181,7 @@ impl Error {
             | Self::Cache { .. }
             | Self::HostMemory { .. }
             | Self::Start { .. } => true,
-            Self::WrongCopy { .. } | Self::Write { .. } | Self::Rename { .. } | Self::Report { .. } => true,
+            Self::WrongCopy { .. } | Self::Write { .. } | Self::Replace { .. } | Self::Report { .. } => true,
             Self::Array(error) => is_machine_failure(error),
             Self::File(error) => !error.is_input(),
             _ => false,
@@ -228,7 +236,7 @@ fn is_memory_failure(error: &MemoryError) -> bool {
     match error {
         MemoryError::Driver(error) => is_driver_failure(error),
         // Larger than any buffer of this device: free memory would not help.
-        MemoryError::TooLarge { .. } | MemoryError::UnknownManager { .. } => false,
+        MemoryError::TooLarge { .. } | MemoryError::UnknownManager { .. } | MemoryError::BadSetting { .. } => false,
         _ => true,
     }
 }
@@ -241,6 +249,7 @@ fn is_driver_failure(error: &DriverError) -> bool {
             | DriverError::UnknownDevice { .. }
             | DriverError::BadSelector { .. }
             | DriverError::BadLimits { .. }
+            | DriverError::BadSetting { .. }
             | DriverError::Unsuitable { .. }
     )
 }
@@ -312,8 +321,8 @@ mod tests {
         let error = Error::Read { path: "x.npy".into(), reason: io_error() };
         assert_eq!(error.to_string(), "cannot read x.npy: the reason");
         let written = vec!["a".into(), "b".into()];
-        let error = Error::Rename { path: "c".into(), written, reason: io_error() };
-        assert_eq!(error.to_string(), "cannot rename the finished file to c (already written: a, b): the reason");
+        let error = Error::Replace { path: "c".into(), written, reason: io_error() };
+        assert_eq!(error.to_string(), "cannot replace c (already written: a, b): the reason");
         let error: Error = FileError::Elements { name: "x.npy".into(), reason: io_error() }.into();
         assert_eq!(error.to_string(), "x.npy: the elements are damaged: the reason"); // One level deeper.
     }

@@ -1,7 +1,7 @@
 //! The `vkarray` command.
 //!
 //! `args/` is the command line; `info/`, `run/`, `check.rs` and `bench/` are the commands; `shader.rs` and `array/` read
-//! their files. An error ends the program with its message on standard error and an exit code that tells
+//! their files, and `files/` knows all files of a call and writes them. An error ends the program with its message on standard error and an exit code that tells
 //! wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
 
 mod args;
@@ -9,6 +9,7 @@ mod array;
 mod bench;
 mod check;
 mod error;
+mod files;
 mod info;
 mod panics;
 mod run;

@@ -62,7 +62,7 @@ pub(crate) struct BenchArgs {
     /// Print JSON lines: the device, then one figure in each line
     #[arg(long)]
     pub(crate) json: bool,
-    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
+    /// Device: an index, a part of its name, `gpu`, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) device: Option<String>,
     /// Run as the process that `bench startup` measures, with this folder as the kernel cache

@@ -118,6 +118,9 @@ pub(crate) struct CheckArgs {
     /// Run only checks with this text in their names
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
+    /// Print the names of the checks, and what each needs, in place of running them; no device is opened
+    #[arg(long, conflicts_with_all = ["device", "junit", "json"])]
+    pub(crate) list: bool,
     /// Write a report for CI services to this file, also if a check fails
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -145,7 +148,7 @@ pub(crate) struct CacheArgs {
 /// What `vkarray cache` does.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum CacheAction {
-    /// Print each file with its size and its last use, and the sum
+    /// Print each file with its last use, its size and its kernel, and the sum
     List,
     /// Remove them all
     Clear,

@@ -19,7 +19,10 @@ Values of --arg:
   zeros:f32[512,512,4]          zeros
   full:f32[100],value=2.5       one value everywhere
   arange:u32[1000]              0, 1, 2, ...
+  linspace:f32[5],start=0,stop=1
+                                floats in even steps, with both ends
   random:f32[64,64],seed=7      uniform: 0 <= x < 1 for floats, the full range for integers; the seed is 0 if left out
+  normal:f32[64,64],seed=7      floats of the normal distribution with mean 0 and standard deviation 1
   padded:@x.npy                 any of these arrays, filled up with zeros to the length of constant memory
   2.5                           a number, for a push constant
   0.5,1,2                       the numbers of a push constant that is a vector
@@ -55,18 +58,12 @@ pub(crate) struct RunArgs {
     pub(crate) dispatch: DispatchArgs,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Run this many times and report the spread; arrays are not reset in between
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) repeat: NonZeroU32,
     /// Find out-of-range indices, divisions by zero and data races; the first one ends the run and names its line
     #[arg(long)]
     pub(crate) sanitize: bool,
     /// Record a timeline of host and device for Perfetto or chrome://tracing; VKARRAY_TRACE is the default
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Print no report
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) quiet: bool,
 }
 
 /// One dispatch without its arguments. The keys of a step of a pipeline file become the same values.
@@ -106,12 +103,18 @@ pub(crate) struct DataArgs {
     pub(crate) outputs: Vec<String>,
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,
-    /// Device: an index, a part of its name, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
+    /// Run this many times and report the spread; arrays are not reset in between
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeat: NonZeroU32,
+    /// Device: an index, a part of its name, `gpu`, `cpu`, `discrete`, `uuid:...`; `vkarray devices` lists them
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) device: Option<String>,
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print no report
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
 }
 
 /// Flags of comparisons.
@@ -126,6 +129,9 @@ pub(crate) struct ComparisonArgs {
     /// Allowed difference from each expected element, added to that of --rtol
     #[arg(long, value_name = "X", default_value = "0")]
     pub(crate) atol: f64,
+    /// Take NaN as equal to NaN in comparisons, as NumPy's option of this name; otherwise it differs from everything
+    #[arg(long)]
+    pub(crate) equal_nan: bool,
 }
 
 const EVALUATION: &str = "\

@@ -25,6 +25,7 @@ mod threads;
 mod views;
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ use self::figure::{Header, Printer, Unit};
 use self::saved::{Ratio, Saved, print_ratios, save};
 use crate::args::{BenchArgs, Suite};
 use crate::error::{Error, Result};
-use crate::run::output::{check_target, write_whole};
+use crate::files::{Files, Target};
 
 /// Measures and prints, each figure as soon as it is known.
 ///
@@ -53,7 +54,10 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         (Some(path), _) => return Err(Error::UnwantedLog { path: path.clone() }),
         (None, _) => Vec::new(),
     };
-    [&args.save, &args.plot].into_iter().flatten().try_for_each(|path| check_target(path))?;
+    let mut files = Files::default();
+    [&args.log, &args.against].into_iter().flatten().for_each(|path| files.read(path, None));
+    let mut target = |path: &Option<PathBuf>| path.as_ref().map(|path| files.target(path)).transpose();
+    let targets = Targets { save: target(&args.save)?, plot: target(&args.plot)? };
     let against = args.against.as_deref().map(Saved::read).transpose()?;
     let mut builder = Context::builder();
     if let Some(selector) = &args.device {
@@ -67,27 +71,34 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     printer.header(&header)?;
     let bench = Bench { ctx: &ctx, runs: args.runs.get(), printer: &printer };
     measure(&bench, args, &log)?;
-    conclude(args, &header, &printer, against.as_ref())?;
+    let against = against.as_ref().zip(args.against.as_deref());
+    conclude(&targets, &header, &printer, against)?;
     let messages = ctx.device().physical().instance().take_messages();
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
 }
 
-/// Saves, compares and draws the figures, as far as the flags ask for it.
-fn conclude(args: &BenchArgs, header: &Header, printer: &Printer, against: Option<&Saved>) -> Result<()> {
+/// The files that are written.
+struct Targets {
+    save: Option<Target>,
+    plot: Option<Target>,
+}
+
+/// Saves, compares and draws the figures, as far as the flags ask for it. `against` are saved figures and their file.
+fn conclude(targets: &Targets, header: &Header, printer: &Printer, against: Option<(&Saved, &Path)>) -> Result<()> {
     let figures = printer.figures();
-    if let Some(path) = &args.save {
-        save(path, header, &figures)?;
+    if let Some(target) = &targets.save {
+        save(target, header, &figures)?;
     }
     let title = format!("{}, {}, vkarray {}", header.device, header.driver, header.version);
     let mut drawn = None;
-    if let (Some(saved), Some(path)) = (against, &args.against) {
+    if let Some((saved, path)) = against {
         let ratios = Ratio::of_all(&figures, &saved.figures);
         print_ratios(printer, path, &saved.header, &ratios)?;
         drawn = Some(plot::ratios(&format!("{title}, against {}", path.display()), &ratios));
     }
-    let Some(path) = &args.plot else { return Ok(()) };
+    let Some(target) = &targets.plot else { return Ok(()) };
     let drawn = drawn.unwrap_or_else(|| plot::figures(&title, &figures));
-    write_whole(path, |file| Ok(file.write_all(drawn.as_bytes())?))
+    target.write(|file| Ok(file.write_all(drawn.as_bytes())?))
 }
 
 /// Measures and prints the figures of a suite.

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::figure::{Figure, Header, Printer, Spread, Unit};
 use crate::error::{Error, Result};
-use crate::run::output::write_whole;
+use crate::files::Target;
 
 /// A saved run.
 #[derive(Debug)]
@@ -46,9 +46,9 @@ impl Saved {
 ///
 /// # Errors
 ///
-/// [`Error::Write`], [`Error::Rename`].
-pub(super) fn save(path: &Path, header: &Header, figures: &[Figure]) -> Result<()> {
-    write_whole(path, |file| {
+/// [`Error::Write`], [`Error::Replace`].
+pub(super) fn save(target: &Target, header: &Header, figures: &[Figure]) -> Result<()> {
+    target.write(|file| {
         writeln!(file, "{}", serde_json::to_string(header)?)?;
         figures.iter().try_for_each(|figure| Ok(writeln!(file, "{}", serde_json::to_string(figure)?)?))
     })
@@ -162,7 +162,8 @@ mod tests {
         let path = folder.path().join("figures.jsonl");
         let header = r#"{"device":"d","driver":"e","vulkan":"1.3","version":"0.1.0","date":"today"}"#;
         let figures = vec![figure(Unit::Micros, [2.0, 1.0, 3.0]), figure(Unit::GigabytesPerSecond, [5.5, 5.0, 6.0])];
-        save(&path, &serde_json::from_str(header).unwrap(), &figures).unwrap();
+        let target = crate::files::Files::default().target(&path).unwrap();
+        save(&target, &serde_json::from_str(header).unwrap(), &figures).unwrap();
         let saved = Saved::read(&path).unwrap();
         assert_eq!((saved.header.device.as_str(), &saved.figures), ("d", &figures));
         let more = format!("{}{{\"skipped\":\"x\",\"reason\":\"y\"}}\n", fs::read_to_string(&path).unwrap());

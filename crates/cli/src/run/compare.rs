@@ -9,34 +9,44 @@ use super::value::{PictureOptions, parse_file, split_pair};
 use crate::args::ComparisonArgs;
 use crate::array::HostArray;
 use crate::error::{Error, Result};
+use crate::files::Files;
 
 /// An array that a result is compared with.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     /// The name of the result.
     pub(crate) name: String,
+    /// As the user wrote it.
+    file: String,
     expected: Input,
     tolerance: Tolerance,
 }
 
 impl Comparison {
-    /// Reads every `--compare NAME=FILE`. `check` judges the name, before the file is looked at.
+    /// Reads every `--compare NAME=FILE`. `check` judges the name, before the file is looked at. `files`
+    /// are those of the call.
     ///
     /// # Errors
     ///
     /// [`Error::NotAPair`], [`Error::Tolerance`], those of `check` and of [`Input::open`].
-    pub(crate) fn parse_all(args: &ComparisonArgs, check: impl Fn(&str, &str) -> Result<()>) -> Result<Vec<Self>> {
+    pub(crate) fn parse_all(
+        args: &ComparisonArgs,
+        check: impl Fn(&str, &str) -> Result<()>,
+        files: &mut Files,
+    ) -> Result<Vec<Self>> {
         for (flag, value) in [("--rtol", args.rtol), ("--atol", args.atol)] {
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(Error::Tolerance { flag, value });
             }
         }
-        let tolerance = Tolerance::EXACT.rtol(args.rtol).atol(args.atol);
+        let tolerance = Tolerance::EXACT.rtol(args.rtol).atol(args.atol).equal_nan(args.equal_nan);
         let parse = |text: &String| {
             let (name, file) = split_pair("--compare", text)?;
             check(name, file)?;
-            let expected = Input::open(parse_file(name, file)?, PictureOptions::default())?;
-            Ok(Self { name: name.to_owned(), expected, tolerance })
+            let value = parse_file(name, file)?;
+            value.path().into_iter().for_each(|path| files.read(path, None));
+            let expected = Input::open(value, PictureOptions::default())?;
+            Ok(Self { name: name.to_owned(), file: file.to_owned(), expected, tolerance })
         };
         args.expected.iter().map(parse).collect()
     }
@@ -68,13 +78,21 @@ impl Comparison {
     }
 }
 
-/// Makes every comparison of a result that `result` finds by its name.
+/// Makes every comparison of a result that `result` finds by its name. Returns a line for each.
 ///
 /// # Errors
 ///
 /// That of the first one that fails.
-pub(crate) fn check_all<'a>(comparisons: &[Comparison], result: impl Fn(&str) -> Option<&'a HostArray>) -> Result<()> {
-    comparisons
-        .iter()
-        .try_for_each(|comparison| result(&comparison.name).map_or(Ok(()), |array| comparison.check(array)))
+pub(crate) fn check_all<'a>(
+    comparisons: &[Comparison],
+    result: impl Fn(&str) -> Option<&'a HostArray>,
+) -> Result<String> {
+    let mut lines = String::new();
+    for comparison in comparisons {
+        let Some(array) = result(&comparison.name) else { continue };
+        comparison.check(array)?;
+        let Comparison { name, file, tolerance, .. } = comparison;
+        lines += &format!("compared  {name}: close to {file}, tolerance {tolerance}\n");
+    }
+    Ok(lines)
 }

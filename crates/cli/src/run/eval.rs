@@ -4,6 +4,7 @@
 //! Values and files are those of `vkarray run`: `value.rs` parses them, `input.rs` loads and `output.rs` writes them.
 
 use std::fmt;
+use std::time::Instant;
 
 use serde::Serialize;
 use vkarray::prelude::*;
@@ -11,13 +12,16 @@ use vkarray::primitives::{Assignment, Call, ElementwiseKernel, assign_all};
 use vkarray_test::Number;
 
 use super::compare::{Comparison, check_all};
+use super::execute::events;
 use super::generate::{Fill, Generated};
 use super::input::Input;
 use super::output::{Output, report_beside, write_all};
+use super::report::{Clock, Dispatches};
 use super::value::{PictureOptions, Value, split_pair};
 use crate::args::EvalArgs;
 use crate::array::{HostArray, HostElement, shape_text, with_array, with_type};
 use crate::error::{Error, Result};
+use crate::files::Files;
 
 /// The most elements that are printed.
 const MAX_PRINTED: usize = 64;
@@ -36,6 +40,9 @@ struct Statistics {
     /// The elements as NumPy prints them, if there are few.
     #[serde(skip)]
     printed: Option<String>,
+    /// Of the pass that computes all results, if it is repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Dispatches>,
 }
 
 /// An argument before it is loaded.
@@ -52,14 +59,15 @@ enum Argument {
 /// The first error of the flags, the text, the device or the files.
 pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     let kernel = ElementwiseKernel::new(&args.text);
-    let arguments = arguments(&args.data.values)?;
+    let mut files = Files::default();
+    let arguments = arguments(&args.data.values, &mut files)?;
     let is_result = |name: &str, path: &str| {
         let names = || kernel.results().iter().map(String::as_str);
         let unknown = || Error::OutputUnknown { name: name.to_owned(), path: path.into(), names: names().collect() };
         names().any(|result| result == name).then_some(()).ok_or_else(unknown)
     };
-    let outputs = Output::parse_all(&args.data.outputs, is_result, |_| None)?;
-    let comparisons = Comparison::parse_all(&args.data.comparison, is_result)?;
+    let comparisons = Comparison::parse_all(&args.data.comparison, is_result, &mut files)?;
+    let outputs = Output::parse_all(&args.data.outputs, is_result, |_| None, &mut files)?;
     let builder = Context::builder();
     let ctx = args.data.device.iter().fold(builder, |builder, selector| builder.device(selector)).open()?;
     let dtype = arguments.iter().find_map(|(_, argument)| match argument {
@@ -79,27 +87,33 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
         };
         call = with_array!(&host, host => call.arg(name, ctx.to_device(host)?));
     }
-    let results = results(&ctx, &call, kernel.results())?;
+    let (results, times) = results(&ctx, &call, kernel.results(), args.data.repeat.get())?;
     let result = |name: &str| results.iter().find(|(of, _)| of.name == name).map(|(_, array)| array);
     let files = outputs.iter().filter_map(|output| Some((output, result(&output.name)?)));
     let files: Vec<_> = files.collect();
     files.iter().try_for_each(|(output, array)| output.check(array.dtype(), array.shape()))?;
-    check_all(&comparisons, result)?;
+    let compared = check_all(&comparisons, result)?;
     write_all(&files)?;
     let statistics: Vec<_> = results.iter().map(|(of, _)| of).collect();
     let report = if args.data.json {
         format!("{}\n", serde_json::to_string_pretty(&statistics).expect("plain numbers and texts"))
+    } else if args.data.quiet {
+        return Ok(());
     } else {
-        statistics.iter().map(ToString::to_string).collect()
+        let lines = statistics.iter().map(ToString::to_string).collect::<String>();
+        let times = times.map(|times| format!("time  {times}\n")).unwrap_or_default();
+        lines + &times + &compared
     };
     report_beside(&outputs, &report)
 }
 
-/// The arguments by name.
-fn arguments(texts: &[String]) -> Result<Vec<(&str, Argument)>> {
-    let argument = |text| {
+/// The arguments by name. `files` are those of the call.
+fn arguments<'a>(texts: &'a [String], files: &mut Files) -> Result<Vec<(&'a str, Argument)>> {
+    let argument = |text: &'a String| {
         let (name, value) = split_pair("--arg", text)?;
-        let argument = match Value::parse(name, value)? {
+        let parsed = Value::parse(name, value)?;
+        parsed.note_file(name, files);
+        let argument = match parsed {
             Value::Numbers(numbers) => match <[String; 1]>::try_from(numbers) {
                 Ok([number]) => Argument::Number(number),
                 Err(_) => {
@@ -111,13 +125,16 @@ fn arguments(texts: &[String]) -> Result<Vec<(&str, Argument)>> {
         };
         Ok((name, argument))
     };
-    texts.iter().map(|text| argument(text.as_str())).collect()
+    texts.iter().map(argument).collect()
 }
 
 type ReadBack = Box<dyn Fn(&str) -> Result<(Statistics, HostArray)>>;
 
-/// Computes all results in one pass, and reads them back.
-fn results(ctx: &Context, call: &Call<'_>, names: &[String]) -> Result<Vec<(Statistics, HostArray)>> {
+/// Results, and the times of the pass that computes them if it is repeated.
+type Results = (Vec<(Statistics, HostArray)>, Option<Dispatches>);
+
+/// Computes all results in one pass, `repeat` times, and reads them back.
+fn results(ctx: &Context, call: &Call<'_>, names: &[String], repeat: u32) -> Result<Results> {
     let types = call.result_types()?;
     let (mut assignments, mut readers) = (Vec::new(), Vec::<ReadBack>::new());
     for (result, &dtype) in types.iter().enumerate() {
@@ -130,7 +147,29 @@ fn results(ctx: &Context, call: &Call<'_>, names: &[String]) -> Result<Vec<(Stat
         readers.push(reader.ok_or_else(|| Error::ResultType { name: names[result].clone(), dtype })?);
     }
     assign_all(&assignments)?;
-    names.iter().zip(readers).map(|(name, read)| read(name)).collect()
+    let times = (repeat > 1).then(|| times(ctx, &assignments, repeat)).transpose()?;
+    let mut results: Vec<_> = names.iter().zip(readers).map(|(name, read)| read(name)).collect::<Result<_>>()?;
+    results.iter_mut().for_each(|(statistics, _)| statistics.time = times);
+    Ok((results, times))
+}
+
+/// The times of `repeat` passes.
+fn times(ctx: &Context, assignments: &[Assignment], repeat: u32) -> Result<Dispatches> {
+    let (stream, events) = (ctx.default_stream(), events(ctx)?);
+    let mut times = Vec::new();
+    for _ in 0..repeat {
+        let begun = Instant::now();
+        events.iter().try_for_each(|(before, _)| before.record(stream))?;
+        assign_all(assignments)?;
+        events.iter().try_for_each(|(_, after)| after.record(stream))?;
+        ctx.synchronize()?;
+        times.push(match &events {
+            Some((before, after)) => before.elapsed(after)?,
+            None => begun.elapsed(),
+        });
+    }
+    let clock = if events.is_some() { Clock::Device } else { Clock::Host };
+    Ok(Dispatches::new(clock, 0, &times))
 }
 
 /// Waits for an array, and sums up its elements in `f64`.
@@ -152,6 +191,7 @@ fn read<T: HostElement>(name: &str, array: &DeviceNDArray<T>) -> Result<(Statist
         mean: (!values.is_empty()).then_some(mean),
         std: (!values.is_empty()).then_some(variance.sqrt()),
         printed: (1..=MAX_PRINTED).contains(&array.size()).then(|| array.to_string()),
+        time: None,
     };
     Ok((statistics, host))
 }

@@ -35,7 +35,7 @@ pub(crate) struct Outcome {
 pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
     let ctx = open(plan)?;
-    let trace = plan.trace.clone().map(|path| TraceFile::start(&ctx, path)).transpose()?;
+    let trace = plan.trace.clone().map(|target| TraceFile::start(&ctx, target)).transpose()?;
     let mut runs = plan.groups.iter().map(|group| Run::new(plan, group, &ctx)).collect::<Result<Vec<_>>>()?;
     let (arrays, upload) = upload(plan, &ctx, &progress)?;
     runs.iter_mut().try_for_each(|run| run.record(&ctx, &arrays))?;
@@ -53,7 +53,7 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
 
     let outputs = plan.outputs.iter().filter_map(|output| {
         let input = &plan.arrays.iter().find(|array| array.name == output.name)?.input;
-        let (name, path) = (output.name.clone(), output.path.clone());
+        let (name, path) = (output.name.clone(), output.path().to_owned());
         Some(Written { name, path, dtype: input.dtype(), shape: input.shape().to_vec() })
     });
     let report = Report {
@@ -266,7 +266,8 @@ impl<'a> Run<'a> {
     }
 }
 
-fn events(ctx: &Context) -> Result<Option<(Event, Event)>> {
+/// Two events on the device's clock, or `None` if the device has no timestamps.
+pub(super) fn events(ctx: &Context) -> Result<Option<(Event, Event)>> {
     match (ctx.timed_event(), ctx.timed_event()) {
         (Ok(before), Ok(after)) => Ok(Some((before, after))),
         (Err(vkarray::Error::Driver(DriverError::Unsuitable { .. })), _) => Ok(None),

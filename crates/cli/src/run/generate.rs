@@ -1,4 +1,4 @@
-//! Arrays made from a description: zeros, one value, 0, 1, 2, …, or random numbers that a seed determines.
+//! Arrays made from a description: zeros, one value, 0, 1, 2, …, even steps, or random numbers that a seed determines.
 //!
 //! A description is checked before anything is allocated. `value.rs` parses it.
 
@@ -22,6 +22,13 @@ pub(crate) enum Fill {
     Full(String),
     /// 0, 1, 2, … in C order.
     Arange,
+    /// From one number to another in even steps, in C order, with both; as text until the type is known, which is a float's.
+    Linspace { start: String, stop: String },
+    /// Floats of the normal distribution with mean 0 and standard deviation 1.
+    Normal {
+        /// As of [`Fill::Random`].
+        seed: u64,
+    },
     /// Uniform: 0 ≤ x < 1 for floats, the full range for integers.
     Random {
         /// The same seed gives the same array on every machine.
@@ -48,15 +55,17 @@ impl Generated {
         if nbytes(&self.shape, dtype).is_none() {
             return Err(Error::ShapeOverflow { name, shape: self.shape.clone(), dtype });
         }
+        let is_of = |text: &str| match ScalarValue::parse(text, dtype) {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(Error::Number { name: name.clone(), reason: Box::new(reason) }),
+        };
         with_type!(dtype, T => match &self.fill {
-            Fill::Full(text) => match ScalarValue::parse(text, dtype) {
-                Ok(_) => Ok(()),
-                Err(reason) => Err(Error::Number { name, reason: Box::new(reason) }),
-            },
+            Fill::Full(text) => is_of(text),
+            Fill::Linspace { start, stop } => is_of(start).and_then(|()| is_of(stop)),
             Fill::Arange if T::nth(self.last()).is_none() => {
-                Err(Error::ArangeRange { name, last: self.last(), dtype })
+                Err(Error::ArangeRange { name: name.clone(), last: self.last(), dtype })
             }
-            Fill::Zeros | Fill::Arange | Fill::Random { .. } => Ok(()),
+            Fill::Zeros | Fill::Arange | Fill::Random { .. } | Fill::Normal { .. } => Ok(()),
         })
         .expect("the parser accepts no other types")
     }
@@ -80,6 +89,16 @@ impl Generated {
             Fill::Zeros => elements.resize(n_elements, T::nth(0).expect(CHECKED)),
             Fill::Full(text) => elements.resize(n_elements, T::parse(text).expect(CHECKED)),
             Fill::Arange => elements.extend((0..n_elements as u64).map(|i| T::nth(i).expect(CHECKED))),
+            Fill::Linspace { start, stop } => {
+                let [start, stop] = [start, stop].map(|text| <f64 as Generate>::parse(text).expect(CHECKED));
+                let last = self.last();
+                let nth = |i| if i == last && i > 0 { stop } else { start + i as f64 * ((stop - start) / last as f64) };
+                elements.extend((0..n_elements as u64).map(|i| T::of_f64(if i == 0 { start } else { nth(i) })));
+            }
+            Fill::Normal { seed } => {
+                let mut rng = Pcg64::seed_from_u64(*seed);
+                elements.extend((0..n_elements).map(|_| T::of_f64(normal(&mut rng))));
+            }
             Fill::Random { seed } => {
                 let mut rng = Pcg64::seed_from_u64(*seed);
                 elements.extend((0..n_elements).map(|_| T::random(&mut rng)));
@@ -99,10 +118,12 @@ trait Generate: HostElement {
     fn parse(text: &str) -> Option<Self>;
     fn nth(index: u64) -> Option<Self>;
     fn random(rng: &mut Pcg64) -> Self;
+    /// Rounded to a float; other types have no such fills.
+    fn of_f64(value: f64) -> Self;
 }
 
 macro_rules! generate {
-    ($($variant:ident($element:ty): $nth:expr, $random:expr;)*) => {$(
+    ($($variant:ident($element:ty): $nth:expr, $random:expr, $of_f64:expr;)*) => {$(
         impl Generate for $element {
             fn parse(text: &str) -> Option<Self> {
                 match ScalarValue::parse(text, Self::DTYPE) {
@@ -118,6 +139,10 @@ macro_rules! generate {
             fn random(rng: &mut Pcg64) -> Self {
                 $random(rng)
             }
+
+            fn of_f64(value: f64) -> Self {
+                $of_f64(value)
+            }
         }
     )*};
 }
@@ -128,19 +153,30 @@ fn whole<T: TryFrom<u64>>(index: u64) -> Option<T> {
 }
 
 generate! {
-    Bool(Bool): |index| (index < 2).then_some(Bool::from(index == 1)), |rng: &mut Pcg64| rng.random::<bool>().into();
-    I8(i8): whole, RngExt::random;
-    U8(u8): whole, RngExt::random;
-    I16(i16): whole, RngExt::random;
-    U16(u16): whole, RngExt::random;
-    I32(i32): whole, RngExt::random;
-    U32(u32): whole, RngExt::random;
-    I64(i64): whole, RngExt::random;
-    U64(u64): Some, RngExt::random;
+    Bool(Bool): |index| (index < 2).then_some(Bool::from(index == 1)), |rng: &mut Pcg64| rng.random::<bool>().into(), no_float;
+    I8(i8): whole, RngExt::random, no_float;
+    U8(u8): whole, RngExt::random, no_float;
+    I16(i16): whole, RngExt::random, no_float;
+    U16(u16): whole, RngExt::random, no_float;
+    I32(i32): whole, RngExt::random, no_float;
+    U32(u32): whole, RngExt::random, no_float;
+    I64(i64): whole, RngExt::random, no_float;
+    U64(u64): Some, RngExt::random, no_float;
     // f32 rounds above 2^24 and f64 above 2^53, as in NumPy; an f16 above 65504 would be infinite.
-    F16(f16): |index| Some(f16::from_f64(index as f64)).filter(|value| value.is_finite()), random_f16;
-    F32(f32): |index| Some(index as f32), RngExt::random;
-    F64(f64): |index| Some(index as f64), RngExt::random;
+    F16(f16): |index| Some(f16::from_f64(index as f64)).filter(|value| value.is_finite()), random_f16, f16::from_f64;
+    F32(f32): |index| Some(index as f32), RngExt::random, |value| value as f32;
+    F64(f64): |index| Some(index as f64), RngExt::random, std::convert::identity;
+}
+
+/// The parser refuses these fills for types that are no floats.
+fn no_float<T>(_: f64) -> T {
+    unreachable!("only floats are rounded")
+}
+
+/// A number of the normal distribution, by the method of Box and Muller.
+fn normal(rng: &mut Pcg64) -> f64 {
+    let [radius, angle]: [f64; 2] = [1.0 - rng.random::<f64>(), rng.random()]; // The first is not 0.
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
 /// Eleven random bits: every multiple of 2⁻¹¹ below one, all of which an `f16` holds exactly.

@@ -27,7 +27,7 @@ pub(crate) enum Input {
     /// From an image.
     Picture(Picture),
     /// From standard input, kept in a temporary file.
-    Stdin(Box<Input>, #[expect(dead_code, reason = "dropping it deletes the file")] TempPath),
+    Stdin(Box<Input>, TempPath),
     /// From a description.
     Generated(Generated),
 }
@@ -71,7 +71,8 @@ impl Input {
         let path = file.into_temp_path();
         let is_npy = bytes.starts_with(b"\x93NUMPY");
         let input = if is_npy { Self::npy(&path) } else { Self::picture(&path, options) };
-        Ok(Self::Stdin(Box::new(input?), path))
+        let input = input.map_err(|reason| of_stdin(&path, reason))?;
+        Ok(Self::Stdin(Box::new(input), path))
     }
 
     /// Opens a `.npy` file, and checks that its elements are of a type that arguments have.
@@ -123,11 +124,16 @@ impl Input {
                 with_type!(self.dtype(), T => Ok(HostArray::new(NpzFile::open(path)?.read::<T>(array)?)))
                     .expect("`open` accepts no other types")
             }
-            Self::Stdin(input, _) => input.load(),
+            Self::Stdin(input, path) => input.load().map_err(|reason| of_stdin(path, reason)),
             Self::Picture(picture) => picture.read(),
             Self::Generated(generated) => generated.make(),
         }
     }
+}
+
+/// An error about the temporary file, which is not a name that the user knows.
+fn of_stdin(file: &Path, reason: Error) -> Error {
+    Error::Stdin { file: file.to_owned(), reason: Box::new(reason) }
 }
 
 fn check_dtype(path: &Path, dtype: DType) -> Result<()> {

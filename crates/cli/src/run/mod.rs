@@ -31,17 +31,17 @@ use crate::error::Result;
 /// The first error of the plan, the run or the files.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let plan = plan::Plan::new(args)?;
-    let outcome = execute::execute(&plan, args.quiet)?;
+    let outcome = execute::execute(&plan, args.data.quiet)?;
     let result = |name: &str| outcome.arrays.iter().find(|(own, _)| own == name).map(|(_, array)| array);
-    compare::check_all(&plan.comparisons, result)?;
+    let compared = compare::check_all(&plan.comparisons, result)?;
     let outputs: Vec<_> = plan.outputs.iter().filter_map(|output| Some((output, result(&output.name)?))).collect();
     output::write_all(&outputs)?;
     let report = if args.data.json {
         format!("{}\n", serde_json::to_string_pretty(&outcome.report).expect("plain numbers and texts"))
-    } else if args.quiet {
+    } else if args.data.quiet {
         return Ok(());
     } else {
-        outcome.report.to_string()
+        outcome.report.to_string() + &compared
     };
     output::report_beside(&plan.outputs, &report)
 }

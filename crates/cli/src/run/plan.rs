@@ -3,18 +3,19 @@
 //! [`Plan::new`] reads the shaders and the headers of the input files; `step.rs` compares each dispatch with its shader.
 //! Whether the device exists, and its limits, are checked when it is open. `execute.rs` runs the plan.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use vkarray::kernel::Names;
 
-use super::arrays::{ArrayArgument, Arrays};
+use super::arrays::{ArrayArgument, Arrays, Described};
 use super::compare::Comparison;
 use super::output::Output;
-use super::pipeline::{Group, Job, in_file};
+use super::pipeline::{DispatchText, Group, Job, in_file};
 use super::step::Step;
 use super::trace;
 use crate::args::RunArgs;
 use crate::error::{Error, Result};
+use crate::files::{Files, Target};
 
 /// The arrays and dispatches to run, and the files of the results.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub(crate) struct Plan {
     /// Whether kernels are built with checks; `None` if the environment decides.
     pub(crate) sanitize: Option<bool>,
     /// The file of the run's trace.
-    pub(crate) trace: Option<PathBuf>,
+    pub(crate) trace: Option<Target>,
     /// The pipeline file, for messages.
     file: Option<PathBuf>,
 }
@@ -41,6 +42,7 @@ impl Plan {
     /// The first error in the steps, in the order of the pipeline file, or in the outputs.
     pub(crate) fn new(args: &RunArgs) -> Result<Self> {
         let Job { arrays, groups, file } = Job::new(args)?;
+        let mut files = inputs(&args.dispatch.shader, &arrays, &groups);
         let mut arrays = Arrays::new(arrays);
         let mut planned = Vec::new();
         for Group { repeat, steps } in groups {
@@ -56,10 +58,10 @@ impl Plan {
             Some((array.input.dtype(), array.input.shape()))
         };
         let is_output = |name: &str, path: &str| check_output(name, path.into(), &planned, &arrays);
-        let outputs = Output::parse_all(&args.data.outputs, is_output, shape_of)?;
-        let comparisons = Comparison::parse_all(&args.data.comparison, is_output)?;
-        let trace = trace::path(args.trace.as_ref())?;
-        let (device, repeat) = (args.data.device.clone(), args.repeat.get());
+        let comparisons = Comparison::parse_all(&args.data.comparison, is_output, &mut files)?;
+        let outputs = Output::parse_all(&args.data.outputs, is_output, shape_of, &mut files)?;
+        let trace = trace::target(args.trace.as_ref(), &mut files)?;
+        let (device, repeat) = (args.data.device.clone(), args.data.repeat.get());
         let sanitize = args.sanitize.then_some(true);
         Ok(Self { arrays, groups: planned, outputs, comparisons, device, repeat, sanitize, trace, file })
     }
@@ -78,6 +80,18 @@ impl Plan {
         self.outputs.iter().any(|output| output.name == name)
             || self.comparisons.iter().any(|comparison| comparison.name == name)
     }
+}
+
+/// The files that the run reads, but for those of `--compare`. `shader` is the shader or the pipeline file.
+fn inputs(shader: &Path, arrays: &[Described], groups: &[Group<DispatchText>]) -> Files {
+    let mut files = Files::default();
+    files.read(shader, None);
+    for text in groups.iter().flat_map(|group| &group.steps) {
+        files.read(&text.dispatch.shader, None);
+        text.dispatch.libraries.iter().for_each(|path| files.read(path, None));
+    }
+    arrays.iter().for_each(|array| array.value.note_file(&array.name, &mut files));
+    files
 }
 
 /// Checks that `name` is an array that a kernel may write.

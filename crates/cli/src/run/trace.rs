@@ -8,44 +8,46 @@ use std::path::PathBuf;
 use vkarray::Context;
 use vkarray::stream::Trace;
 
-use super::output::{check_target, write_whole};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::files::{Files, Target};
 
 /// The variable that names the file if the command line does not.
 const VARIABLE: &str = "VKARRAY_TRACE";
 
-/// The path of the trace's file: that of the flag, else of the environment.
+/// The trace's file: that of the flag, else of the environment. `files` are those of the call.
 ///
 /// # Errors
 ///
-/// [`Error::OutputFolder`], [`Error::OutputIsFolder`].
-pub(crate) fn path(flag: Option<&PathBuf>) -> Result<Option<PathBuf>> {
-    let from_environment = || env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let path = flag.cloned().or_else(from_environment);
-    path.as_deref().map_or(Ok(()), check_target)?;
-    Ok(path)
+/// Those of [`Files::target`]; in [`Error::Variable`] if the environment names the file.
+pub(crate) fn target(flag: Option<&PathBuf>, files: &mut Files) -> Result<Option<Target>> {
+    if let Some(path) = flag {
+        return files.target(path).map(Some);
+    }
+    let path = env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let named = |reason| Error::Variable { variable: VARIABLE, reason: Box::new(reason) };
+    path.map(|path| files.target(&path).map_err(named)).transpose()
 }
 
 /// A trace that is being recorded.
 #[derive(Debug)]
 pub(crate) struct TraceFile {
     trace: Trace,
-    path: PathBuf,
+    target: Target,
 }
 
 impl TraceFile {
-    pub(crate) fn start(ctx: &Context, path: PathBuf) -> Result<Self> {
+    pub(crate) fn start(ctx: &Context, target: Target) -> Result<Self> {
         let trace = Trace::start(ctx.device()).map_err(vkarray::Error::from)?;
-        Ok(Self { trace, path })
+        Ok(Self { trace, target })
     }
 
     /// Writes the whole file, or none if that fails.
     ///
     /// # Errors
     ///
-    /// [`Error::Write`], [`Error::Rename`].
+    /// [`Error::Write`], [`Error::Replace`].
     pub(crate) fn finish(self) -> Result<()> {
-        let Self { trace, path } = self;
-        write_whole(&path, |file| Ok(trace.finish(file)?))
+        let Self { trace, target } = self;
+        target.write(|file| Ok(trace.finish(file)?))
     }
 }

@@ -9,8 +9,12 @@ use super::generate::{Fill, Generated};
 use crate::array::picture::PICTURE_TYPES;
 use crate::array::with_type;
 use crate::error::{Error, Result};
+use crate::files::Files;
 use vkarray::DType;
 use vkarray::kernel::ScalarValue;
+
+/// The names of generators, for messages.
+const GENERATORS: &str = "`zeros:`, `full:`, `arange:`, `linspace:`, `random:`, `normal:`";
 
 /// The value of an `--arg`, after the `=`.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +27,7 @@ pub(crate) enum Value {
     Picture(PathBuf, PictureOptions),
     /// `@-`: a `.npy` file or an image from standard input.
     Stdin(PictureOptions),
-    /// `zeros:f32[2,3]`, `full:`, `arange:` or `random:`.
+    /// `zeros:f32[2,3]`, or another of [`GENERATORS`].
     Generated(Generated),
     /// A number, or those of a vector. They are parsed when the type of their push constant is known.
     Numbers(Vec<String>),
@@ -64,10 +68,25 @@ impl Value {
         let is_number = |text: &str| readable.iter().any(|&dtype| ScalarValue::parse(text, dtype).is_ok());
         let numbers: Vec<String> = text.split(',').map(|number| number.trim().to_owned()).collect();
         if !numbers.iter().all(|number| is_number(number)) {
-            let reason = "it is neither `@FILE`, nor a number, nor `zeros:`, `full:`, `arange:` or `random:`";
-            return Err(value_error(name, text, reason.to_owned()));
+            let reason = format!("it is neither `@FILE`, nor a number, nor one of {GENERATORS}");
+            return Err(value_error(name, text, reason));
         }
         Ok(Self::Numbers(numbers))
+    }
+
+    /// The file that it is read from.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Npy(path) | Self::Picture(path, _) | Self::Npz(path, _) => Some(path),
+            Self::Stdin(_) | Self::Generated(_) | Self::Numbers(_) => None,
+        }
+    }
+
+    /// Notes the file of the array `name` among those of the call.
+    pub(crate) fn note_file(&self, name: &str, files: &mut Files) {
+        // An archive may have arrays that an output would not write again.
+        let name = (!matches!(self, Self::Npz(..))).then_some(name);
+        self.path().into_iter().for_each(|path| files.read(path, name));
     }
 
     /// The same value, with its file looked for in `folder`.
@@ -172,8 +191,8 @@ fn parse_channels(name: &str, text: &str, channels: &str) -> Result<usize> {
     }
 }
 
-/// Parses the text after `zeros:`, `full:`, `arange:` or `random:`: a type, a shape, an option.
-fn parse_generated(fill: &str, rest: &str) -> std::result::Result<Generated, String> {
+/// Parses the text after the name of a generator: a type, a shape, options.
+fn parse_generated(name: &str, rest: &str) -> std::result::Result<Generated, String> {
     const FORM: &str = "expected a type and a shape, such as `f32[512,512]`";
     let (dtype, rest) = rest.split_once('[').ok_or(FORM)?;
     let (shape, options) = rest.split_once(']').ok_or(FORM)?;
@@ -188,30 +207,56 @@ fn parse_generated(fill: &str, rest: &str) -> std::result::Result<Generated, Str
             .collect::<std::result::Result<_, _>>()
             .map_err(|_| format!("`[{shape}]` is not a shape: expected whole numbers, separated by commas"))?,
     };
-    let fill = match (fill, parse_option(options)?) {
-        ("zeros", None) => Fill::Zeros,
-        ("arange", None) => Fill::Arange,
-        ("full", Some(("value", value))) => Fill::Full(value.to_owned()),
-        ("full", _) => return Err("`full:` takes one option, such as `,value=2.5`".to_owned()),
-        ("random", None) => Fill::Random { seed: 0 },
-        ("random", Some(("seed", seed))) => {
-            let seed = seed.parse().map_err(|_| format!("`{seed}` is not a seed: expected a whole number"))?;
-            Fill::Random { seed }
-        }
-        ("random", Some((option, _))) => return Err(format!("`random:` has no option `{option}`, only `seed`")),
-        ("zeros" | "arange", Some((option, _))) => return Err(format!("`{fill}:` has no option `{option}`")),
-        _ => return Err(format!("`{fill}:` is not one of `zeros:`, `full:`, `arange:`, `random:`")),
-    };
+    let fill = parse_fill(name, parse_options(options)?)?;
+    if matches!(fill, Fill::Linspace { .. } | Fill::Normal { .. }) && !dtype.is_float() {
+        return Err(format!("`{name}:` makes floats, and {dtype} is none"));
+    }
     Ok(Generated { fill, dtype, shape })
 }
 
-/// Reads `,option=value`, or nothing.
-fn parse_option(text: &str) -> std::result::Result<Option<(&str, &str)>, String> {
-    if text.is_empty() {
-        return Ok(None);
+/// What a generator fills an array with, by its name and its options.
+fn parse_fill(name: &str, mut options: Vec<(&str, &str)>) -> std::result::Result<Fill, String> {
+    let allowed: &[&str] = match name {
+        "zeros" | "arange" => &[],
+        "full" => &["value"],
+        "linspace" => &["start", "stop"],
+        "random" | "normal" => &["seed"],
+        _ => return Err(format!("`{name}:` is not one of {GENERATORS}")),
+    };
+    let mut take = |name| options.iter().position(|(own, _)| *own == name).map(|at| options.swap_remove(at).1);
+    let values: Vec<Option<&str>> = allowed.iter().map(|&option| take(option)).collect();
+    if let Some((option, _)) = options.first() {
+        return Err(match allowed {
+            [] => format!("`{name}:` has no option `{option}`"),
+            allowed => format!("`{name}:` has no option `{option}`, only `{}`, each once", allowed.join("` and `")),
+        });
     }
-    let option = text.strip_prefix(',').and_then(|option| option.split_once('='));
-    option.map(Some).ok_or_else(|| format!("expected `,option=value` after the shape, found `{text}`"))
+    let seed = |text: Option<&str>| {
+        let seed = text.unwrap_or("0");
+        seed.parse().map_err(|_| format!("`{seed}` is not a seed: expected a whole number"))
+    };
+    Ok(match (name, values.as_slice()) {
+        ("zeros", _) => Fill::Zeros,
+        ("arange", _) => Fill::Arange,
+        ("full", [Some(value)]) => Fill::Full((*value).to_owned()),
+        ("full", _) => return Err("`full:` takes a value, such as `,value=2.5`".to_owned()),
+        ("linspace", [Some(start), Some(stop)]) => {
+            Fill::Linspace { start: (*start).to_owned(), stop: (*stop).to_owned() }
+        }
+        ("linspace", _) => return Err("`linspace:` takes its ends, such as `,start=0,stop=1`".to_owned()),
+        ("normal", seeds) => Fill::Normal { seed: seed(seeds[0])? },
+        (_, seeds) => Fill::Random { seed: seed(seeds[0])? },
+    })
+}
+
+/// Reads `,option=value,...`, or nothing.
+fn parse_options(text: &str) -> std::result::Result<Vec<(&str, &str)>, String> {
+    let wrong = || format!("expected `,option=value` after the shape, found `{text}`");
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let options = text.strip_prefix(',').ok_or_else(wrong)?;
+    options.split(',').map(|option| option.split_once('=').ok_or_else(wrong)).collect()
 }
 
 #[cfg(test)]

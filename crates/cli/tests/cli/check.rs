@@ -96,6 +96,20 @@ fn a_failed_check_is_reported_and_ends_with_four() {
 }
 
 #[test]
+fn checks_are_listed_without_a_device() {
+    let folder = Folder::new();
+    let mut command = folder.command("check --list --filter saxpy");
+    let output =
+        command.env("VK_ICD_FILENAMES", "/nonexistent.json").env("VK_DRIVER_FILES", "/nonexistent.json").output();
+    let output = output.expect("the command starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "samples::saxpy_adds_a_multiple_of_each_element\n");
+    let all = text(&folder.command("check --list").output().expect("the command starts").stdout);
+    assert_eq!(all.lines().count(), CHECKS.len());
+    assert!(all.contains("  needs "), "{all}");
+}
+
+#[test]
 fn checks_that_cannot_run_are_wrong_input() {
     let folder = Folder::new();
     for (line, part) in [

@@ -170,6 +170,66 @@ fn results_are_compared_before_anything_is_written() {
 }
 
 #[test]
+fn nan_differs_from_nan_unless_it_is_to_be_equal() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    write_npy(folder.path("nan.npy"), &Array1::from(vec![1.0_f32, f32::NAN])).unwrap();
+    let line = "eval y=x --arg x=@nan.npy --compare y=nan.npy";
+    let output = folder.command(&format!("{line} --atol 1")).output().unwrap();
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{message}");
+    assert!(message.contains("[1] | NaN | NaN | inf | -") && message.contains("atol 1, NaN differs"), "{message}");
+    let output = folder.done(&format!("{line} --equal-nan"));
+    assert!(text(&output.stdout).ends_with("\ncompared  y: close to nan.npy, tolerance none\n"), "{output:?}");
+    let run = "run saxpy.wgsl --arg x=zeros:f32[2] --arg y=@nan.npy --arg a=1 --covering 2 --equal-nan";
+    let output = folder.done(&format!("{run} --compare y=nan.npy --rtol 0.5"));
+    assert!(text(&output.stdout).ends_with("\ncompared  y: close to nan.npy, tolerance rtol 0.5\n"), "{output:?}");
+}
+
+#[test]
+fn standard_input_has_that_name_in_errors() {
+    let folder = Folder::new();
+    let mut long = Vec::new();
+    Array1::from(vec![1.0_f32; 3]).write_npy(&mut long).unwrap();
+    long.pop();
+    for input in [&b"\x93NUMPY\x01\x00"[..], &long, b"\x89PNG\r\n\x1a\nxx", b"text"] {
+        let output = folder.fed("run invert.wgsl --arg image=@- --covering 1", input);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("standard input") && !message.contains("tmp"), "{message}");
+    }
+}
+
+#[test]
+fn an_array_is_updated_in_its_file() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    write_npy(folder.path("y.npy"), &Array1::from(vec![1.0_f32, 2.0])).unwrap();
+    folder.done("run saxpy.wgsl --arg x=full:f32[2],value=1 --arg y=@y.npy --arg a=3 --covering 2 --out y=./y.npy");
+    assert_eq!(read_npy::<_, Array1<f32>>(folder.path("y.npy")).unwrap().to_vec(), [4.0, 5.0]);
+}
+
+#[test]
+fn an_expression_is_repeated_or_evaluated_in_silence() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = "eval y=x*x --arg x=linspace:f32[3],start=0,stop=1 --out y=y.npy";
+    assert_eq!(text(&folder.done(&format!("{line} --quiet")).stdout), "");
+    assert_eq!(read_npy::<_, Array1<f32>>(folder.path("y.npy")).unwrap().to_vec(), [0.0, 0.25, 1.0]);
+    let output = text(&folder.done(&format!("{line} --repeat 3")).stdout);
+    assert!(output.lines().any(|line| line.starts_with("time  ") && line.contains("(median of 3; min ")), "{output}");
+    let json = folder.done("eval y=x --arg x=normal:f64[9],seed=3 --repeat 2 --json").stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json[0]["time"]["count"], 2);
+}
+
+#[test]
 fn shared_wgsl_is_added_to_the_shader() {
     if !has_device() {
         return;

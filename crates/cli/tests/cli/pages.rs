@@ -21,6 +21,7 @@ fn the_cache_is_listed_and_cleared() {
     let listed = cached("cache list");
     let n_files = listed.lines().count() - 1;
     assert!(n_files > 0 && listed.contains(&format!("\n{n_files} files, ")) && listed.contains("  spirv-"), "{listed}");
+    assert_eq!(listed.matches("  invert.wgsl: invert\n").count(), n_files, "{listed}");
     assert!(cached("cache clear").starts_with(&format!("{n_files} files were removed from ")));
     assert!(cached("cache list").starts_with("0 files"));
     let output = folder.command("cache list").env("VKARRAY_CACHE", "off").output().unwrap();

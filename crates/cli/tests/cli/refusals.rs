@@ -147,3 +147,73 @@ fn help_and_documentation_have_the_same_exit_codes() {
         assert!(help.contains("\nExample:\n  vkarray "), "{line}: {help}");
     }
 }
+
+#[test]
+fn a_file_is_neither_written_twice_nor_read_and_written() {
+    let folder = Folder::new();
+    let npy = b"\x93NUMPY\x01\x00\x36\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}\n\0\0\0\0";
+    folder.put("in.npy", npy);
+    folder.put("saved.jsonl", r#"{"device":"d","driver":"e","vulkan":"1.3","version":"0.1.0","date":"today"}"#);
+    folder.put("log.csv", "Action,Pointer,Size\n");
+    let run = "run saxpy.wgsl --arg a=2 --arg x=@in.npy --arg y=zeros:f32[1] --covering 1";
+    let in_place = "run saxpy.wgsl --arg a=2 --arg y=@in.npy --arg x=zeros:f32[1] --covering 1 --compare y=in.npy";
+    for (line, part) in [
+        ("eval b=x;c=x --arg x=arange:f32[3] --out b=d.npy --out c=./d.npy".to_owned(), "./d.npy is the file of two"),
+        ("eval b=x;c=x --arg x=arange:f32[3] --out b=- --out c=-".to_owned(), "- is the file of two"),
+        (format!("{run} --out y=y.npy --trace ./y.npy"), "./y.npy is the file of two"),
+        (format!("{run} --trace in.npy"), "in.npy is a file that is read"),
+        (format!("{run} --trace saxpy.wgsl"), "saxpy.wgsl is a file that is read"),
+        (format!("{run} --out y=in.npy"), "in.npy is a file that is read"), // The value of another argument.
+        (format!("{in_place} --out y=in.npy"), "in.npy is a file that is read"), // The file to compare with.
+        ("run heat.toml --trace heat.toml".to_owned(), "heat.toml is a file that is read"),
+        ("run heat.toml --trace heat.wgsl".to_owned(), "heat.wgsl is a file that is read"),
+        ("bench launch --against saved.jsonl --plot saved.jsonl".to_owned(), "saved.jsonl is a file that is read"),
+        ("bench launch --save a.svg --plot ./a.svg".to_owned(), "./a.svg is the file of two"),
+        ("bench replay log.csv --save log.csv".to_owned(), "log.csv is a file that is read"),
+        ("eval y=x --arg x=@in.npy --out y=in.npy".to_owned(), "in.npy is a file that is read"),
+    ] {
+        let message = folder.refused(2, &mut folder.command(&line));
+        assert!(message.contains(part), "{line}\n{message}");
+    }
+}
+
+#[test]
+fn a_bad_value_of_a_variable_is_named_and_ends_with_two() {
+    if !crate::device::has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let line = format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]");
+    for (variable, value) in [
+        ("VKARRAY_VALIDATION", "maybe"),
+        ("VKARRAY_SANITIZE", "2"),
+        ("VKARRAY_LIMITS", "foo"),
+        ("VKARRAY_DEVICE", "misspelt"),
+        ("VKARRAY_DEVICE", "uuid:1"),
+        ("VKARRAY_VISIBLE_DEVICES", "misspelt"),
+        ("VKARRAY_REQUIRE", "fast"),
+        ("VKARRAY_CACHE", "readonly"),
+        ("VKARRAY_CACHE_MAX_BYTES", "1GB"),
+        ("VKARRAY_MEMORY_MANAGER", "misspelt"),
+        ("VKARRAY_MAX_PENDING_DEALLOCS_COUNT", "ten"),
+        ("VKARRAY_MAX_PENDING_DEALLOCS_RATIO", "half"),
+        ("VKARRAY_TRACE", "none/trace.json"),
+    ] {
+        let message = folder.refused(2, folder.command(&line).env(variable, value));
+        assert!(message.contains(variable), "{variable}={value}: {message}");
+    }
+    for (variable, value) in [("VKARRAY_SANITIZE", "off"), ("VKARRAY_VALIDATION", "False"), ("VKARRAY_CACHE", "no")] {
+        let output = folder.command(&line).args(["--quiet"]).env(variable, value).output().unwrap();
+        assert!(output.status.success(), "{variable}={value}: {}", crate::text(&output.stderr));
+    }
+    folder.put(
+        "out.wgsl",
+        "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+         @compute @workgroup_size(64) fn f(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
+    );
+    let line = "run out.wgsl --arg x=zeros:u32[3] --covering 3";
+    for value in ["1", "true", "yes", "ON"] {
+        let message = folder.refused(2, folder.command(line).env("VKARRAY_SANITIZE", value));
+        assert!(message.contains("out of range"), "{value}: {message}");
+    }
+}

@@ -91,6 +91,35 @@ fn floats_are_uniform_below_one() {
 }
 
 #[test]
+fn even_steps_have_both_ends() {
+    let linspace = |start: &str, stop: &str, n| {
+        let fill = Fill::Linspace { start: start.to_owned(), stop: stop.to_owned() };
+        let HostArray::F64(array) = make(fill, DType::F64, &[n]) else { panic!("asked for f64") };
+        array.iter().copied().collect::<Vec<f64>>()
+    };
+    assert_eq!(linspace("0", "1", 5), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    assert_eq!(linspace("3", "-3", 3), [3.0, 0.0, -3.0]);
+    assert_eq!(linspace("0.1", "0.7", 4), [0.1, 0.1 + (0.7 - 0.1) / 3.0, 0.1 + 2.0 * ((0.7 - 0.1) / 3.0), 0.7]); // NumPy's.
+    assert_eq!((linspace("2", "9", 1), linspace("2", "9", 0)), (vec![2.0], vec![]));
+    let fill = Fill::Linspace { start: "0".to_owned(), stop: "1e6".to_owned() };
+    let error = Generated { fill, dtype: DType::F16, shape: vec![2] }.check("x").unwrap_err();
+    assert!(matches!(error, Error::Number { .. }), "{error}");
+}
+
+#[test]
+fn normal_numbers_have_mean_zero_and_deviation_one() {
+    let HostArray::F32(array) = make(Fill::Normal { seed: 7 }, DType::F32, &[10_000]) else { panic!("asked for f32") };
+    let n = array.len() as f64;
+    let mean = array.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+    let variance = array.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
+    // Six standard deviations of each.
+    assert!(mean.abs() < 0.06 && (variance - 1.0).abs() < 0.085, "{mean} {variance}");
+    let beyond_two = array.iter().filter(|x| x.abs() > 2.0).count();
+    assert!((330..580).contains(&beyond_two), "{beyond_two}"); // 455 are expected.
+    assert_ne!(make(Fill::Normal { seed: 8 }, DType::F32, &[10_000]), HostArray::F32(array));
+}
+
+#[test]
 fn integers_take_the_full_range() {
     let HostArray::U8(array) = make(Fill::Random { seed: 1 }, DType::U8, &[10_000]) else { panic!("asked for u8") };
     assert_eq!(array.iter().collect::<BTreeSet<_>>().len(), 256);

@@ -8,7 +8,7 @@ use ndarray::ArrayD;
 use super::*;
 
 fn output(folder: &Path, name: &str) -> Output {
-    Output::new("x", folder.join(name).to_str().unwrap()).unwrap()
+    Output::new("x", folder.join(name).to_str().unwrap(), &mut Files::default()).unwrap()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -31,15 +31,16 @@ fn paths_that_cannot_work_are_refused_beforehand() {
     ];
     for (path, expected) in cases {
         let path = folder.path().join(path);
-        let error = Output::new("x", path.to_str().unwrap()).unwrap_err();
+        let error = Output::new("x", path.to_str().unwrap(), &mut Files::default()).unwrap_err();
         assert_eq!(error.to_string().replace(&format!("{}/", folder.path().display()), ""), expected);
         assert_eq!(error.exit_code(), 2);
     }
-    assert_eq!(Output::new("x", "bare.PNG").unwrap().format, Format::Png(None)); // In the current folder.
-    assert_eq!(Output::new("x", "b.png,bits=16").unwrap().format, Format::Png(Some(16)));
-    assert_eq!(Output::new("x", "b.npz").unwrap().format, Format::Npz("x".to_owned()));
-    assert_eq!(Output::new("x", "b.npz:y").unwrap().format, Format::Npz("y".to_owned()));
-    assert_eq!(Output::new("x", "-").unwrap().format, Format::Stdout);
+    let format = |path: &str| Output::new("x", path, &mut Files::default()).unwrap().format;
+    assert_eq!(format("bare.PNG"), Format::Png(None)); // In the current folder.
+    assert_eq!(format("b.png,bits=16"), Format::Png(Some(16)));
+    assert_eq!(format("b.npz"), Format::Npz("x".to_owned()));
+    assert_eq!(format("b.npz:y"), Format::Npz("y".to_owned()));
+    assert_eq!(format("-"), Format::Stdout);
 }
 
 #[test]
@@ -66,12 +67,12 @@ fn a_png_takes_only_what_it_can_hold() {
 fn files_replace_what_was_there_and_leave_nothing_beside() {
     let folder = tempfile::tempdir().unwrap();
     let (png, npy) = (output(folder.path(), "x.png"), output(folder.path(), "y.npy"));
-    fs::write(&npy.path, "old").unwrap();
+    fs::write(npy.path(), "old").unwrap();
     let array = HostArray::F32(ArrayD::zeros(vec![2, 3]));
     write_all(&[(&png, &array), (&npy, &array)]).unwrap();
     assert_eq!(names(folder.path()), ["x.png", "y.npy"]);
-    assert_eq!(HostArray::F32(vkarray::io::NpyFile::open(&npy.path).unwrap().read().unwrap()), array);
-    assert_eq!(picture::Picture::open(&png.path, None).unwrap().shape, [2, 3]);
+    assert_eq!(HostArray::F32(vkarray::io::NpyFile::open(npy.path()).unwrap().read().unwrap()), array);
+    assert_eq!(picture::Picture::open(png.path(), None).unwrap().shape, [2, 3]);
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn arrays_of_one_archive_are_written_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npz").display().to_string();
     let texts = [format!("a={path}"), format!("b={path}:other"), format!("a={path}:third")];
-    let outputs = Output::parse_all(&texts, |_, _| Ok(()), |_| None).unwrap();
+    let outputs = Output::parse_all(&texts, |_, _| Ok(()), |_| None, &mut Files::default()).unwrap();
     let a = HostArray::F32(ArrayD::from_elem(vec![2], 0.5));
     let b = HostArray::U8(ArrayD::from_elem(vec![3], 7));
     write_all(&[(&outputs[0], &a), (&outputs[1], &b), (&outputs[2], &a)]).unwrap();
@@ -88,19 +89,10 @@ fn arrays_of_one_archive_are_written_together() {
     assert_eq!(HostArray::U8(archive.read("other").unwrap()), b);
     assert_eq!(names(folder.path()), ["x.npz"]);
     let twice = [format!("a={path}"), format!("b={path}:a")];
-    assert!(matches!(Output::parse_all(&twice, |_, _| Ok(()), |_| None), Err(Error::OutputTwice { .. })));
-}
-
-#[cfg(unix)]
-#[test]
-fn outputs_have_the_permissions_of_ordinary_files() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let npy = output(folder.path(), "x.npy");
-    write_all(&[(&npy, &HostArray::F32(ArrayD::zeros(vec![1])))]).unwrap();
-    fs::write(folder.path().join("ordinary"), "").unwrap();
-    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
-    assert_eq!(mode("x.npy"), mode("ordinary"));
+    assert!(matches!(
+        Output::parse_all(&twice, |_, _| Ok(()), |_| None, &mut Files::default()),
+        Err(Error::OutputTwice { .. })
+    ));
 }
 
 #[test]
@@ -108,24 +100,24 @@ fn one_failure_leaves_every_file_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("gone")).unwrap();
     let (first, second) = (output(folder.path(), "x.npy"), output(&folder.path().join("gone"), "y.npy"));
-    fs::write(&first.path, "old").unwrap();
+    fs::write(first.path(), "old").unwrap();
     fs::remove_dir(folder.path().join("gone")).unwrap(); // After the plan, before the run has ended.
     let array = HostArray::F32(ArrayD::zeros(vec![1]));
     let error = write_all(&[(&first, &array), (&second, &array)]).unwrap_err();
-    assert!(matches!(&error, Error::Write { path, .. } if *path == second.path), "{error:?}");
+    assert!(matches!(&error, Error::Write { path, .. } if *path == second.path()), "{error:?}");
     assert_eq!(error.exit_code(), 1);
-    assert_eq!(fs::read_to_string(&first.path).unwrap(), "old");
+    assert_eq!(fs::read_to_string(first.path()).unwrap(), "old");
     assert_eq!(names(folder.path()), ["x.npy"]);
 }
 
 #[test]
-fn a_failed_rename_says_what_is_already_in_place() {
+fn a_failed_replacement_says_what_is_already_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (output(folder.path(), "x.npy"), output(folder.path(), "y.npy"));
-    fs::create_dir(&second.path).unwrap(); // A folder has taken the name since the plan.
+    fs::create_dir(second.path()).unwrap(); // A folder has taken the name since the plan.
     let array = HostArray::F32(ArrayD::zeros(vec![1]));
     let error = write_all(&[(&first, &array), (&second, &array)]).unwrap_err();
     let text = error.to_string().replace(&format!("{}/", folder.path().display()), "");
-    assert!(text.starts_with("cannot rename the finished file to y.npy (already written: x.npy): "), "{text}");
+    assert!(text.starts_with("cannot replace y.npy (already written: x.npy): "), "{text}");
     assert_eq!(names(folder.path()), ["x.npy", "y.npy"]);
 }

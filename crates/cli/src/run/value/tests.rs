@@ -44,6 +44,11 @@ fn values_read() {
         ("arange:u8[0]", generated(Fill::Arange, DType::U8, &[0])),
         ("random:f64[3]", generated(Fill::Random { seed: 0 }, DType::F64, &[3])),
         ("random:f64[3],seed=7", generated(Fill::Random { seed: 7 }, DType::F64, &[3])),
+        ("normal:f16[3],seed=7", generated(Fill::Normal { seed: 7 }, DType::F16, &[3])),
+        (
+            "linspace:f32[3],stop=-1e3,start=0.5",
+            generated(Fill::Linspace { start: "0.5".to_owned(), stop: "-1e3".to_owned() }, DType::F32, &[3]),
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(Value::parse("x", text).unwrap(), expected, "{text}");
@@ -54,7 +59,8 @@ fn values_read() {
 fn bad_values_say_what_is_wrong() {
     let cannot = |text: &str, reason: &str| format!("argument `x`: cannot read `{text}`: {reason}");
     let form = "expected a type and a shape, such as `f32[512,512]`";
-    let neither = "it is neither `@FILE`, nor a number, nor `zeros:`, `full:`, `arange:` or `random:`";
+    let list = "`zeros:`, `full:`, `arange:`, `linspace:`, `random:`, `normal:`";
+    let neither = &format!("it is neither `@FILE`, nor a number, nor one of {list}");
     let types = "is not one of bool, i8, u8, i16, u16, f16, i32, u32, f32, i64, u64, f64";
     let cases = [
         ("photo.png", cannot("photo.png", neither)), // The @ is missing.
@@ -82,10 +88,22 @@ fn bad_values_say_what_is_wrong() {
         ),
         ("zeros:f32[2],seed=1", cannot("zeros:f32[2],seed=1", "`zeros:` has no option `seed`")),
         ("zeros:f32[2]x", cannot("zeros:f32[2]x", "expected `,option=value` after the shape, found `x`")),
-        ("ones:f32[2]", cannot("ones:f32[2]", "`ones:` is not one of `zeros:`, `full:`, `arange:`, `random:`")),
-        ("full:f32[2]", cannot("full:f32[2]", "`full:` takes one option, such as `,value=2.5`")),
-        ("full:f32[2],seed=1", cannot("full:f32[2],seed=1", "`full:` takes one option, such as `,value=2.5`")),
-        ("random:f32[2],value=1", cannot("random:f32[2],value=1", "`random:` has no option `value`, only `seed`")),
+        ("ones:f32[2]", cannot("ones:f32[2]", &format!("`ones:` is not one of {list}"))),
+        ("full:f32[2]", cannot("full:f32[2]", "`full:` takes a value, such as `,value=2.5`")),
+        ("full:f32[2],seed=1", cannot("full:f32[2],seed=1", "`full:` has no option `seed`, only `value`, each once")),
+        (
+            "random:f32[2],value=1",
+            cannot("random:f32[2],value=1", "`random:` has no option `value`, only `seed`, each once"),
+        ),
+        (
+            "random:f32[2],seed=1,seed=2",
+            cannot("random:f32[2],seed=1,seed=2", "`random:` has no option `seed`, only `seed`, each once"),
+        ),
+        (
+            "linspace:f32[2],start=1",
+            cannot("linspace:f32[2],start=1", "`linspace:` takes its ends, such as `,start=0,stop=1`"),
+        ),
+        ("normal:i32[2]", cannot("normal:i32[2]", "`normal:` makes floats, and i32 is none")),
         ("random:f32[2],seed=-1", cannot("random:f32[2],seed=-1", "`-1` is not a seed: expected a whole number")),
         ("arange:u8[257]", "argument `x`: u8 cannot count to 256".to_owned()),
         ("arange:bool[3]", "argument `x`: bool cannot count to 2".to_owned()),
