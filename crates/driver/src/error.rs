@@ -40,8 +40,11 @@ pub enum Error {
     #[error("\"{text}\" in {origin} is not a device selector: {reason}")]
     BadSelector { text: String, origin: &'static str, reason: &'static str },
     /// Text that names no [`LimitProfile`](crate::LimitProfile): neither a known name nor a readable file.
-    #[error("\"{text}\" is not a limit profile: {reason}")]
-    BadLimits { text: String, reason: String },
+    #[error("\"{text}\" (from {origin}) is not a limit profile: {reason}")]
+    BadLimits { text: String, origin: &'static str, reason: String },
+    /// An environment variable with a value that it cannot have.
+    #[error("\"{text}\" in {variable} is not {expected}")]
+    BadSetting { variable: &'static str, text: String, expected: &'static str },
     /// The device exists but lacks something that the runtime needs.
     #[error("{device} cannot be used: {reason}")]
     Unsuitable { device: String, reason: String },

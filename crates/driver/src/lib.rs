@@ -12,6 +12,7 @@
 //!
 //! | folder | holds |
 //! |---|---|
+//! | [`environment`] | variables as text and as switches |
 //! | `sync` | ranked locks, thread shards, drops that wait for a lock's release, panics of the program's code |
 //! | `instance` | the loader, the properties of devices, the choice of one, and how it is opened |
 //! | [`hazard`] | which operation comes after which, as pure bookkeeping |
@@ -24,6 +25,7 @@
 //! | `graph` | [`Graph`] |
 
 mod device;
+pub mod environment;
 mod error;
 mod graph;
 pub mod hazard;

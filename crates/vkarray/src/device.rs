@@ -20,5 +20,5 @@
 pub use vkarray_driver::{
     Device, DeviceInfo, DeviceRequest, DeviceType, DriverFault, DriverInfo, Error, External, Features, HandleSupport,
     Heap, HeapBudget, Instance, InstanceBuilder, LimitProfile, Limits, MatrixShape, MemoryType, PhysicalDevice,
-    QueueFamily, Selection, Subgroup, ValidationMessage, Version,
+    QueueFamily, Selection, Subgroup, ValidationMessage, Version, environment,
 };

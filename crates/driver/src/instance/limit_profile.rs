@@ -6,6 +6,7 @@
 use std::array;
 
 use super::{DeviceInfo, Features, Limits};
+use crate::environment;
 use crate::error::{Error, Result};
 
 /// The environment variable with the profile of instances that choose none.
@@ -119,8 +120,13 @@ impl LimitProfile {
     ///
     /// [`Error::BadLimits`] if there is no such name or file, or the file has an unknown field or an impossible number.
     pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_from(text, "the program")
+    }
+
+    /// [`LimitProfile::parse`]; `origin` of the text is named in the error.
+    fn parse_from(text: &str, origin: &'static str) -> Result<Self> {
         let text = text.trim();
-        let bad = |reason| Error::BadLimits { text: text.to_owned(), reason };
+        let bad = |reason| Error::BadLimits { text: text.to_owned(), origin, reason };
         if let Some((_, limits)) = NAMED.iter().find(|(name, _)| *name == text) {
             return Ok(Self { limits: limits.clone(), ..Self::OPEN });
         }
@@ -137,8 +143,7 @@ impl LimitProfile {
     ///
     /// As [`LimitProfile::parse`].
     pub fn from_environment() -> Result<Option<Self>> {
-        let text = std::env::var(VARIABLE).unwrap_or_default();
-        if text.trim().is_empty() { Ok(None) } else { Self::parse(&text).map(Some) }
+        environment::text(VARIABLE).map(|text| Self::parse_from(&text, VARIABLE)).transpose()
     }
 
     /// Reduces what a device is listed with.
@@ -352,7 +357,7 @@ mod tests {
         let error = LimitProfile::parse("fridge").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"fridge\" is not a limit profile: it must be mobile, webgpu, swiftshader or a file that ends in .json"
+            "\"fridge\" (from the program) is not a limit profile: it must be mobile, webgpu, swiftshader or a file that ends in .json"
         );
         assert!(LimitProfile::parse("no/such.json").unwrap_err().to_string().starts_with("\"no/such.json\" is not"));
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use ash::{ext, vk};
 
+use crate::environment;
 use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
 use crate::lock::Rank;
 
@@ -71,7 +72,8 @@ pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct InstanceBuilder {
-    validation: bool,
+    /// `None` if the environment decides.
+    validation: Option<bool>,
     limits: Option<LimitProfile>,
     intercept: Option<Intercept>,
 }
@@ -79,7 +81,7 @@ pub struct InstanceBuilder {
 impl InstanceBuilder {
     /// Loads the Khronos validation layer, with synchronisation validation where the layer has it, of shaders too.
     pub fn validation(mut self, on: bool) -> Self {
-        self.validation = on;
+        self.validation = Some(on);
         self
     }
 
@@ -110,15 +112,17 @@ impl InstanceBuilder {
     ///
     /// [`Error::LoaderMissing`], [`Error::ValidationMissing`] if validation was asked for and is not installed,
     /// [`Error::NoDevice`] if the loader finds no driver at all, [`Error::NoDescriptors`] if hardly any files can be opened,
-    /// [`Error::BadLimits`] if `VKARRAY_LIMITS` selects nothing.
+    /// [`Error::BadLimits`] if `VKARRAY_LIMITS` selects nothing, [`Error::BadSetting`] if `VKARRAY_VALIDATION` is no switch.
     pub fn build(self) -> Result<Arc<Instance>> {
         self.load().map_err(or_no_descriptors)
     }
 
     fn load(self) -> Result<Arc<Instance>> {
         let limits = self.limits.map_or_else(LimitProfile::from_environment, |profile| Ok(Some(profile)))?;
+        let validation =
+            self.validation.map_or_else(|| environment::switch("VKARRAY_VALIDATION"), |on| Ok(Some(on)))?;
         let entry = load()?;
-        let messages = self.validation.then(|| Box::new(Messages::new(Rank::Messages, Vec::new())));
+        let messages = validation.unwrap_or(false).then(|| Box::new(Messages::new(Rank::Messages, Vec::new())));
         let mut raw = create(&entry, messages.as_deref())?;
         if let Some(intercept) = self.intercept {
             raw = intercepted(&entry, &raw, intercept);
@@ -159,7 +163,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Loads Vulkan without validation, unless the environment variable `VKARRAY_VALIDATION` is set to `1`.
+    /// Loads Vulkan without validation, unless the environment variable `VKARRAY_VALIDATION` turns it on.
     ///
     /// # Errors
     ///
@@ -168,12 +172,9 @@ impl Instance {
         Self::builder().build()
     }
 
-    /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off when it is absent or not `1`.
+    /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off without it.
     pub fn builder() -> InstanceBuilder {
-        InstanceBuilder {
-            validation: std::env::var("VKARRAY_VALIDATION").is_ok_and(|v| v == "1"),
-            ..InstanceBuilder::default()
-        }
+        InstanceBuilder::default()
     }
 
     /// Uses an instance that other code created and goes on using. This library never destroys it.

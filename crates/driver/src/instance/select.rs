@@ -7,6 +7,7 @@
 //! nothing is accepted, so that a machine meant to have a GPU fails rather than fall back to the processor.
 
 use super::{DeviceInfo, DeviceType};
+use crate::environment;
 use crate::error::{Error, Result};
 
 /// The selectors that were given, and where. Empty texts count as absent.
@@ -41,12 +42,11 @@ pub struct Selection {
 impl Selection {
     /// Reads the three environment variables; `argument` wins over `VKARRAY_DEVICE`.
     pub fn from_environment(argument: Option<&str>) -> Self {
-        let variable = |name| std::env::var(name).ok();
         Self {
             argument: argument.map(str::to_owned),
-            device_variable: variable("VKARRAY_DEVICE"),
-            visible_variable: variable("VKARRAY_VISIBLE_DEVICES"),
-            require_variable: variable("VKARRAY_REQUIRE"),
+            device_variable: environment::text("VKARRAY_DEVICE"),
+            visible_variable: environment::text("VKARRAY_VISIBLE_DEVICES"),
+            require_variable: environment::text("VKARRAY_REQUIRE"),
         }
     }
 
@@ -92,15 +92,16 @@ impl Selection {
 
     fn check_requirement(&self, device: &DeviceInfo) -> Result<()> {
         let Some(text) = present(self.require_variable.as_deref()) else { return Ok(()) };
-        let least = kind(text).ok_or_else(|| Error::BadSelector {
+        let allowed = kinds(text).ok_or_else(|| Error::BadSelector {
             text: text.to_owned(),
             origin: "VKARRAY_REQUIRE",
-            reason: "it must be discrete, integrated, virtual or cpu",
+            reason: "it must be gpu, discrete, integrated, virtual or cpu",
         })?;
-        if rank(device.device_type) > rank(least) {
+        // A device of a better kind serves too.
+        if allowed.iter().all(|&least| rank(device.device_type) > rank(least)) {
             return Err(Error::Unsuitable {
                 device: device.name.clone(),
-                reason: format!("it is a {} device, and VKARRAY_REQUIRE asks for {least}", device.device_type),
+                reason: format!("it is a {} device, and VKARRAY_REQUIRE asks for {text}", device.device_type),
             });
         }
         Ok(())
@@ -119,6 +120,14 @@ fn rank(kind: DeviceType) -> u8 {
         DeviceType::Other => 3,
         DeviceType::Cpu => 4,
     }
+}
+
+/// The kinds that are GPUs, of which a virtual one is a part.
+const GPUS: [DeviceType; 3] = [DeviceType::Discrete, DeviceType::Integrated, DeviceType::Virtual];
+
+/// The kinds that a word means.
+fn kinds(text: &str) -> Option<Vec<DeviceType>> {
+    if text.eq_ignore_ascii_case("gpu") { Some(GPUS.to_vec()) } else { kind(text).map(|kind| vec![kind]) }
 }
 
 fn kind(text: &str) -> Option<DeviceType> {
@@ -155,8 +164,8 @@ fn matches(text: &str, origin: &'static str, devices: &[DeviceInfo], pool: &[usi
             return Err(Error::BadSelector { text: text.to_owned(), origin, reason });
         }
         pool.iter().copied().filter(|&idx| devices[idx].uuid == uuid).collect()
-    } else if let Some(kind) = kind(text) {
-        pool.iter().copied().filter(|&idx| devices[idx].device_type == kind).collect()
+    } else if let Some(kinds) = kinds(text) {
+        pool.iter().copied().filter(|&idx| kinds.contains(&devices[idx].device_type)).collect()
     } else {
         pool.iter().copied().filter(|&idx| is_named(&devices[idx], text)).collect()
     };

@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
+use vkarray_driver::environment::parse_switch;
+
 use super::folder::{self, CacheFile};
 use super::trust;
 use crate::error::{Error, Result};
@@ -219,10 +221,13 @@ impl CacheSettings {
         let bad = |variable, text: String, expected| Error::BadSetting { variable, text, expected };
         let mode = text(MODE);
         let mode = match mode.as_deref().map(str::trim) {
-            None | Some("" | "on") => CacheMode::ReadWrite,
+            None | Some("") => CacheMode::ReadWrite,
             Some("read-only") => CacheMode::ReadOnly,
-            Some("off") => return Ok(Self::off()),
-            Some(other) => return Err(bad(MODE, other.to_owned(), "`on`, `read-only` or `off`")),
+            Some(text) => match parse_switch(text) {
+                Some(true) => CacheMode::ReadWrite,
+                Some(false) => return Ok(Self::off()),
+                None => return Err(bad(MODE, text.to_owned(), "`on`, `read-only` or `off`")),
+            },
         };
         let max_bytes = match text(MAX_BYTES) {
             Some(text) => text.trim().parse().map_err(|_| bad(MAX_BYTES, text, "a number of bytes"))?,
@@ -261,6 +266,8 @@ mod tests {
         let cases: &[Case<'_>] = &[
             (&[], home, kept.clone()),
             (&[(MODE, "on")], home, kept.clone()),
+            (&[(MODE, "1")], home, kept.clone()), // As other switches.
+            (&[(MODE, "false")], home, CacheSettings::off()),
             (&[(MODE, ""), (DIRECTORY, "")], home, kept.clone()), // Set to nothing is not set.
             (&[(MODE, "read-only")], home, kept.clone().read_only()),
             (&[(MODE, "off"), (DIRECTORY, "/a")], home, CacheSettings::off()), // Off wins.

@@ -99,6 +99,9 @@ fn chooses_by_every_form_of_selector() {
         ("1", "", "nvidia,3", "", 3),                                 // Named twice, listed once.
         ("", "", "", "discrete", 2),                                  // Satisfied.
         ("intel", "", "", "virtual", 1),                              // Better than required.
+        ("gpu", "", "", "", 2),                                       // The best that is no processor.
+        ("GPU", "", "cpu,1", "", 1),                                  // Of the visible ones.
+        ("1", "", "", "gpu", 1),                                      // Any that is no processor.
         (" 0 ", "", "", "", 0),                                       // Spaces around.
     ];
     for (argument, device, visible, require, expected) in cases {
@@ -120,6 +123,14 @@ fn refuses_with_what_there_is() {
             "",
             "no device matches \"radeon\" (from VKARRAY_VISIBLE_DEVICES); there are: \
             0 llvmpipe (LLVM 15), 1 UHD Graphics 770, 2 H100 80GB HBM3, 3 H100 80GB HBM3",
+        ),
+        ("gpu", "", "cpu", "", "no device matches \"gpu\" (from the device argument); there are: 0 llvmpipe (LLVM 15)"),
+        (
+            "cpu",
+            "",
+            "",
+            "gpu",
+            "llvmpipe (LLVM 15) cannot be used: it is a cpu device, and VKARRAY_REQUIRE asks for gpu",
         ),
         ("", "", "0,,1", "", "\"\" in VKARRAY_VISIBLE_DEVICES is not a device selector: it is empty"),
         (
@@ -144,7 +155,7 @@ fn refuses_with_what_there_is() {
             "",
             "fast",
             "\"fast\" in VKARRAY_REQUIRE is not a device selector: \
-            it must be discrete, integrated, virtual or cpu",
+            it must be gpu, discrete, integrated, virtual or cpu",
         ),
         (
             "99999999999999999999999",
