@@ -278,12 +278,7 @@ impl HazardTable {
         points
     }
 
-    /// Returns a number that has grown if `block` was written since the last call: by an operation that was committed, or by
-    /// the host, of whose writes [`HazardTable::uses`] is told.
-    ///
-    /// # Panics
-    ///
-    /// If the block is not known.
+    /// A number that grows with each write of `block`: by an operation, or by the host as [`HazardTable::uses`] is told.
     pub fn write_count(&mut self, block: BlockId) -> u64 {
         self.apply_repetition();
         self.take_back(block);

@@ -8,13 +8,12 @@
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
 
 use ash::vk;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
-use vkarray_driver::{Device, Owned, Stream, environment, mark_background_thread};
+use vkarray_driver::{Device, Owned, Stream, environment};
 
 use crate::disk_cache::{CacheCounters, CacheSettings, DiskCache, Hash};
 use crate::error::{Error, Result};
@@ -24,14 +23,8 @@ use crate::pipeline::kernel::Kernel;
 use crate::pipeline::limit::{Kept, KernelLimit};
 use crate::shader::{Options, Sizes, Source};
 
-/// Threads that build kernels in the background.
-const MAX_BUILDERS: usize = 8;
-
 /// The most verdicts that are remembered, of 32 bytes each.
 const MAX_VERDICTS: usize = 1 << 14;
-
-/// How long the end of a context waits for builds in the background.
-const BUILDS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Everything that a kernel's code depends on. Constants are given by their bits, so that they can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -86,9 +79,9 @@ pub struct KernelCache {
     /// Where kernels are launched that name no stream. First: dropping it may wait for work, which uses the rest.
     default_stream: Option<Stream>,
     kernels: Mutex<HashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
-    builders: OnceLock<rayon_core::ThreadPool>,
+    pub(super) builders: OnceLock<rayon_core::ThreadPool>,
     /// Of builds in the background, each disconnected at its end.
-    builds: Mutex<Vec<Receiver<Infallible>>>,
+    pub(super) builds: Mutex<Vec<Receiver<Infallible>>>,
     gate: OnceLock<Kernel>,
     /// Whether kernels have the sanitizer's checks if their builders do not say.
     sanitizes: AtomicBool,
@@ -345,72 +338,12 @@ impl KernelCache {
     pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<Arc<KernelKey>, Arc<KernelSlot>>> {
         self.kernels.lock()
     }
-
-    /// Counts a build in the background, until what is returned is dropped.
-    pub(super) fn begin_build(&self) -> Sender<Infallible> {
-        let (ends, ended) = mpsc::channel();
-        let mut builds = self.builds.lock();
-        builds.retain(|build| build.try_recv() == Err(TryRecvError::Empty));
-        builds.push(ended);
-        ends
-    }
-
-    /// Blocks until the builds in the background have ended, for ten seconds at most. A context calls it at its end: a process that
-    /// exits while a driver compiles may crash.
-    ///
-    /// ```
-    /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn later() {}")).prefetch()?;
-    /// ctx.kernel_cache().wait_for_builds();
-    /// assert_eq!(ctx.kernel_cache().len(), 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn wait_for_builds(&self) {
-        if self.device().is_forked() {
-            return; // The threads are the parent's.
-        }
-        let (builds, begun) = (std::mem::take(&mut *self.builds.lock()), Instant::now());
-        for build in builds {
-            let _: Result<Infallible, _> = build.recv_timeout(BUILDS_TIMEOUT.saturating_sub(begun.elapsed()));
-        }
-    }
-
-    /// The threads that build in the background.
-    pub(super) fn builders(&self, source: &Source) -> Result<&rayon_core::ThreadPool> {
-        if let Some(pool) = self.builders.get() {
-            return Ok(pool);
-        }
-        let n_threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_BUILDERS);
-        let name = |i| format!("vkarray-build-{i}");
-        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(n_threads).thread_name(name);
-        let pool = pool.start_handler(|_| mark_background_thread()).build();
-        let source_name = || source.name().to_owned();
-        let pool = pool.map_err(|error| Error::CompilerThread {
-            source_name: source_name(),
-            reason: std::io::Error::other(error),
-        })?;
-        Ok(self.builders.get_or_init(|| pool))
-    }
 }
 
 /// Removes a slot whose build failed, unless a newer one has its key by now.
 fn remove_slot(kernels: &mut HashMap<Arc<KernelKey>, Arc<KernelSlot>>, key: &Arc<KernelKey>, slot: &Arc<KernelSlot>) {
     if kernels.get(key).is_some_and(|found| Arc::ptr_eq(found, slot)) {
         kernels.remove(key);
-    }
-}
-
-/// In a forked process the threads do not exist and cannot be joined.
-impl Drop for KernelCache {
-    fn drop(&mut self) {
-        let builders = self.builders.take();
-        if self.device().is_forked() {
-            std::mem::forget(builders);
-        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! A kernel as Vulkan objects of one device: built once, found again, kept on disk.
 //!
 //! Nothing here dispatches. Read `kernel.rs` first (what a kernel is made of), then `cache.rs` (which kernels are the same),
-//! `builder.rs` (what a program may ask for), `variants.rs` (other sizes of a kernel), `limit.rs` (how many kernels are kept)
-//! and `cached_build.rs` (what is stored on disk).
+//! `builder.rs` (what a program may ask for), `variants.rs` (other sizes of a kernel), `limit.rs` (how many kernels are kept),
+//! `background.rs` (builds that nothing waits for) and `cached_build.rs` (what is stored on disk).
 
+mod background;
 mod builder;
 pub(crate) mod cache;
 mod cached_build;
