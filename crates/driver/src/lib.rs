@@ -12,9 +12,8 @@
 //!
 //! | folder | holds |
 //! |---|---|
-//! | [`environment`] | variables as text and as switches |
 //! | `sync` | ranked locks, thread shards, drops that wait for a lock's release, panics of the program's code |
-//! | `instance` | the loader, the properties of devices, the choice of one, and how it is opened |
+//! | `instance` | variables of the environment, the loader, the properties of devices, the choice of one, and how it is opened |
 //! | [`hazard`] | which operation comes after which, as pure bookkeeping |
 //! | `trace` | the data of a recording of what happened when, and the file written from it |
 //! | `vulkan` | the logical device, its handles, queues and timeline semaphores |
@@ -25,7 +24,6 @@
 //! | `graph` | [`Graph`] |
 
 mod device;
-pub mod environment;
 mod error;
 mod graph;
 pub mod hazard;
@@ -43,6 +41,7 @@ pub use device::Trace;
 pub use device::{Adopted, Device, ExternalQueue};
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphRecorder, Node, Step};
+pub use instance::environment;
 pub use instance::{
     BUFFER_USAGE, DeviceInfo, DevicePlan, DeviceRequest, DeviceType, DriverFault, DriverInfo, External, Features,
     HandleSupport, Heap, Instance, InstanceBuilder, Intercept, LimitProfile, Limits, MINIMUM_VERSION, MatrixShape,

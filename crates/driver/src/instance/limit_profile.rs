@@ -5,8 +5,7 @@
 
 use std::array;
 
-use super::{DeviceInfo, Features, Limits};
-use crate::environment;
+use super::{DeviceInfo, Features, Limits, environment};
 use crate::error::{Error, Result};
 
 /// The environment variable with the profile of instances that choose none.
@@ -359,6 +358,11 @@ mod tests {
             error.to_string(),
             "\"fridge\" (from the program) is not a limit profile: it must be mobile, webgpu, swiftshader or a file that ends in .json"
         );
-        assert!(LimitProfile::parse("no/such.json").unwrap_err().to_string().starts_with("\"no/such.json\" is not"));
+        assert!(
+            LimitProfile::parse("no/such.json")
+                .unwrap_err()
+                .to_string()
+                .starts_with("\"no/such.json\" (from the program) is not")
+        );
     }
 }

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use ash::{ext, vk};
 
-use crate::environment;
 use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
 use crate::lock::Rank;
 
 mod descriptors;
 mod device_info;
 mod driver_fault;
+pub mod environment;
 mod external;
 mod features;
 mod fork;

@@ -6,8 +6,7 @@
 //! `CUDA_VISIBLE_DEVICES` does; `VKARRAY_DEVICE` picks among those; `VKARRAY_REQUIRE` names a kind below which
 //! nothing is accepted, so that a machine meant to have a GPU fails rather than fall back to the processor.
 
-use super::{DeviceInfo, DeviceType};
-use crate::environment;
+use super::{DeviceInfo, DeviceType, environment};
 use crate::error::{Error, Result};
 
 /// The selectors that were given, and where. Empty texts count as absent.

@@ -219,6 +219,11 @@ impl CacheSettings {
     ) -> Result<Self> {
         let text = |name| variable(name).map(|text: OsString| text.to_string_lossy().into_owned());
         let bad = |variable, text: String, expected| Error::BadSetting { variable, text, expected };
+        // A wrong value is refused also where the cache is off.
+        let max_bytes = match text(MAX_BYTES) {
+            Some(text) => text.trim().parse().map_err(|_| bad(MAX_BYTES, text, "a number of bytes"))?,
+            None => DEFAULT_MAX_BYTES,
+        };
         let mode = text(MODE);
         let mode = match mode.as_deref().map(str::trim) {
             None | Some("") => CacheMode::ReadWrite,
@@ -228,10 +233,6 @@ impl CacheSettings {
                 Some(false) => return Ok(Self::off()),
                 None => return Err(bad(MODE, text.to_owned(), "`on`, `read-only` or `off`")),
             },
-        };
-        let max_bytes = match text(MAX_BYTES) {
-            Some(text) => text.trim().parse().map_err(|_| bad(MAX_BYTES, text, "a number of bytes"))?,
-            None => DEFAULT_MAX_BYTES,
         };
         let named = variable(DIRECTORY).filter(|path| !path.is_empty()).map(PathBuf::from);
         let is_named = named.is_some();
@@ -301,6 +302,7 @@ mod tests {
 
     #[test]
     fn unknown_values_are_refused() {
+        assert!(read(&[(MODE, "off"), (MAX_BYTES, "1GB")], None).is_err());
         let cases = [
             (MODE, "readonly", "\"readonly\" in VKARRAY_CACHE is not `on`, `read-only` or `off`"),
             (MAX_BYTES, "1GB", "\"1GB\" in VKARRAY_CACHE_MAX_BYTES is not a number of bytes"),
