@@ -49,9 +49,7 @@
 //! | `sequence` | [`Sequence`]: the first of several dispatches whose results differ |
 //! | `expectations` | which failures are known |
 //! | `report` | JUnit and JSON |
-//! | `panics` | panics of tests and of other threads |
-//! | `supervise` | the process that judges a run |
-//! | `trial` | one run of one test |
+//! | `trial` | one run of one test, panics, and the process that judges a run |
 //! | `suite` | [`Suite`], which to read first |
 //! | `performance` | [`Benches`]: whether kernels are slower than before a change |
 #![forbid(unsafe_code)]
@@ -60,13 +58,11 @@ mod compare;
 mod context;
 mod expectations;
 mod matrix;
-mod panics;
 mod performance;
 mod profile;
 mod report;
 mod sequence;
 mod suite;
-mod supervise;
 mod test;
 mod trial;
 

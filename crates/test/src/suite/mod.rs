@@ -15,12 +15,11 @@ use crate::compare::target_folder;
 use crate::context::{Settings, TestContext};
 use crate::expectations::Expectations;
 use crate::matrix::targets;
-use crate::panics;
 use crate::profile::Profile;
 use crate::report::{Record, Results};
-use crate::supervise::{FAILED, Notes, supervise};
 use crate::test::{Outcome, Test};
-use crate::trial::{Log, Run};
+use crate::trial::supervise::{FAILED, Notes, supervise};
+use crate::trial::{Log, Run, panics};
 
 use plan::Plan;
 

@@ -15,12 +15,11 @@ use super::Suite;
 use crate::context::Settings;
 use crate::expectations::{Expectations, Verdict};
 use crate::matrix::{Target, targets};
-use crate::panics;
 use crate::profile::Profile;
 use crate::report::{Record, Results};
-use crate::supervise::{FAILED, Notes};
 use crate::test::Test;
-use crate::trial::{self, Log, NO_DEVICE, Run};
+use crate::trial::supervise::{FAILED, Notes};
+use crate::trial::{self, Log, NO_DEVICE, Run, panics};
 
 /// What a run does on a machine without a device.
 const MODE: &str = "VKARRAY_TEST";

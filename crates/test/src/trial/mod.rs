@@ -1,7 +1,10 @@
 //! One trial: a test on a device under a profile, run, judged and recorded.
 //!
 //! A trial has a thread of its own, so that one that does not end is left behind and named. `panics.rs` catches panics, so
-//! that a device is closed and checked after each test.
+//! that a device is closed and checked after each test. `supervise.rs` judges the process that all trials run in.
+
+pub(crate) mod panics;
+pub(crate) mod supervise;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -15,11 +18,12 @@ use crate::compare;
 use crate::context::{Settings, TestContext};
 use crate::expectations::{Behaviour, Expectations, Verdict, judge};
 use crate::matrix::Target;
-use crate::panics::{self, Running};
 use crate::profile::Profile;
 use crate::report::Record;
-use crate::supervise::Notes;
 use crate::test::Test;
+
+use panics::Running;
+use supervise::Notes;
 
 /// What the trials of a run share.
 #[derive(Debug)]
