@@ -151,8 +151,7 @@ fn help_and_documentation_have_the_same_exit_codes() {
 #[test]
 fn a_file_is_neither_written_twice_nor_read_and_written() {
     let folder = Folder::new();
-    let npy = b"\x93NUMPY\x01\x00\x36\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}\n\0\0\0\0";
-    folder.put("in.npy", npy);
+    ndarray_npy::write_npy(folder.path("in.npy"), &ndarray::arr1(&[0.0_f32])).expect("the folder is ours");
     folder.put("saved.jsonl", r#"{"device":"d","driver":"e","vulkan":"1.3","version":"0.1.0","date":"today"}"#);
     folder.put("log.csv", "Action,Pointer,Size\n");
     let run = "run saxpy.wgsl --arg a=2 --arg x=@in.npy --arg y=zeros:f32[1] --covering 1";
