@@ -90,11 +90,9 @@ mod tests {
                     continue;
                 }
                 Op::TypeVoid => void = instruction[1],
-                Op::Function => {
-                    if void != 0 {
-                        newer.extend(op_words(Op::ExtInst, &[void, info, set, NEWER_INSTRUCTION]));
-                        void = 0;
-                    }
+                Op::Function if void != 0 => {
+                    newer.extend(op_words(Op::ExtInst, &[void, info, set, NEWER_INSTRUCTION]));
+                    void = 0;
                 }
                 _ => {}
             }
