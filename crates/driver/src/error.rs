@@ -54,7 +54,8 @@ pub enum Error {
     /// A device was used in a forked child of the process that opened it. Load Vulkan again in the child.
     #[error("the device was opened by process {opened_by} and does not work in process {used_by}, forked from it")]
     Forked { opened_by: u32, used_by: u32 },
-    /// Memory that the host reads or writes in place was to be used by the device, or by another part of the program.
+    /// Memory that the host reads or writes in place was to be used by the device, or by another part of the program. A
+    /// kernel uses whole words of four bytes, and the bytes from the aligned one on at which it is bound.
     #[error("the host holds bytes {range:?} of this memory to {}: drop the guard first", hold_text(*mode))]
     HeldByHost { range: std::ops::Range<u64>, mode: crate::hazard::Mode },
     /// A wait ended before the work did.
