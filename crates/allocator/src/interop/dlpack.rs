@@ -94,12 +94,21 @@ impl TensorShape {
         if ndim != n_strides {
             return Err(TensorError::Rank { ndim, n_strides });
         }
+        check_element(self.bits, 1)?;
         let Range { start, end } = self.span();
         if start < 0 || end > i128::from(size) || self.shape.iter().any(|&len| len < 0) {
             return Err(TensorError::OutOfBounds { start, end, size });
         }
         Ok(())
     }
+}
+
+/// Refuses elements that are not whole bytes, of which a range of bytes cannot be computed.
+fn check_element(bits: u8, lanes: u16) -> Result<(), TensorError> {
+    if lanes != 1 || bits == 0 || !bits.is_multiple_of(8) {
+        return Err(TensorError::Element { bits, lanes });
+    }
+    Ok(())
 }
 
 impl Block {
@@ -110,7 +119,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::Tensor`](crate::Error::Tensor) if elements lie outside the block.
+    /// [`Error::Tensor`](crate::Error::Tensor) if elements lie outside the block or are not whole bytes.
     pub fn to_vulkan_tensor<K: Send + 'static>(self: &Arc<Self>, shape: &TensorShape, keeper: K) -> Result<Tensor> {
         shape.check(self.size())?;
         let handle = usize::try_from(self.buffer().as_raw()).expect("a handle is as wide as a pointer");
@@ -149,7 +158,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::Tensor`](crate::Error::Tensor) if elements lie outside the block; those of [`Block::write_on_host`].
+    /// [`Error::Tensor`](crate::Error::Tensor) if elements lie outside the block or are not whole bytes; those of [`Block::write_on_host`].
     pub fn to_host_tensor<K: Send + 'static>(self: &Arc<Self>, shape: &TensorShape, keeper: K) -> Result<Tensor> {
         shape.check(self.size())?;
         let in_block = |at: i128| u64::try_from(at).expect("the elements lie in the block");
@@ -190,7 +199,8 @@ enum Held {
 ///
 /// # Errors
 ///
-/// [`TensorError::OutOfBounds`], [`TensorError::Rank`] if the shape does not fit the bytes.
+/// [`TensorError::OutOfBounds`], [`TensorError::Rank`] if the shape does not fit the bytes; [`TensorError::Element`] if
+/// its elements are not whole bytes.
 pub fn tensor_of_bytes<K: AsRef<[u8]> + Send + 'static>(shape: &TensorShape, bytes: K) -> Result<Tensor, TensorError> {
     let keeper = Box::new(bytes);
     let bytes: &[u8] = (*keeper).as_ref();
@@ -275,9 +285,7 @@ impl HostTensor {
         if device_type != DLDeviceType::CPU {
             return Err(TensorError::NotOnHost { device_type: device_type.0 });
         }
-        if dtype.lanes != 1 || dtype.bits % 8 != 0 {
-            return Err(TensorError::Element { bits: dtype.bits, lanes: dtype.lanes });
-        }
+        check_element(dtype.bits, dtype.lanes)?;
         let strides = view.strides_or_compact().map_err(|reason| TensorError::Damaged { reason })?.to_vec();
         // SAFETY: the descriptor is read and not written, here and by `validate`.
         let raw = unsafe { tensor.tensor() };

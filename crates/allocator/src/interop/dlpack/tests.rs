@@ -79,6 +79,16 @@ fn tensors_without_elements_have_no_memory() {
     assert!(tensor_of_bytes(&described(&[5], &[1], 0), vec![0; 8]).is_err());
 }
 
+/// A number of bits rounded down to bytes would let a tensor describe more elements than its memory has.
+#[test]
+fn tensors_of_parts_of_bytes_are_not_exported() {
+    for bits in [0, 1, 4, 7, 9, 12] {
+        let shape = TensorShape { bits, ..described(&[1 << 20], &[1], 0) };
+        let refused = tensor_of_bytes(&shape, vec![0_u8; 4]);
+        assert!(matches!(refused, Err(TensorError::Element { bits: found, lanes: 1 }) if found == bits), "{bits} bits");
+    }
+}
+
 /// A tensor with something changed.
 fn changed(change: fn(&mut DLManagedTensorVersioned)) -> Result<HostTensor, TensorError> {
     let tensor = tensor_of_bytes(&described(&[3, 4], &[4, 1], 0), vec![0_u8; 24]).unwrap();
@@ -96,6 +106,7 @@ fn tensors_that_cannot_be_read_are_refused() {
     assert!(matches!(device, Err(NotOnHost { device_type: 7 })));
     assert!(matches!(changed(|tensor| tensor.dl_tensor.dtype.lanes = 4), Err(Element { lanes: 4, .. })));
     assert!(matches!(changed(|tensor| tensor.dl_tensor.dtype.bits = 12), Err(Element { bits: 12, .. })));
+    assert!(matches!(changed(|tensor| tensor.dl_tensor.dtype.bits = 0), Err(Element { bits: 0, .. })));
     assert!(matches!(changed(|tensor| tensor.dl_tensor.ndim = -1), Err(Damaged { .. })));
     assert!(matches!(changed(|tensor| tensor.dl_tensor.strides = ptr::null_mut()), Err(Damaged { .. })));
     assert!(matches!(changed(|tensor| tensor.dl_tensor.data = ptr::null_mut()), Err(OutOfBounds { .. })));
