@@ -152,7 +152,7 @@ fn strided_and_reversed_views_are_accessed_in_place() {
     assert_eq!(array.copy_to_host().unwrap(), changed.into_dyn());
     let empty = array.slice(&[Index::from(2..2)]).unwrap();
     assert_eq!(empty.read_on_host().unwrap().as_slice(), Some(&[][..]));
-    let order = fixture.pinned_array_like::<u32, _>(&array.transpose(None).unwrap()).unwrap();
+    let order = fixture.pinned_array_like(&array.transpose(None).unwrap()).unwrap();
     assert!(order.is_f_contiguous() && order.shape() == [8, 6]);
 }
 

@@ -193,7 +193,7 @@ fn a_launch_of_more_than_32_bits_of_invocations_is_refused() {
             assert_eq!(error.to_string(), message(n, 'x'));
         }
     }
-    let error = refused(Groups::covering([1 << 40]));
+    let error = refused(Groups::covering([1_u64 << 40]));
     assert!(matches!(error, KernelError::GroupCount { axis: 'x', .. }), "{error}");
     // On another axis only where a device launches so many.
     if limits[1] >= n {

@@ -71,10 +71,10 @@ fn arrays_like_others_have_their_shape_and_order() {
     let c = fixture.zeros::<i32>([3, 4]).unwrap();
     let f = fixture.device_array_with_order::<i32>([3, 4], Order::F).unwrap();
     let (like_c, like_f) =
-        (fixture.device_array_like::<u8, _>(&c).unwrap(), fixture.device_array_like::<f64, _>(&f).unwrap());
+        (fixture.device_array_like_as::<u8>(&c).unwrap(), fixture.device_array_like_as::<f64>(&f).unwrap());
     assert!(like_c.is_c_contiguous() && like_f.is_f_contiguous() && !like_f.is_c_contiguous());
     let gaps = c.slice(&[(..).into(), Index::stepped(.., 2)]).unwrap();
-    let packed = fixture.device_array_like::<i32, _>(&gaps).unwrap();
+    let packed = fixture.device_array_like(&gaps).unwrap();
     assert_eq!((packed.shape(), packed.is_c_contiguous()), ([3, 2].as_slice(), true));
 }
 

@@ -107,13 +107,13 @@ fn arrays_like_others_have_their_order_and_new_memory() {
         (base.index(&[0, 0, 0]).unwrap().read_only(), &[]),
     ];
     for (like, strides) in cases {
-        let halves = fixture.full_like(&like, 0.5_f64).unwrap();
+        let halves = fixture.full_like_as(&like, 0.5_f64).unwrap();
         assert_eq!((halves.shape(), halves.strides(), halves.offset()), (like.shape(), strides, 0));
         assert!(halves.is_writable());
         assert_eq!(contents(&halves), vec![0.5; like.size()]);
-        assert_eq!(contents(&fixture.zeros_like::<i32, _>(&like).unwrap()), vec![0; like.size()]);
-        let yes = fixture.full_like(&like, Bool::from(true)).unwrap();
+        assert_eq!(contents(&fixture.zeros_like(&like).unwrap()), vec![0; like.size()]);
+        let yes = fixture.full_like_as(&like, Bool::from(true)).unwrap();
         assert_eq!((contents(&yes), yes.dtype()), (vec![Bool::from(true); like.size()], DType::Bool));
-        assert_eq!(fixture.device_array_like::<u8, _>(&like).unwrap().strides(), strides);
+        assert_eq!(fixture.device_array_like_as::<u8>(&like).unwrap().strides(), strides);
     }
 }

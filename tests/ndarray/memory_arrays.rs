@@ -262,13 +262,13 @@ fn arrays_like_host_arrays_have_their_order() {
         let expected = Layout::with_strides(device.shape(), &strides, 0).unwrap().like();
         let options = HostOptions::default();
         let layouts = [
-            fixture.device_array_like::<u8, _>(&host).unwrap().layout().clone(),
-            fixture.pinned_array_like::<u8, _>(&host).unwrap().layout().clone(),
-            fixture.mapped_array_like::<u8, _>(&host, options).unwrap().layout().clone(),
-            fixture.full_like(&host, 1_u8).unwrap().layout().clone(),
+            fixture.device_array_like(&host).unwrap().layout().clone(),
+            fixture.pinned_array_like(&host).unwrap().layout().clone(),
+            fixture.mapped_array_like(&host, options).unwrap().layout().clone(),
+            fixture.full_like_as(&host, 1_u8).unwrap().layout().clone(),
         ];
         assert!(layouts.iter().all(|layout| *layout == expected), "{layouts:?}, not {expected:?}");
-        if let Ok(shared) = fixture.shared_array_like::<u8, _>(&host) {
+        if let Ok(shared) = fixture.shared_array_like(&host) {
             assert_eq!(*shared.layout(), expected);
         }
     }

@@ -83,7 +83,7 @@ fn single_elements_are_read_and_written() {
         assert!(matches!(refused, Err(Error::Layout(_))));
     }
     let scalar = fixture.full([], 2.5_f64).unwrap();
-    assert_eq!(scalar.get([]).unwrap(), 2.5);
+    assert_eq!(scalar.get(()).unwrap(), 2.5);
 }
 
 #[test]

@@ -67,8 +67,8 @@ fn an_array_of_no_axes_is_one_element() {
     }
     assert_eq!(contents(&scalar.broadcast_to([2, 3]).unwrap()), [5; 6]);
     assert_eq!(scalar.transpose(None).unwrap().copy_to_host().unwrap(), arr0(5).into_dyn());
-    assert_eq!(scalar.slice(&[Index::Ellipsis]).unwrap().get([]).unwrap(), 5);
-    scalar.set([], 6).unwrap();
+    assert_eq!(scalar.slice(&[Index::Ellipsis]).unwrap().get(()).unwrap(), 5);
+    scalar.set((), 6).unwrap();
     assert_eq!(scalar.astype::<f64>().unwrap().copy_to_host().unwrap(), arr0(6.0).into_dyn());
     scalar.fill(7).unwrap();
     assert_eq!(scalar.to_contiguous(Order::F).unwrap().to_vec().unwrap(), [7]);

@@ -20,6 +20,47 @@ fn nothing<T>(result: Result<T>) -> Result<()> {
     result.map(|_| ())
 }
 
+/// One element repeated: an array of few bytes on the device, for which the host would need 256 TiB.
+#[test]
+fn host_arrays_that_do_not_fit_the_host_are_refused_before_anything_is_allocated() {
+    let fixture = Fixture::open();
+    let x = fixture.full([1], 1.5_f64).unwrap().broadcast_to([1 << 45]).unwrap();
+    let before = fixture.allocator().usage();
+    let path = std::env::temp_dir().join(format!("vkarray-{}-large.npy", std::process::id()));
+    let refused: Refusals<'_> = vec![
+        ("to_vec", nothing(x.to_vec())),
+        ("copy_to_host", nothing(x.copy_to_host())),
+        ("copy_to_host_as", nothing(x.copy_to_host_as::<::ndarray::Ix1>())),
+        ("to_dlpack_host", nothing(x.to_dlpack_host())),
+        ("save_npy", x.save_npy(&path)),
+    ];
+    for (name, result) in refused {
+        let error = result.expect_err(name);
+        let expected = "the host has no memory for (35184372088832,) of f64: 281474976710656 bytes";
+        assert!(matches!(&error, Error::HostMemory { .. }) && error.to_string() == expected, "{name}: {error}");
+    }
+    assert!(!path.exists());
+    assert!(serde_json::to_string(&x).unwrap_err().to_string().starts_with("the host has no memory"));
+    assert!(matches!(x.copy_to_host_async(), Err(Error::Memory(_))));
+    assert!(matches!(x.split(1), Err(Error::Layout(LayoutError::TooManyParts { .. }))));
+    assert!(matches!(x.array_split(1 << 45, 0), Err(Error::Layout(LayoutError::TooManyParts { .. }))));
+    assert_eq!(fixture.allocator().usage().in_use, before.in_use);
+}
+
+/// No two elements have one address, but a mutable array of the `ndarray` crate cannot have such strides.
+#[test]
+fn interleaved_axes_are_read_on_the_host_and_not_written() {
+    let fixture = Fixture::open();
+    let x = fixture.pinned_array::<i32>(40).unwrap();
+    x.copy_from_slice(&(0..40).collect::<Vec<_>>()).unwrap();
+    let interleaved = x.as_strided([4, 8], &[3, 4]).unwrap();
+    let refused = interleaved.write_on_host().unwrap_err();
+    assert!(matches!(refused, Error::InterleavedAxes { .. }), "{refused}");
+    assert_eq!(interleaved.read_on_host().unwrap().view()[[3, 7]], 37);
+    interleaved.fill(5).unwrap(); // The device writes it.
+    assert_eq!(x.get([37]).unwrap(), 5);
+}
+
 #[test]
 fn shapes_that_cannot_be_counted_take_no_memory() {
     let fixture = Fixture::open();

@@ -22,6 +22,9 @@ pub enum Error {
     /// blocks.
     #[error(transparent)]
     OutOfMemory(Box<OutOfMemory>),
+    /// Bytes for which the host has no memory.
+    #[error("the host has no memory for a copy of {bytes} bytes")]
+    NoHostMemory { bytes: u64 },
     /// A size above the largest buffer of the device.
     #[error("{bytes} bytes are more than one buffer of this device can hold ({limit})")]
     TooLarge { bytes: u64, limit: u64 },

@@ -43,6 +43,9 @@ pub enum Error {
     /// More or fewer values than the shape has elements.
     #[error("{given} values of {dtype} do not fill shape {}, which has {expected}", tuple_text(shape))]
     LengthMismatch { given: usize, expected: usize, shape: Vec<usize>, dtype: DType },
+    /// An array of the host for which the host has no memory, such as one of an array that repeats its elements.
+    #[error("the host has no memory for {} of {dtype}: {} bytes", tuple_text(shape), bytes_of(shape, *dtype))]
+    HostMemory { shape: Vec<usize>, dtype: DType },
     /// An array and a stream of devices that were opened separately.
     #[error("the array belongs to {array} and the stream to {stream}: they were opened separately")]
     ForeignDevice { array: String, stream: String },
@@ -53,6 +56,13 @@ pub enum Error {
         tuple_text(strides)
     )]
     SharedElements { shape: Vec<usize>, strides: Vec<isize> },
+    /// A mutable host array of elements that do not share memory, but whose axes interleave.
+    #[error(
+        "a host array cannot be written with shape {} and strides {}: a stride is not beyond what smaller strides span",
+        tuple_text(shape),
+        tuple_text(strides)
+    )]
+    InterleavedAxes { shape: Vec<usize>, strides: Vec<isize> },
     /// A range whose length is not defined or too large.
     #[error("invalid range from {start} to {stop} by {step}: {problem}")]
     Range { start: ScalarValue, stop: ScalarValue, step: ScalarValue, problem: RangeProblem },
@@ -125,6 +135,11 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// Bytes of an array of this shape.
+fn bytes_of(shape: &[usize], dtype: DType) -> u128 {
+    shape.iter().map(|&len| len as u128).product::<u128>() * u128::from(dtype.itemsize())
 }
 
 impl From<ExprError> for Error {

@@ -28,6 +28,8 @@ mod io;
 mod layout;
 mod multi_device;
 
+#[doc(hidden)]
+pub use array::collect_values;
 pub use array::{
     ArrayLeaf, BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, OnStream,
     PendingCopy, PinnedArray, Prototype, RangeProblem, Registered,
@@ -46,6 +48,7 @@ pub use io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 #[cfg(target_os = "linux")]
 pub use io::{IpcArrayHandle, IpcOptions};
 pub use layout::{
-    Index, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span, broadcast_shapes,
+    Index, IntoAxis, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span,
+    broadcast_shapes,
 };
 pub use multi_device::{AccessMode, ArrayAccess, MultiDeviceArray, MultiDeviceError, ReplicaState};

@@ -7,7 +7,7 @@
 use half::{bf16, f16};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, Kernel, Limits, Source};
-use vkarray_ndarray::{Context, DeviceNDArray, OnStream, Order, Result};
+use vkarray_ndarray::{Context, DeviceNDArray, LayoutError, OnStream, Order, Result};
 use vkarray_shaders::functions;
 
 use crate::error::Error;
@@ -234,11 +234,18 @@ pub(crate) fn to_u32(count: usize) -> Result<u32> {
     u32::try_from(count).map_err(|_| Error::TooManyElements { count }.into())
 }
 
+/// The sum of lengths, or the error that no array of the shape has so many elements.
+pub(crate) fn sum_of_lengths(lengths: impl IntoIterator<Item = usize>, shape: &[usize]) -> Result<usize> {
+    let sum = lengths.into_iter().try_fold(0, usize::checked_add).filter(|&sum| isize::try_from(sum).is_ok());
+    let too_large = || LayoutError::Overflow { shape: shape.to_vec(), itemsize: 1 };
+    Ok(sum.ok_or_else(too_large)?)
+}
+
 /// An axis from 0 on.
 pub(crate) fn axis_of(axis: isize, ndim: usize) -> Result<usize> {
     let counted = if axis < 0 { axis.checked_add_unsigned(ndim) } else { Some(axis) };
     let found = counted.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < ndim);
-    Ok(found.ok_or(vkarray_ndarray::LayoutError::AxisOutOfRange { axis, ndim })?)
+    Ok(found.ok_or(LayoutError::AxisOutOfRange { axis, ndim })?)
 }
 
 /// The kernel of a text and an entry point.

@@ -10,7 +10,7 @@ const HEIGHT: u32 = 99;
 
 /// Runs so many generations, an even number of them, of a world of so many columns and rows.
 fn live(life: &Kernel, world: &DeviceNDArray<f32>, size: [u32; 2], generations: usize) -> vkarray::Result<()> {
-    let other = world.context().device_array_like::<f32, _>(world)?;
+    let other = world.context().device_array_like(world)?;
     let groups = Groups::covering(size.map(|n| n as usize));
     for _ in 0..generations / 2 {
         life.launch(groups, (world, &other, size[0], size[1]))?;

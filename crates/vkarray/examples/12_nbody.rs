@@ -22,7 +22,7 @@ fn main() -> vkarray::Result<()> {
         speeds.push([-turn * angle.sin() - side * 0.3, turn * angle.cos(), 0.0, 0.0]);
     }
     let mut now = ctx.shaped_to_device(places.as_flattened(), [2 * N, 4])?;
-    let mut next = ctx.device_array_like::<f32, _>(&now)?;
+    let mut next = ctx.device_array_like(&now)?;
     let velocity = ctx.shaped_to_device(speeds.as_flattened(), [2 * N, 4])?;
 
     let momentum = |velocity: &DeviceNDArray<f32>| -> vkarray::Result<f32> {

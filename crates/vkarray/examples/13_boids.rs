@@ -34,7 +34,7 @@ fn main() -> vkarray::Result<()> {
     };
     let birds: Vec<[f32; 4]> = (0..N).map(bird).collect();
     let mut now = ctx.shaped_to_device(birds.as_flattened(), [N, 4])?;
-    let mut next = ctx.device_array_like::<f32, _>(&now)?;
+    let mut next = ctx.device_array_like(&now)?;
 
     let before = order(&now)?;
     for _ in 0..400 {

@@ -17,9 +17,9 @@ fn main() -> vkarray::Result<()> {
     let values: Vec<u32> = (0..n).map(|i: u32| i.wrapping_mul(2_654_435_769)).collect();
     let n = values.len();
     let mut keys = ctx.slice_to_device(&values)?;
-    let mut sorted = ctx.device_array_like::<u32, _>(&keys)?;
+    let mut sorted = ctx.device_array_like(&keys)?;
     let counts = ctx.device_array::<u32>([16, n.div_ceil(GROUP)])?;
-    let places = ctx.device_array_like::<u32, _>(&counts)?;
+    let places = ctx.device_array_like(&counts)?;
 
     // Four bits at a time, the lowest first. Each pass keeps the order of keys whose four bits are equal.
     for shift in (0_u32..32).step_by(4) {

@@ -10,8 +10,8 @@ const N: u32 = 256;
 
 /// Transforms the rows of an array of (ROWS, N, 2) numbers; the sign is -1 forward and 1 back.
 fn transform(fft: &Kernel, x: &DeviceNDArray<f32>, sign: f32) -> vkarray::Result<DeviceNDArray<f32>> {
-    let mut now = x.to_contiguous(Order::C)?; // The transform does not change `x`.
-    let mut next = x.context().device_array_like::<f32, _>(x)?;
+    let mut now = x.copy()?; // The transform does not change `x`.
+    let mut next = x.context().device_array_like(x)?;
     let mut block = 1_u32;
     while block < N {
         let groups = Groups::covering([N as usize / 2, ROWS as usize]);

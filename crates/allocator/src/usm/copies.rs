@@ -12,11 +12,12 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`]; those of [`Block::copy_to_host`](crate::Block::copy_to_host).
+    /// [`Error::UsedAfterFree`]; [`Error::NoHostMemory`]; those of [`Block::copy_to_host`](crate::Block::copy_to_host).
     pub fn copy_to_host(&self) -> Result<Vec<u8>> {
         let (block, range) = self.block()?;
-        let too_large = |_| Error::TooLarge { bytes: self.nbytes(), limit: usize::MAX as u64 };
-        let mut bytes = vec![0; usize::try_from(self.nbytes()).map_err(too_large)?];
+        let no_memory = || Error::NoHostMemory { bytes: self.nbytes() };
+        let len = usize::try_from(self.nbytes()).map_err(|_| no_memory())?;
+        let mut bytes = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| no_memory())?;
         block.copy_to_host(&self.stream, range.start, &mut bytes)?;
         Ok(bytes)
     }

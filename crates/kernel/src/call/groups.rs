@@ -44,8 +44,8 @@ pub(crate) enum Extent<'a> {
 
 /// The number of items on one to three axes, x first: what [`Groups::covering`] takes.
 ///
-/// Made of a number, of an array of one to three numbers, or of a slice such as an array's shape. A slice without axes is
-/// one item.
+/// Made of a number, of an array of one to three numbers, or of a slice such as an array's shape. The numbers are of any
+/// usual type; a negative one stands for no items, as in a range. A slice without axes is one item.
 ///
 /// ```
 /// use vkarray::kernel::Items;
@@ -56,34 +56,41 @@ pub(crate) enum Extent<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Items(std::result::Result<[u64; 3], usize>); // The number of axes, if those are too many.
 
-impl From<usize> for Items {
-    #[inline]
-    fn from(items: usize) -> Self {
-        Self(Ok([items as u64, 1, 1]))
-    }
+/// One number, an array or a slice of numbers of this type.
+macro_rules! items_from {
+    ($($integer:ty)*) => { $(
+        impl From<$integer> for Items {
+            #[inline]
+            fn from(items: $integer) -> Self {
+                Self(Ok([u64::try_from(items).unwrap_or(0), 1, 1]))
+            }
+        }
+
+        impl<const N: usize> From<[$integer; N]> for Items {
+            #[inline]
+            fn from(items: [$integer; N]) -> Self {
+                const { assert!(N >= 1 && N <= 3, "a launch has one to three axes") };
+                Self::from(&items[..])
+            }
+        }
+
+        impl From<&[$integer]> for Items {
+            #[inline]
+            fn from(items: &[$integer]) -> Self {
+                if items.len() > 3 {
+                    return Self(Err(items.len()));
+                }
+                let mut counts = [1; 3];
+                for (count, &items) in counts.iter_mut().zip(items) {
+                    *count = u64::try_from(items).unwrap_or(0);
+                }
+                Self(Ok(counts))
+            }
+        }
+    )* };
 }
 
-impl<const N: usize> From<[usize; N]> for Items {
-    #[inline]
-    fn from(items: [usize; N]) -> Self {
-        const { assert!(N >= 1 && N <= 3, "a launch has one to three axes") };
-        Self::from(&items[..])
-    }
-}
-
-impl From<&[usize]> for Items {
-    #[inline]
-    fn from(items: &[usize]) -> Self {
-        if items.len() > 3 {
-            return Self(Err(items.len()));
-        }
-        let mut counts = [1; 3];
-        for (count, &items) in counts.iter_mut().zip(items) {
-            *count = items as u64;
-        }
-        Self(Ok(counts))
-    }
-}
+items_from!(usize isize u32 i32 u64);
 
 /// Where an array says how many workgroups to launch.
 #[derive(Clone, Copy)]

@@ -83,11 +83,34 @@ impl<T: Element> DeviceNDArray<T> {
         self.on_default().fill(value)
     }
 
+    /// A copy of the elements in new memory, on the default stream. Returns at once.
+    ///
+    /// NumPy's `copy` with order 'K': the copy is contiguous, with its axes in the order of this array's strides. A
+    /// [clone](Clone::clone) is another handle of the same memory.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<i32>(3)?;
+    /// let (handle, copy) = (x.clone(), x.copy()?);
+    /// x.fill(7)?;
+    /// assert_eq!((handle.to_vec()?, copy.to_vec()?), (vec![7; 3], vec![0; 3]));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::to_contiguous`].
+    pub fn copy(&self) -> Result<Self> {
+        self.on_default().copy()
+    }
+
     /// This array if its elements are contiguous in the given order, otherwise a contiguous copy, on the default stream.
     /// Returns at once.
     ///
     /// `A` accepts C and F order and copies to C; `K` accepts any order of axes and copies with the order that they have.
-    /// Without a copy, the result shares this array's memory.
+    /// Without a copy, the result shares this array's memory; [`DeviceNDArray::copy`] always copies.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -105,6 +128,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if there is no memory for the copy or it cannot be
     /// recorded.
+    #[doc(alias = "ascontiguousarray")]
+    #[doc(alias = "asfortranarray")]
     pub fn to_contiguous(&self, order: Order) -> Result<Self> {
         self.on_default().to_contiguous(order)
     }
@@ -255,11 +280,22 @@ impl<T: Element> OnStream<'_, T> {
             return Ok(array.clone());
         }
         let copy = match order {
-            Order::K => array.context().device_array_like::<T, _>(array)?,
+            Order::K => return self.copy(),
             Order::F => array.context().device_array_with_order::<T>(array.shape(), Order::F)?,
             Order::A | Order::C => array.context().device_array::<T>(array.shape())?,
         };
         copy.on(self.stream).copy_from_device(array)?;
+        Ok(copy)
+    }
+
+    /// A copy of the elements in new memory; see [`DeviceNDArray::copy`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::copy`]; [`Error::ForeignDevice`].
+    pub fn copy(&self) -> Result<DeviceNDArray<T>> {
+        let copy = self.array.context().device_array_like(self.array)?;
+        copy.on(self.stream).copy_from_device(self.array)?;
         Ok(copy)
     }
 

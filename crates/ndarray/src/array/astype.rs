@@ -63,7 +63,7 @@ impl<T: Element> OnStream<'_, T> {
         let (from, to) = (DType::of::<T>(), DType::of::<U>());
         let (cast, n_parts) = Cast::new(from, to, limits.group).ok_or(Error::NoConversion { from, to })?;
         let source = self.to_contiguous(Order::K)?;
-        let target = ctx.device_array_like::<U, _>(&source)?;
+        let target = ctx.device_array_like_as::<U>(&source)?;
         let kernel = ctx.library_kernel(LibraryKernel::Cast(cast))?;
         let [from_bytes, to_bytes] = cast.item_bytes();
         // The bound range of the source starts at an aligned byte, which may be before the first item.

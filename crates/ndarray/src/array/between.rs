@@ -95,7 +95,7 @@ impl<T: Element> OnStream<'_, T> {
     /// Those of [`DeviceNDArray::copy_to_context`]; [`Error::ForeignDevice`](crate::Error::ForeignDevice) if `stream` is not of
     /// the device of `context`.
     pub fn copy_to_context(&self, context: &Context, stream: &Stream) -> Result<DeviceNDArray<T>> {
-        let copy = context.device_array_like::<T, _>(self.array)?;
+        let copy = context.device_array_like(self.array)?;
         copy.on(stream).copy_from_context(self)?;
         Ok(copy)
     }
@@ -135,14 +135,14 @@ impl<T: Element> OnStream<'_, T> {
             return Ok(());
         }
         if !to.is_dense() {
-            let dense = to.context().device_array_like::<T, _>(to)?;
+            let dense = to.context().device_array_like(to)?;
             dense.on(self.stream).copy_from_context(source)?;
             return self.copy_from_device(&dense);
         }
         if from.strides() == to.strides() {
             return Ok(from.block_range(source.stream).copy_to(&to.block_range(self.stream))?);
         }
-        let alike = from.context().device_array_like::<T, _>(to)?;
+        let alike = from.context().device_array_like(to)?;
         alike.on(source.stream).copy_from_device(from)?;
         Ok(alike.block_range(source.stream).copy_to(&to.block_range(self.stream))?)
     }

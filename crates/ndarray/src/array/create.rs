@@ -1,9 +1,9 @@
 //! How arrays are created: uninitialised, filled, or from host arrays.
 //!
-//! Ranges of numbers are in `range/`, arrays from slices in `flat.rs`, arrays in memory that the host addresses in
+//! Arrays like others are in `like.rs`, ranges of numbers in `range/`, arrays from slices in `flat.rs`, arrays in memory that the host addresses in
 //! `host.rs`.
 
-use ndarray::{ArrayBase, Axis, Data, Dimension, RawData, Slice};
+use ndarray::{ArrayBase, Axis, Data, Dimension, Slice};
 use smallvec::SmallVec;
 use vkarray_allocator::{BlockLabel, MemoryKind};
 use vkarray_driver::Stream;
@@ -14,29 +14,6 @@ use super::range::Number;
 use crate::context::Context;
 use crate::error::Result;
 use crate::layout::{IntoShape, Layout, Order};
-
-/// What the methods named `_like` take the shape and the order of axes of: arrays on a device and on the host.
-pub trait Prototype {
-    /// The shape, and strides whose magnitudes have the order of the axes in memory.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`](crate::Error::Layout) for a shape that no layout can have.
-    fn prototype(&self) -> Result<Layout>;
-}
-
-impl<T: Element> Prototype for DeviceNDArray<T> {
-    fn prototype(&self) -> Result<Layout> {
-        Ok(self.layout().clone())
-    }
-}
-
-impl<S: RawData, D: Dimension> Prototype for ArrayBase<S, D> {
-    fn prototype(&self) -> Result<Layout> {
-        let strides: SmallVec<[isize; 8]> = self.strides().iter().map(|stride| stride.abs()).collect();
-        Ok(Layout::with_strides(self.shape(), &strides, 0)?)
-    }
-}
 
 impl Context {
     /// Creates an array in C order. Its contents are undefined. Returns at once.
@@ -54,6 +31,7 @@ impl Context {
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the shape has too many elements or axes,
     /// [`Error::Memory`](crate::Error::Memory) if there is not enough memory.
+    #[doc(alias = "empty")]
     pub fn device_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.device_array_with_order(shape, Order::C)
     }
@@ -110,26 +88,6 @@ impl Context {
         DeviceNDArray::new(self, block, layout)
     }
 
-    /// Creates an array of the same shape, contiguous, with its axes in the order of `like`'s strides: NumPy's order 'K'.
-    /// `like` is an array on a device or on the host. Its contents are undefined. Returns at once.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let like = ctx.zeros::<f32>([2, 3])?.t();
-    /// let x = ctx.device_array_like::<u8, _>(&like)?;
-    /// assert_eq!((x.shape(), x.strides()), (&[3, 2][..], &[1, 3][..]));
-    /// # anyhow::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Context::device_array`].
-    pub fn device_array_like<T: Element, L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<T>> {
-        self.allocate_any(like.prototype()?.like())
-    }
-
     /// Creates an array of zeros in C order, on the default stream. Returns at once.
     ///
     /// ```
@@ -179,46 +137,6 @@ impl Context {
     /// Those of [`Context::device_array`] and [`DeviceNDArray::fill`].
     pub fn full<T: Element>(&self, shape: impl IntoShape, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array::<T>(shape)?;
-        array.fill_new(value)?;
-        Ok(array)
-    }
-
-    /// Creates an array of zeros with the shape of `like` and its axes in the order of `like`'s strides, on the default
-    /// stream. Returns at once.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
-    /// assert_eq!(ctx.zeros_like::<f32, _>(&x)?.to_vec()?, [0.0; 6]);
-    /// # anyhow::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Context::full`].
-    pub fn zeros_like<T: Element, L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<T>> {
-        self.full_like(like, T::zeroed())
-    }
-
-    /// Creates an array with `value` in every element, the shape of `like`, and its axes in the order of `like`'s strides,
-    /// on the default stream. Returns at once.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.zeros::<f32>([2, 3])?;
-    /// assert_eq!(ctx.full_like(&x, 5_u8)?.shape(), [2, 3]);
-    /// # anyhow::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Context::full`].
-    pub fn full_like<T: Element, L: Prototype>(&self, like: &L, value: T) -> Result<DeviceNDArray<T>> {
-        let array = self.device_array_like(like)?;
         array.fill_new(value)?;
         Ok(array)
     }
@@ -290,7 +208,7 @@ impl Context {
     }
 
     /// Allocates memory for a contiguous layout.
-    fn allocate_any<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
+    pub(super) fn allocate_any<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
         let (shape, is_contiguous) = (SmallVec::<[usize; 8]>::from_slice(layout.shape()), layout.is_c_contiguous());
         self.allocate(&shape, layout, is_contiguous)
     }

@@ -6,6 +6,7 @@ use ndarray::{ArrayView, ArrayView1, ArrayViewMut, IxDyn};
 use vkarray_kernel::Element;
 
 use super::DeviceNDArray;
+use super::transfer::host_values;
 use crate::context::{Context, check_fills};
 use crate::error::Result;
 use crate::layout::{IntoShape, Layout, Order};
@@ -27,6 +28,8 @@ impl Context {
     /// # Errors
     ///
     /// Those of [`Context::to_device`].
+    #[doc(alias = "array")]
+    #[doc(alias = "asarray")]
     pub fn slice_to_device<T: Element>(&self, values: &[T]) -> Result<DeviceNDArray<T>> {
         self.to_device(&ArrayView1::from(values))
     }
@@ -110,7 +113,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// Those of [`DeviceNDArray::copy_to_host`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        let mut values = vec![T::zeroed(); self.size()];
+        let mut values = host_values(self.shape())?;
         self.copy_to_slice(&mut values)?;
         Ok(values)
     }

@@ -14,7 +14,7 @@ use vkarray_kernel::Element;
 
 use super::{DeviceNDArray, Prototype};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::{IntoShape, Layout, Order};
 
 /// The elements of an array while the host has access to them in place, through the guard `B` of their bytes.
@@ -83,14 +83,15 @@ impl Context {
         self.on_host(Layout::contiguous(shape.into_shape().as_ref(), order)?, HostOptions::default())
     }
 
-    /// Creates a pinned array of the same shape, with its axes in the order of `like`'s strides. Its contents are undefined.
+    /// Creates a pinned array of the same shape and element type, with its axes in the order of `like`'s strides. Its
+    /// contents are undefined.
     ///
     /// ```
     /// use vkarray::prelude::*;
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.zeros::<f32>([2, 3])?;
-    /// let staging = ctx.pinned_array_like::<f32, _>(&x)?;
+    /// let staging = ctx.pinned_array_like(&x)?;
     /// staging.copy_from_device(&x)?;
     /// assert_eq!(staging.read_on_host()?.view().sum(), 0.0);
     /// # anyhow::Ok(())
@@ -99,7 +100,7 @@ impl Context {
     /// # Errors
     ///
     /// Those of [`Context::device_array`].
-    pub fn pinned_array_like<T: Element, L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<T>> {
+    pub fn pinned_array_like<L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<L::Item>> {
         self.on_host(like.prototype()?.like(), HostOptions::default())
     }
 
@@ -140,7 +141,8 @@ impl Context {
         self.on_host(Layout::contiguous(shape.into_shape().as_ref(), order)?, options.mapped(true))
     }
 
-    /// Creates a mapped array of the same shape, with its axes in the order of `like`'s strides. Its contents are undefined.
+    /// Creates a mapped array of the same shape and element type, with its axes in the order of `like`'s strides. Its
+    /// contents are undefined.
     ///
     /// ```
     /// use vkarray::memory::HostOptions;
@@ -148,7 +150,7 @@ impl Context {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.zeros::<f32>([2, 3])?;
-    /// let mapped = ctx.mapped_array_like::<f32, _>(&x, HostOptions::default())?;
+    /// let mapped = ctx.mapped_array_like(&x, HostOptions::default())?;
     /// assert_eq!(mapped.shape(), [2, 3]);
     /// # anyhow::Ok(())
     /// ```
@@ -156,11 +158,7 @@ impl Context {
     /// # Errors
     ///
     /// Those of [`Context::mapped_array`].
-    pub fn mapped_array_like<T: Element, L: Prototype>(
-        &self,
-        like: &L,
-        options: HostOptions,
-    ) -> Result<DeviceNDArray<T>> {
+    pub fn mapped_array_like<L: Prototype>(&self, like: &L, options: HostOptions) -> Result<DeviceNDArray<L::Item>> {
         self.on_host(like.prototype()?.like(), options.mapped(true))
     }
 
@@ -215,10 +213,13 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// Those of [`DeviceNDArray::read_on_host`], also while another guard reads elements;
-    /// [`Error::ReadOnly`](crate::Error::ReadOnly); [`Error::SharedElements`](crate::Error::SharedElements) if several
-    /// elements share memory.
+    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory; [`Error::InterleavedAxes`] if none
+    /// do but a stride is not larger than the range that all smaller ones span, which a mutable host array cannot have.
     pub fn write_on_host(&self) -> Result<HostWrite<'_, T>> {
         self.check_writable()?;
+        if !self.layout().is_nested() {
+            return Err(Error::InterleavedAxes { shape: self.shape().to_vec(), strides: self.strides().to_vec() });
+        }
         let bytes = self.block().write_on_host(self.layout().byte_extent(size_of::<T>()))?;
         Ok(HostElements { bytes, layout: self.layout(), element: PhantomData })
     }

@@ -27,6 +27,7 @@ mod external;
 mod flat;
 mod host;
 mod leaf;
+mod like;
 mod on_stream;
 mod pending;
 mod pinned;
@@ -49,15 +50,18 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::layout::Layout;
 
-pub use create::Prototype;
 pub use host::{HostElements, HostRead, HostWrite};
 pub use leaf::ArrayLeaf;
+pub use like::Prototype;
 pub use on_stream::OnStream;
 pub use pending::PendingCopy;
 pub use pinned::PinnedArray;
 pub use range::{Number, RangeProblem};
 pub use register::{BoundSlice, Registered};
 pub use shared::MirroredArray;
+pub use transfer::collect_values;
+#[cfg(feature = "dlpack")]
+pub(crate) use transfer::host_values;
 
 /// An object that owns the memory and is kept alive by the array.
 pub(crate) type KeepAlive = Arc<dyn Any + Send + Sync>;
@@ -238,7 +242,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.zeros::<f32>(3)?;
-    /// let y = x.context().zeros_like::<f32, _>(&x)?;
+    /// let y = x.context().zeros_like(&x)?;
     /// assert_eq!(y.shape(), [3]);
     /// # anyhow::Ok(())
     /// ```

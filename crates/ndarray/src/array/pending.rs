@@ -15,7 +15,7 @@ use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Completion;
 use vkarray_kernel::{DType, Element};
 
-use super::transfer::host_array;
+use super::transfer::{host_array, host_values};
 use super::{DeviceNDArray, OnStream};
 use crate::error::Result;
 use crate::layout::Order;
@@ -130,7 +130,7 @@ impl<T: Element> PendingCopy<T> {
 
     /// The elements of a copy that is complete.
     fn read(&self) -> Result<ArrayD<T>> {
-        let mut values = vec![T::zeroed(); self.shape.iter().product()];
+        let mut values = host_values(&self.shape)?;
         self.staging.copy_to_host_in_place(0, bytemuck::cast_slice_mut(&mut values))?;
         Ok(host_array(&self.shape, self.order, values))
     }

@@ -83,6 +83,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// assert_eq!(ctx.zeros::<f32>([2, 3])?.size(), 6);
     /// # anyhow::Ok(())
     /// ```
+    #[doc(alias = "len")]
     pub fn size(&self) -> usize {
         self.layout().size()
     }

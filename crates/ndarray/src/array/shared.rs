@@ -79,12 +79,12 @@ impl Context {
         self.shared(Layout::contiguous(shape.into_shape().as_ref(), order)?)
     }
 
-    /// As [`Context::shared_array`], of the same shape as `like` and with its axes in the order of `like`'s strides.
+    /// As [`Context::shared_array`], of the shape and element type of `like` and with its axes in the order of `like`'s strides.
     ///
     /// # Errors
     ///
     /// Those of [`Context::shared_array`].
-    pub fn shared_array_like<T: Element, L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<T>> {
+    pub fn shared_array_like<L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<L::Item>> {
         self.shared(like.prototype()?.like())
     }
 

@@ -5,16 +5,17 @@
 //! written. A host array that is not contiguous is packed on the host. Copies that do not block are in `pending.rs`;
 //! copies on the device in `assign.rs`; slices and vectors in `flat.rs`.
 
-use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension, IxDyn, ShapeBuilder};
+use std::borrow::Cow;
+
+use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Data, DataMut, Dimension, IxDyn, ShapeBuilder};
 use vkarray_allocator::MemoryKind;
-use vkarray_kernel::Element;
+use vkarray_kernel::{DType, Element};
 
 use super::{DeviceNDArray, OnStream};
 use crate::context::BlockElements;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Order};
+use crate::layout::{IntoReshape, Layout, Order};
 
-const IS_STANDARD: &str = "the array is in standard layout";
 const IS_FULL: &str = "there is one value for each element";
 
 impl<T: Element> DeviceNDArray<T> {
@@ -36,7 +37,9 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if copying, staging or waiting fails.
+    /// [`Error::HostMemory`] if the host has no memory for the elements; [`Error::Memory`], [`Error::Kernel`] or
+    /// [`Error::Driver`] if copying, staging or waiting fails.
+    #[doc(alias = "asnumpy")]
     pub fn copy_to_host(&self) -> Result<ArrayD<T>> {
         self.on_default().copy_to_host()
     }
@@ -118,7 +121,8 @@ impl<T: Element> DeviceNDArray<T> {
         self.on_default().copy_from_host(host)
     }
 
-    /// Reads one element; negative indices count from the end. Blocks until all work on it is complete.
+    /// Reads one element; negative indices count from the end. Blocks until all work on it is complete. The index is a
+    /// number, or a list of numbers of any of the types of [`IntoReshape`]; `()` is that of an array without axes.
     ///
     /// Each call waits for the device and crosses the bus, which takes microseconds. Read many elements with
     /// [`DeviceNDArray::copy_to_host`].
@@ -136,8 +140,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Layout`] for too many or too few indices and for one out of range; [`Error::Memory`] or
     /// [`Error::Driver`] if staging or waiting fails.
-    pub fn get(&self, index: impl AsRef<[isize]>) -> Result<T> {
-        let (offset, mut value) = (self.layout().offset_of(index.as_ref())?, T::zeroed());
+    pub fn get(&self, index: impl IntoReshape) -> Result<T> {
+        let (offset, mut value) = (self.layout().offset_of(&index.into_reshape())?, T::zeroed());
         let stream = self.context().default_stream();
         self.block().copy_to_host(stream, bytes::<T>(offset), bytemuck::bytes_of_mut(&mut value))?;
         Ok(value)
@@ -161,7 +165,7 @@ impl<T: Element> DeviceNDArray<T> {
             let (expected, shape) = (self.size(), self.shape().to_vec());
             return Err(Error::LengthMismatch { given: 1, expected, shape, dtype: self.dtype() });
         }
-        self.get(vec![0; self.ndim()])
+        self.get(vec![0_usize; self.ndim()])
     }
 
     /// Writes one element; negative indices count from the end. Returns when the value has been read.
@@ -182,8 +186,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// Those of [`DeviceNDArray::get`]; [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory.
-    pub fn set(&self, index: impl AsRef<[isize]>, value: T) -> Result<()> {
-        let offset = self.layout().offset_of(index.as_ref())?;
+    pub fn set(&self, index: impl IntoReshape, value: T) -> Result<()> {
+        let offset = self.layout().offset_of(&index.into_reshape())?;
         self.check_writable()?;
         let stream = self.context().default_stream();
         Ok(self.block().copy_from_host(stream, bytes::<T>(offset), bytemuck::bytes_of(&value))?)
@@ -214,7 +218,7 @@ impl<T: Element> OnStream<'_, T> {
     /// Those of [`DeviceNDArray::copy_to_host`]; [`Error::ForeignDevice`].
     pub fn copy_to_host(&self) -> Result<ArrayD<T>> {
         let order = self.array.host_order();
-        let mut values = vec![T::zeroed(); self.array.size()];
+        let mut values = host_values(self.array.shape())?;
         self.read(order, &mut values)?;
         Ok(host_array(self.array.shape(), order, values))
     }
@@ -252,7 +256,7 @@ impl<T: Element> OnStream<'_, T> {
         if let Some(values) = transposed.as_slice_mut() {
             return self.read(Order::F, values);
         }
-        let mut values = vec![T::zeroed(); self.array.size()];
+        let mut values = host_values(self.array.shape())?;
         self.read(Order::C, &mut values)?;
         let packed = ArrayViewD::from_shape(self.array.shape(), &values).expect(IS_FULL);
         host.view_mut().into_dyn().assign(&packed);
@@ -274,16 +278,14 @@ impl<T: Element> OnStream<'_, T> {
         array.check_host_shape(host.shape())?;
         self.check_writable()?;
         if array.host_order() == Order::F {
-            let transposed = host.t();
-            return self.write(transposed.as_standard_layout().as_slice().expect(IS_STANDARD));
+            return self.write(&packed_values(host.t().into_dyn())?);
         }
-        let packed = host.as_standard_layout();
-        let values = packed.as_slice().expect(IS_STANDARD);
+        let values = packed_values(host.view().into_dyn())?;
         if array.is_c_contiguous() {
-            return self.write(values);
+            return self.write(&values);
         }
         let temporary = array.context().device_array::<T>(array.shape())?;
-        temporary.on(self.stream).write(values)?;
+        temporary.on(self.stream).write(&values)?;
         self.copy_from_device(&temporary)
     }
 
@@ -314,6 +316,36 @@ impl<T: Element> OnStream<'_, T> {
     fn write(&self, values: &[T]) -> Result<()> {
         Ok(self.array.block().copy_from_host(self.stream, self.array.byte_offset(), bytemuck::cast_slice(values))?)
     }
+}
+
+/// A zero for each element of a shape, or the error that the host has no memory for them.
+pub(crate) fn host_values<T: Element>(shape: &[usize]) -> Result<Vec<T>> {
+    let no_memory = || Error::HostMemory { shape: shape.to_vec(), dtype: DType::of::<T>() };
+    let size = shape.iter().try_fold(1, |size: usize, &len| size.checked_mul(len)).ok_or_else(no_memory)?;
+    bytemuck::allocation::try_zeroed_vec(size).map_err(|()| no_memory())
+}
+
+/// Values for `len` elements on the host, or the error that the host has no memory for them.
+///
+/// # Errors
+///
+/// [`Error::HostMemory`].
+pub fn collect_values<T: Element>(len: usize, from: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    let no_memory = |_| Error::HostMemory { shape: vec![len], dtype: DType::of::<T>() };
+    values.try_reserve_exact(len).map_err(no_memory)?;
+    values.extend(from);
+    Ok(values)
+}
+
+/// The elements of a host array in C order: its own memory, or a copy.
+fn packed_values<T: Element>(host: ArrayViewD<'_, T>) -> Result<Cow<'_, [T]>> {
+    if let Some(values) = host.to_slice() {
+        return Ok(Cow::Borrowed(values));
+    }
+    let mut values = host_values(host.shape())?;
+    ArrayViewMutD::from_shape(host.shape(), &mut values).expect(IS_FULL).assign(&host);
+    Ok(Cow::Owned(values))
 }
 
 /// A host array of values in the given order, one for each element.

@@ -113,6 +113,7 @@ pub trait Operand {
     /// # anyhow::Ok(())
     /// ```
     #[must_use]
+    #[doc(alias = "where")]
     fn select<U: Element>(&self, a: impl IntoExpr<U>, b: impl IntoExpr<U>) -> Expr<U>
     where
         Self: Operand<Item = Bool>,

@@ -8,7 +8,7 @@ use vkarray_allocator::{HostTensor, Tensor, TensorShape, tensor_of_bytes};
 use vkarray_kernel::{DType, Element};
 
 use super::interface::{InterfaceError, elements};
-use crate::array::DeviceNDArray;
+use crate::array::{DeviceNDArray, host_values};
 use crate::context::Context;
 use crate::error::Result;
 use crate::layout::Layout;
@@ -128,7 +128,8 @@ impl Context {
         let layout = tensor_layout(described, DType::of::<T>())?;
         let bytes = tensor.bytes();
         let element = |offset: usize| bytemuck::pod_read_unaligned(&bytes[offset * size_of::<T>()..][..size_of::<T>()]);
-        let values: Vec<T> = layout.offsets().map(element).collect();
+        let mut values = host_values(layout.shape())?;
+        values.iter_mut().zip(layout.offsets()).for_each(|(value, offset)| *value = element(offset));
         let host = ndarray::ArrayD::from_shape_vec(layout.shape(), values).expect("one value for each element");
         self.to_device(&host)
     }

@@ -237,11 +237,13 @@ impl<T: Element> AsDeviceArray for DeviceNDArray<T> {
     fn device_array_interface(&self) -> Result<DeviceArrayInterface> {
         let itemsize = isize::try_from(size_of::<T>()).expect("an element is small");
         let is_dense = self.is_c_contiguous();
+        // The product overflows only for an axis of at most one element, whose stride has no meaning.
+        let bytes = |stride: &isize| stride.checked_mul(itemsize).unwrap_or(0);
         let ready = self.block().ready_point(self.context().default_stream())?;
         Ok(DeviceArrayInterface {
             shape: self.shape().to_vec(),
             typestr: DType::of::<T>().typestr(ByteOrder::NATIVE),
-            strides: (!is_dense).then(|| self.strides().iter().map(|stride| stride * itemsize).collect()),
+            strides: (!is_dense).then(|| self.strides().iter().map(bytes).collect()),
             offset: self.offset() as u64 * size_of::<T>() as u64,
             memory: MemoryHandle {
                 buffer: if self.size() == 0 { 0 } else { self.block().handle() },

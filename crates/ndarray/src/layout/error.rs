@@ -99,6 +99,9 @@ pub enum LayoutError {
     /// A split into equal parts of a length that is not a multiple.
     #[error("cannot split {len} elements into {sections} equal parts")]
     UnequalSplit { len: usize, sections: usize },
+    /// More parts than the host has memory for.
+    #[error("the host has no memory for {parts} parts of an axis of length {len}")]
+    TooManyParts { parts: usize, len: usize },
     /// A diagonal needs two different axes.
     #[error("a diagonal needs two axes, the array has {ndim}")]
     DiagonalRank { ndim: usize },

@@ -35,7 +35,7 @@ pub use index::{Index, Span};
 pub use offsets::Offsets;
 pub use order::Order;
 pub use runs::Runs;
-pub use shape::{IntoReshape, IntoShape};
+pub use shape::{IntoAxis, IntoReshape, IntoShape};
 
 /// The most axes a layout may have.
 pub const MAX_NDIM: usize = 32;

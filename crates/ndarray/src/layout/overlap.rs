@@ -54,24 +54,32 @@ impl Layout {
         if self.size() < 2 || self.is_c_contiguous() {
             return false;
         }
+        if self.is_nested() {
+            return false; // The usual case.
+        }
         let sorted = self.in_memory_order();
         let terms =
             || sorted.shape.iter().zip(&sorted.strides).map(|(&len, &stride)| (len as i128 - 1, stride as i128));
-        // The usual case: each stride is larger than the range that all smaller ones span.
-        let mut reach = 0;
-        let is_nested = terms().rev().all(|(last, stride)| {
-            let exceeds = stride > reach;
-            reach += stride * last;
-            exceeds
-        });
         // Otherwise search for two indices that differ first on some axis, by `1 + x`, and by `x - last` on later axes.
-        !is_nested
-            && (0..sorted.ndim()).any(|first| {
-                let later: i128 = terms().skip(first + 1).map(|(last, stride)| stride * last).sum();
-                let (last, stride) = (sorted.shape[first] as i128 - 1, sorted.strides[first] as i128);
-                let own = Term::new(stride, last - 1);
-                let rest = terms().skip(first + 1).map(|(last, stride)| Term::new(stride, 2 * last));
-                Equation::new(rest.chain([own]).collect()).may_reach(later - stride)
+        (0..sorted.ndim()).any(|first| {
+            let later: i128 = terms().skip(first + 1).map(|(last, stride)| stride * last).sum();
+            let (last, stride) = (sorted.shape[first] as i128 - 1, sorted.strides[first] as i128);
+            let own = Term::new(stride, last - 1);
+            let rest = terms().skip(first + 1).map(|(last, stride)| Term::new(stride, 2 * last));
+            Equation::new(rest.chain([own]).collect()).may_reach(later - stride)
+        })
+    }
+
+    /// Whether each stride is larger than the range that all smaller ones span. Then no elements share memory, and a mutable
+    /// host array can have this layout.
+    pub(crate) fn is_nested(&self) -> bool {
+        let sorted = self.in_memory_order();
+        let mut reach = 0;
+        self.size() < 2
+            || sorted.shape.iter().zip(&sorted.strides).rev().all(|(&len, &stride)| {
+                let exceeds = stride as i128 > reach;
+                reach += stride as i128 * (len as i128 - 1);
+                exceeds
             })
     }
 }

@@ -62,7 +62,8 @@ shape_from_list! {
 
 /// A new shape for existing elements, of which one length may be -1. See [`Layout::reshape`](crate::Layout::reshape).
 ///
-/// The lengths may be `usize`, as those of another array's shape, or `isize` or `i32`, which can be -1.
+/// The lengths may be `usize`, as those of another array's shape, `u32`, or `isize` or `i32`, which can be -1. The indices
+/// of one element are written in the same ways; there a negative number counts from the end.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -123,4 +124,40 @@ macro_rules! reshape_from {
     )* };
 }
 
-reshape_from!(usize isize i32);
+reshape_from!(usize isize i32 u32);
+
+/// No axes.
+impl IntoReshape for () {
+    fn into_reshape(self) -> ReshapeLengths {
+        ReshapeLengths::new()
+    }
+}
+
+/// One axis: a number of any usual type. Negative numbers count from the end.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.slice_to_device(&[3, 1, 2])?;
+/// let last: usize = x.ndim() - 1;
+/// assert_eq!(x.sort(last)?.to_vec()?, x.sort(-1)?.to_vec()?);
+/// # anyhow::Ok(())
+/// ```
+pub trait IntoAxis {
+    /// The axis. A number that does not fit `isize` becomes `isize::MAX`, which no array has.
+    fn into_axis(self) -> isize;
+}
+
+macro_rules! axis_from {
+    ($($integer:ty)*) => { $(
+        impl IntoAxis for $integer {
+            #[allow(clippy::unnecessary_fallible_conversions, reason = "one of the types is `isize` itself")]
+            fn into_axis(self) -> isize {
+                isize::try_from(self).unwrap_or(isize::MAX)
+            }
+        }
+    )* };
+}
+
+axis_from!(usize isize i32 u32);

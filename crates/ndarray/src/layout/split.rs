@@ -27,7 +27,8 @@ impl Layout {
         if len == 0 {
             return Err(LayoutError::ZeroSplit { len: size });
         }
-        (0..size).step_by(len).map(|start| self.slice_axis(0, start..start.saturating_add(len))).collect()
+        let starts = (0..size).step_by(len);
+        collect_parts(size, starts.map(|start| self.slice_axis(0, start..start.saturating_add(len))))
     }
 
     /// Splits an axis into this many parts. If the length is not a multiple, the first parts are one longer.
@@ -52,7 +53,7 @@ impl Layout {
         }
         let (len, n_longer) = (size / sections, size % sections);
         let start = |part: usize| part * len + part.min(n_longer);
-        (0..sections).map(|part| self.slice_axis(axis, start(part)..start(part + 1))).collect()
+        collect_parts(size, (0..sections).map(|part| self.slice_axis(axis, start(part)..start(part + 1))))
     }
 
     /// Splits an axis into this many parts of equal length. NumPy's `split` with a number.
@@ -103,4 +104,14 @@ impl Layout {
         parts.push(self.slice_axis(axis, start..)?);
         Ok(parts)
     }
+}
+
+/// The parts of an axis of this length.
+fn collect_parts(len: usize, parts: impl ExactSizeIterator<Item = Result<Layout>>) -> Result<Vec<Layout>> {
+    let mut collected = Vec::new();
+    collected.try_reserve_exact(parts.len()).map_err(|_| LayoutError::TooManyParts { parts: parts.len(), len })?;
+    for part in parts {
+        collected.push(part?);
+    }
+    Ok(collected)
 }

@@ -6,12 +6,12 @@
 mod pad;
 
 use vkarray_kernel::Element;
-use vkarray_ndarray::{DeviceNDArray, Index, Numeric, OnStream, Order, Result, broadcast_shapes};
+use vkarray_ndarray::{DeviceNDArray, IntoAxis, Numeric, OnStream, Order, Result, broadcast_shapes, collect_values};
 
 use crate::elementwise::Evaluate;
 use crate::error::Error;
 use crate::indexing::gather_axis;
-use crate::operand::{AsOnStream, axis_of, to_u32};
+use crate::operand::{AsOnStream, axis_of, sum_of_lengths, to_u32};
 pub use pad::PadMode;
 
 /// Joins arrays along an axis that they have: NumPy's `concatenate`. Runs on the stream of the first.
@@ -32,12 +32,15 @@ pub use pad::PadMode;
 ///
 /// [`Error::NoArrays`](crate::Error::NoArrays); [`Error::Shapes`](crate::Error::Shapes) if shapes differ in another axis;
 /// an axis out of range; the errors of memory and kernels.
-pub fn concat<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<A::Item>> {
+#[doc(alias = "concatenate")]
+#[doc(alias = "vstack")]
+#[doc(alias = "hstack")]
+pub fn concat<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceNDArray<A::Item>> {
     let Some(first) = arrays.first().map(AsOnStream::as_on_stream) else {
         return Err(Error::NoArrays { operation: "concat" }.into());
     };
     let mut shape = first.array().shape().to_vec();
-    let axis = axis_of(axis, shape.len())?;
+    let axis = axis_of(axis.into_axis(), shape.len())?;
     shape[axis] = 0;
     for array in arrays {
         let other = array.as_on_stream().array().shape().to_vec();
@@ -46,7 +49,7 @@ pub fn concat<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<
             let first = first.array().shape().to_vec();
             return Err(Error::Shapes { operation: "concat", first, second: other }.into());
         }
-        shape[axis] += other[axis];
+        shape[axis] = sum_of_lengths([shape[axis], other[axis]], &other)?;
     }
     let out = first.array().context().device_array(shape)?;
     let mut start = 0;
@@ -75,7 +78,7 @@ pub fn concat<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<
 /// # Errors
 ///
 /// Those of [`concat()`].
-pub fn stack<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<A::Item>> {
+pub fn stack<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceNDArray<A::Item>> {
     let Some(first) = arrays.first().map(AsOnStream::as_on_stream) else {
         return Err(Error::NoArrays { operation: "stack" }.into());
     };
@@ -83,6 +86,7 @@ pub fn stack<A: AsOnStream>(arrays: &[A], axis: isize) -> Result<DeviceNDArray<A
         let (first, second) = (first.array().shape().to_vec(), other.as_on_stream().array().shape().to_vec());
         return Err(Error::Shapes { operation: "stack", first, second }.into());
     }
+    let axis = axis.into_axis();
     let expanded = arrays.iter().map(|array| array.as_on_stream().array().expand_dims(&[axis]));
     let expanded: Vec<_> = expanded.collect::<Result<_>>()?;
     let on_stream: Vec<_> = expanded.iter().map(|array| array.on(first.stream())).collect();
@@ -199,10 +203,10 @@ pub trait Joining: AsOnStream {
     /// # Errors
     ///
     /// An axis out of range; a result that is too large; the errors of memory and kernels.
-    fn repeat(&self, n: usize, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+    fn repeat(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
         let x = self.as_on_stream();
         let mut shape = x.array().shape().to_vec();
-        let axis = axis_of(axis, shape.len())?;
+        let axis = axis_of(axis.into_axis(), shape.len())?;
         let mut apart = shape.clone();
         apart.insert(axis + 1, n);
         shape[axis] = shape[axis].saturating_mul(n);
@@ -230,15 +234,16 @@ pub trait Joining: AsOnStream {
     ///
     /// [`Error::Shapes`](crate::Error::Shapes) if there is not one number for each element of the axis; those of
     /// [`Joining::repeat`].
-    fn repeat_each(&self, counts: &[usize], axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+    fn repeat_each(&self, counts: &[usize], axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
         let x = self.as_on_stream();
-        let axis = axis_of(axis, x.array().ndim())?;
+        let axis = axis_of(axis.into_axis(), x.array().ndim())?;
         if x.array().shape()[axis] != counts.len() {
             let (first, second) = (x.array().shape().to_vec(), vec![counts.len()]);
             return Err(Error::Shapes { operation: "repeat_each", first, second }.into());
         }
+        let n_places = sum_of_lengths(counts.iter().copied(), x.array().shape())?;
         let places = (0..to_u32(counts.len())?).zip(counts).flat_map(|(place, &n)| std::iter::repeat_n(place, n));
-        take_places(x, &places.collect::<Vec<u32>>(), axis)
+        take_places(x, n_places, places, axis)
     }
 
     /// The array with its elements shifted along an axis, those at the end moved to the front: NumPy's `roll`.
@@ -256,8 +261,9 @@ pub trait Joining: AsOnStream {
     /// # Errors
     ///
     /// An axis out of range; the errors of memory and kernels.
-    fn roll(&self, shift: isize, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+    fn roll(&self, shift: isize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
         let x = self.as_on_stream();
+        let axis = axis.into_axis();
         let length = x.array().shape()[axis_of(axis, x.array().ndim())?].cast_signed();
         let out = x.array().context().device_array(x.array().shape())?;
         if length == 0 {
@@ -289,11 +295,12 @@ pub trait Joining: AsOnStream {
     /// # Errors
     ///
     /// An axis out of range; those of [`Evaluate::eval`].
-    fn diff(&self, n: usize, axis: isize) -> Result<DeviceNDArray<Self::Item>>
+    fn diff(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>>
     where
         Self::Item: Numeric,
     {
         let x = self.as_on_stream();
+        let axis = axis.into_axis();
         let length = x.array().shape()[axis_of(axis, x.array().ndim())?];
         let mut out = x.array().clone();
         for _ in 0..n.min(length) {
@@ -343,18 +350,29 @@ pub trait Joining: AsOnStream {
     /// # Errors
     ///
     /// [`Layout`](vkarray_ndarray::Error::Layout) for an axis out of range.
-    fn unstack(&self, axis: isize) -> Result<Vec<DeviceNDArray<Self::Item>>> {
+    fn unstack(&self, axis: impl IntoAxis) -> Result<Vec<DeviceNDArray<Self::Item>>> {
         let x = self.as_on_stream();
-        let length = x.array().shape()[axis_of(axis, x.array().ndim())?].cast_signed();
-        (0..length).map(|at| x.array().slice_axis(axis, Index::At(at))).collect()
+        let axis = axis.into_axis();
+        match x.array().shape()[axis_of(axis, x.array().ndim())?] {
+            0 => Ok(Vec::new()),
+            n => x.array().array_split(n, axis)?.into_iter().map(|part| part.squeeze(Some(&[axis]))).collect(),
+        }
     }
 }
 
 impl<A: AsOnStream + ?Sized> Joining for A {}
 
-/// The elements at places of an axis, which are in range.
-fn take_places<T: Element>(x: OnStream<'_, T>, places: &[u32], axis: usize) -> Result<DeviceNDArray<T>> {
-    let indices = x.array().context().device_array::<u32>([places.len()])?;
-    indices.on(x.stream()).copy_from_host(&ndarray::aview1(places))?;
+/// The elements at places of an axis, which are in range. More places than a kernel counts are refused before they are
+/// computed.
+fn take_places<T: Element>(
+    x: OnStream<'_, T>,
+    n_places: usize,
+    places: impl Iterator<Item = u32>,
+    axis: usize,
+) -> Result<DeviceNDArray<T>> {
+    to_u32(n_places)?;
+    let places = collect_values(n_places, places)?;
+    let indices = x.array().context().device_array::<u32>([n_places])?;
+    indices.on(x.stream()).copy_from_host(&ndarray::aview1(&places))?;
     gather_axis(x, &indices, axis)
 }

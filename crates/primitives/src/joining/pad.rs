@@ -5,7 +5,7 @@ use vkarray_ndarray::{DeviceNDArray, OnStream, Result};
 
 use super::take_places;
 use crate::error::Error;
-use crate::operand::to_u32;
+use crate::operand::{sum_of_lengths, to_u32};
 
 /// What is added around an array: the modes of NumPy's `pad`.
 ///
@@ -83,18 +83,16 @@ pub(super) fn pad<T: Element>(
         if length == 0 {
             return Err(Error::EmptyAxis { operation: "pad", indices: before.saturating_add(after) }.into());
         }
-        let (first, end) = (-before.cast_signed(), length.saturating_add(after).cast_signed());
-        let places = (first..end).map(|place| to_u32(mode.source(place, length.cast_signed()).unsigned_abs()));
-        let places: Vec<u32> = places.collect::<Result<_>>()?;
-        out = Some(take_places(out.as_ref().unwrap_or(array).on(stream), &places, axis)?);
+        let n_places = sum_of_lengths([length, before, after], array.shape())?;
+        to_u32(n_places)?;
+        let (first, end) = (-before.cast_signed(), (length + after).cast_signed());
+        let place = |at| u32::try_from(mode.source(at, length.cast_signed())).expect("a place of the axis");
+        let places = (first..end).map(place);
+        out = Some(take_places(out.as_ref().unwrap_or(array).on(stream), n_places, places, axis)?);
     }
     match out {
         Some(out) => Ok(out),
-        None => {
-            let copy = array.context().device_array(array.shape())?;
-            copy.on(stream).copy_from_device(array)?;
-            Ok(copy)
-        }
+        None => x.copy(),
     }
 }
 

@@ -11,7 +11,7 @@ mod text;
 use half::{bf16, f16};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, Element};
-use vkarray_ndarray::{DeviceNDArray, Index, OnStream, Result};
+use vkarray_ndarray::{DeviceNDArray, Index, IntoAxis, OnStream, Result};
 use vkarray_shaders::functions;
 
 use crate::operand::{Arithmetic, AsOnStream, Widen, axis_of, converted, kernel, numbers, packed, widened};
@@ -68,8 +68,9 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     /// # Errors
     ///
     /// An axis out of range; a device without `f64`; the errors of memory and kernels.
-    fn cumulative_sum(&self, axis: isize) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
-        scan(self.as_on_stream(), axis, Operation::Sum, false)
+    #[doc(alias = "cumsum")]
+    fn cumulative_sum(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
+        scan(self.as_on_stream(), axis.into_axis(), Operation::Sum, false)
     }
 
     /// The products of each element and those before it along an axis: the array API's `cumulative_prod`, NumPy's
@@ -88,8 +89,9 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     /// # Errors
     ///
     /// Those of [`Scan::cumulative_sum`].
-    fn cumulative_prod(&self, axis: isize) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
-        scan(self.as_on_stream(), axis, Operation::Product, false)
+    #[doc(alias = "cumprod")]
+    fn cumulative_prod(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
+        scan(self.as_on_stream(), axis.into_axis(), Operation::Product, false)
     }
 
     /// [`Scan::cumulative_sum`] with a zero in front, so that the axis is longer by one: `include_initial` of the array
@@ -108,8 +110,8 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     /// # Errors
     ///
     /// Those of [`Scan::cumulative_sum`].
-    fn cumulative_sum_from_zero(&self, axis: isize) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
-        scan(self.as_on_stream(), axis, Operation::Sum, true)
+    fn cumulative_sum_from_zero(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
+        scan(self.as_on_stream(), axis.into_axis(), Operation::Sum, true)
     }
 
     /// [`Scan::cumulative_prod`] with a one in front, so that the axis is longer by one: `include_initial` of the array
@@ -128,8 +130,8 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     /// # Errors
     ///
     /// Those of [`Scan::cumulative_sum`].
-    fn cumulative_prod_from_one(&self, axis: isize) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
-        scan(self.as_on_stream(), axis, Operation::Product, true)
+    fn cumulative_prod_from_one(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
+        scan(self.as_on_stream(), axis.into_axis(), Operation::Product, true)
     }
 }
 

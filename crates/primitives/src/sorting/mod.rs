@@ -19,7 +19,7 @@ mod unique;
 use std::ops::RangeInclusive;
 
 use vkarray_kernel::Bool;
-use vkarray_ndarray::{DeviceNDArray, Result};
+use vkarray_ndarray::{DeviceNDArray, IntoAxis, Result};
 
 use crate::operand::{AsOnStream, Binned, UniformFloat, Widen, converted};
 pub use search::Side;
@@ -44,8 +44,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// # Errors
     ///
     /// An axis out of range; the errors of memory and kernels.
-    fn sort(&self, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
-        merge::sort(self.as_on_stream(), axis, false)
+    fn sort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
+        merge::sort(self.as_on_stream(), axis.into_axis(), false)
     }
 
     /// A sorted copy, descending along an axis. Equal elements keep their order; NaN comes first.
@@ -63,8 +63,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// # Errors
     ///
     /// Those of [`Sorting::sort`].
-    fn sort_descending(&self, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
-        merge::sort(self.as_on_stream(), axis, true)
+    fn sort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
+        merge::sort(self.as_on_stream(), axis.into_axis(), true)
     }
 
     /// The places of the elements along an axis in ascending order: NumPy's `argsort(kind="stable")`.
@@ -82,8 +82,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// # Errors
     ///
     /// Those of [`Sorting::sort`].
-    fn argsort(&self, axis: isize) -> Result<DeviceNDArray<u32>> {
-        merge::argsort(self.as_on_stream(), axis, false)
+    fn argsort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
+        merge::argsort(self.as_on_stream(), axis.into_axis(), false)
     }
 
     /// The places of the elements along an axis in descending order. Equal elements keep their order; NaN comes first.
@@ -101,8 +101,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// # Errors
     ///
     /// Those of [`Sorting::sort`].
-    fn argsort_descending(&self, axis: isize) -> Result<DeviceNDArray<u32>> {
-        merge::argsort(self.as_on_stream(), axis, true)
+    fn argsort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
+        merge::argsort(self.as_on_stream(), axis.into_axis(), true)
     }
 
     /// For each of `values`, the place in this sorted array of one axis at which it can be inserted: before equal elements
@@ -166,6 +166,7 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// # Errors
     ///
     /// The errors of memory and kernels.
+    #[doc(alias = "unique")]
     fn unique_values(&self) -> Result<DeviceNDArray<Self::Item>> {
         unique::unique(self.as_on_stream())?.values()
     }
@@ -255,6 +256,7 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Edges`](crate::Error::Edges) if there are fewer than two edges, or they are not ascending; those of memory
     /// and kernels.
+    #[doc(alias = "digitize")]
     fn histogram_between(&self, edges: &[Self::Item]) -> Result<DeviceNDArray<u32>>
     where
         Self::Item: PartialOrd,

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use vkarray_kernel::Bool;
-use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, OnStream, Order, Result};
+use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, OnStream, Order, Result, collect_values};
 use vkarray_shaders::functions;
 
 use super::keys::Keys;
@@ -78,10 +78,11 @@ pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec
     if bins == 0 || low > high || !(high - low).is_finite() {
         return Err(Error::Edges { count: bins + 1 }.into());
     }
+    to_u32(bins)?;
     let half = if low == high { 0.5 } else { 0.0 };
     let (low, high) = (low - half, high + half);
     let step = (high - low) / bins as f64;
-    Ok((0..bins).map(|i| i as f64 * step + low).chain([high]).collect())
+    collect_values(bins + 1, (0..bins).map(|i| i as f64 * step + low).chain([high]))
 }
 
 pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) -> Result<DeviceNDArray<u32>> {

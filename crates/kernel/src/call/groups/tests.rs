@@ -134,7 +134,7 @@ fn numbers_on_the_device_are_not_the_host_s() {
 fn too_many_is_an_error_with_both_numbers() {
     let cases = [
         (Groups::covering([usize::MAX]), "18446744073709551615 workgroups on axis x, the device allows 65535"),
-        (Groups::covering([1, 1 << 32]), "4294967296 workgroups on axis y, the device allows 65535"),
+        (Groups::covering([1, 1_u64 << 32]), "4294967296 workgroups on axis y, the device allows 65535"),
         (Groups::exact([1, 1, 65536]), "65536 workgroups on axis z, the device allows 65535"),
     ];
     for (groups, message) in cases {

@@ -7,7 +7,7 @@ mod number;
 
 use vkarray_kernel::{Groups, ScalarValue, Source};
 
-use crate::array::DeviceNDArray;
+use crate::array::{DeviceNDArray, collect_values};
 use crate::context::Context;
 use crate::error::{Error, Result};
 
@@ -70,7 +70,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Range`] for a step of zero, or a length that is not a number or too large; those of
+    /// [`Error::Range`] for a step of zero, or a length that is not a number or too large; [`Error::HostMemory`]; those of
     /// [`Context::device_array`].
     pub fn arange<T: Number>(&self, start: T, stop: T, step: T) -> Result<DeviceNDArray<T>> {
         let len = T::range_len(start, stop, step).map_err(|problem| {
@@ -85,7 +85,7 @@ impl Context {
             }
             None => {
                 let array = self.device_array([len])?; // First, because it refuses a length that is too large.
-                array.copy_from_host(&ndarray::Array1::from_vec(T::range(start, step, len)))?;
+                array.copy_from_slice(&collect_values(len, T::range(start, step, len))?)?;
                 Ok(array)
             }
         }
@@ -107,10 +107,10 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As [`Context::device_array`].
+    /// [`Error::HostMemory`]; those of [`Context::device_array`].
     pub fn linspace<T: Number>(&self, start: T, stop: T, num: usize, endpoint: bool) -> Result<DeviceNDArray<T>> {
         let array = self.device_array([num])?;
-        array.copy_from_host(&ndarray::Array1::from_vec(T::evenly(start, stop, num, endpoint)))?;
+        array.copy_from_slice(&collect_values(num, T::evenly(start, stop, num, endpoint))?)?;
         Ok(array)
     }
 

@@ -38,11 +38,11 @@ pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
 
     /// The first `len` numbers from `start`.
     #[doc(hidden)]
-    fn range(start: Self, step: Self, len: usize) -> Vec<Self>;
+    fn range(start: Self, step: Self, len: usize) -> impl Iterator<Item = Self>;
 
     /// `num` numbers from `start` to `stop`.
     #[doc(hidden)]
-    fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> Vec<Self>;
+    fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> impl Iterator<Item = Self>;
 
     /// The range for the device, if it computes the same bits.
     #[doc(hidden)]
@@ -103,21 +103,19 @@ macro_rules! integers {
                 integer_len(start.into(), stop.into(), step.into())
             }
 
-            fn range(start: Self, step: Self, len: usize) -> Vec<Self> {
+            fn range(start: Self, step: Self, len: usize) -> impl Iterator<Item = Self> {
                 // The value after the last element may overflow; no element does.
-                let next = |at: &Self| Some(at.wrapping_add(step));
-                std::iter::successors(Some(start), next).take(len).collect()
+                let next = move |at: &Self| Some(at.wrapping_add(step));
+                std::iter::successors(Some(start), next).take(len)
             }
 
-            fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> Vec<Self> {
+            fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> impl Iterator<Item = Self> {
                 let values = f64::evenly(start as f64, stop as f64, num, endpoint);
                 let (low, high) = (i128::from(Self::MIN), i128::from(Self::MAX));
-                let whole = |value: f64| floor(value).clamp(low, high).try_into().expect("it was clamped");
-                let mut values: Vec<Self> = values.into_iter().map(whole).collect();
-                if let (Some(last), true) = (values.last_mut(), endpoint && num > 1) {
-                    *last = stop; // Exact, also where `f64` is not.
-                }
-                values
+                let whole = move |value: f64| floor(value).clamp(low, high).try_into().expect("it was clamped");
+                // The last number is exact, also where `f64` is not.
+                let is_stop = move |i: usize| endpoint && num > 1 && i == num - 1;
+                values.enumerate().map(move |(i, value)| if is_stop(i) { stop } else { whole(value) })
             }
 
             fn on_device(start: Self, step: Self, _: usize) -> Option<DeviceRange> {
@@ -169,33 +167,32 @@ macro_rules! floats {
                 float_len(f64::from(distance), f64::from(step), f64::from(distance / step))
             }
 
-            fn range(start: Self, step: Self, len: usize) -> Vec<Self> {
+            fn range(start: Self, step: Self, len: usize) -> impl Iterator<Item = Self> {
                 let second = start + step;
                 let from = $wide::from(start);
                 let step = $wide::from(second) - from;
-                let element = |i: usize| match i {
+                let element = move |i: usize| match i {
                     0 => start,
                     1 => second,
                     _ => $narrow(from + i as $wide * step),
                 };
-                (0..len).map(element).collect()
+                (0..len).map(element)
             }
 
-            fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> Vec<Self> {
+            fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> impl Iterator<Item = Self> {
                 let (zero, div) = ($narrow(0.0), if endpoint { num.saturating_sub(1) } else { num });
                 let delta = stop - start;
                 let div = $narrow(div as $wide);
                 let step = delta / div;
-                let element = |i: usize| {
+                let element = move |i: usize| {
+                    if endpoint && num > 1 && i == num - 1 {
+                        return stop;
+                    }
                     let at = $narrow(i as $wide);
                     let distance = if div == zero { at * delta } else if step == zero { at / div * delta } else { at * step };
                     distance + start
                 };
-                let mut values: Vec<Self> = (0..num).map(element).collect();
-                if let (Some(last), true) = (values.last_mut(), endpoint && num > 1) {
-                    *last = stop;
-                }
-                values
+                (0..num).map(element)
             }
 
             fn on_device(start: Self, step: Self, len: usize) -> Option<DeviceRange> {

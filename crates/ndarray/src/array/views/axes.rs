@@ -54,6 +54,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if an axis does not exist.
+    #[doc(alias = "swapaxes")]
     pub fn swap_axes(&self, first: isize, second: isize) -> Result<Self> {
         Ok(self.with_layout(self.layout().swap_axes(first, second)?))
     }
@@ -72,6 +73,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the lists differ in length, or an axis does not exist or is named twice.
+    #[doc(alias = "moveaxis")]
     pub fn move_axis(&self, from: &[isize], to: &[isize]) -> Result<Self> {
         Ok(self.with_layout(self.layout().move_axis(from, to)?))
     }

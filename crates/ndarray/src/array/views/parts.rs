@@ -4,7 +4,7 @@ use vkarray_kernel::Element;
 
 use crate::array::DeviceNDArray;
 use crate::error::{Error, Result};
-use crate::layout::{Index, Layout};
+use crate::layout::{Index, IntoAxis, Layout};
 
 impl<T: Element> DeviceNDArray<T> {
     /// Views a part of the array: an [`Index`] for each axis, best written with [`s!`](crate::s). Axes without one are taken
@@ -23,8 +23,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if an index is out of range or there are too many.
-    pub fn slice(&self, index: &[Index]) -> Result<Self> {
-        Ok(self.with_layout(self.layout().slice(index)?))
+    pub fn slice(&self, index: impl AsRef<[Index]>) -> Result<Self> {
+        Ok(self.with_layout(self.layout().slice(index.as_ref())?))
     }
 
     /// Views a part of one axis, and the others whole. Never copies.
@@ -43,8 +43,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the axis does not exist, an integer is out of range, or the step is zero.
-    pub fn slice_axis(&self, axis: isize, index: impl Into<Index>) -> Result<Self> {
-        Ok(self.with_layout(self.layout().slice_axis(axis, index)?))
+    pub fn slice_axis(&self, axis: impl IntoAxis, index: impl Into<Index>) -> Result<Self> {
+        Ok(self.with_layout(self.layout().slice_axis(axis.into_axis(), index)?))
     }
 
     /// Views one position of the first axes, which are removed. An index for each axis leaves an array without axes, of one
@@ -165,8 +165,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the axis does not exist, or `sections` is zero.
-    pub fn array_split(&self, sections: usize, axis: isize) -> Result<Vec<Self>> {
-        Ok(self.with_layouts(self.layout().array_split(sections, axis)?))
+    pub fn array_split(&self, sections: usize, axis: impl IntoAxis) -> Result<Vec<Self>> {
+        Ok(self.with_layouts(self.layout().array_split(sections, axis.into_axis())?))
     }
 
     /// Splits an axis into this many views of equal length. NumPy's `split` with a number.
@@ -185,8 +185,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the length is not a multiple of `sections`, the axis does not exist, or
     /// `sections` is zero.
-    pub fn split_equally(&self, sections: usize, axis: isize) -> Result<Vec<Self>> {
-        Ok(self.with_layouts(self.layout().split_equally(sections, axis)?))
+    pub fn split_equally(&self, sections: usize, axis: impl IntoAxis) -> Result<Vec<Self>> {
+        Ok(self.with_layouts(self.layout().split_equally(sections, axis.into_axis())?))
     }
 
     /// Splits an axis before each of these positions, which are clipped and may be negative as in a slice. NumPy's `split` with
@@ -204,8 +204,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the axis does not exist.
-    pub fn split_at(&self, positions: &[isize], axis: isize) -> Result<Vec<Self>> {
-        Ok(self.with_layouts(self.layout().split_at(positions, axis)?))
+    pub fn split_at(&self, positions: &[isize], axis: impl IntoAxis) -> Result<Vec<Self>> {
+        Ok(self.with_layouts(self.layout().split_at(positions, axis.into_axis())?))
     }
 
     fn with_layouts(&self, layouts: Vec<Layout>) -> Vec<Self> {

@@ -206,16 +206,34 @@ where
     let header = header_for::<T>(array.shape(), order);
     writer.write_all(&header).map_err(|reason| FileError::WriteHeader { reason })?;
     let oriented = if is_f_order { array.t() } else { array.view() };
-    let packed = oriented.as_standard_layout();
-    let bytes: &[u8] = bytemuck::cast_slice(packed.as_slice().expect("it is in standard layout"));
-    let written = if DType::of::<T>() == DType::Bool {
-        // A `bool` of another byte than 0 is true, and is written as 1.
-        let bytes: Vec<u8> = bytes.iter().map(|&byte| u8::from(bool::from(bytemuck::cast::<u8, Bool>(byte)))).collect();
-        writer.write_all(&bytes)
-    } else {
-        writer.write_all(bytes)
+    let written = match oriented.as_slice() {
+        Some(values) => values.chunks(STEP).try_for_each(|values| write_elements(&mut writer, values)),
+        None => {
+            // An array that repeats its elements may have more of them than the host has memory for.
+            let (mut elements, mut values) = (oriented.iter().copied(), Vec::new());
+            loop {
+                values.clear();
+                values.extend(elements.by_ref().take(STEP));
+                if values.is_empty() {
+                    break Ok(());
+                }
+                if let Err(reason) = write_elements(&mut writer, &values) {
+                    break Err(reason);
+                }
+            }
+        }
     };
     written.map_err(|reason| FileError::WriteElements { reason })
+}
+
+fn write_elements<T: Element>(writer: &mut impl Write, values: &[T]) -> std::io::Result<()> {
+    let bytes: &[u8] = bytemuck::cast_slice(values);
+    if DType::of::<T>() != DType::Bool {
+        return writer.write_all(bytes);
+    }
+    // A `bool` of another byte than 0 is true, and is written as 1.
+    let bytes: Vec<u8> = bytes.iter().map(|&byte| u8::from(bool::from(bytemuck::cast::<u8, Bool>(byte)))).collect();
+    writer.write_all(&bytes)
 }
 
 #[cfg(test)]
