@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Calls of NumPy's functions on small arrays, with their results.
 
-    numpy_functions.py SEED COUNT > numpy_functions.txt
+    numpy_functions.py SEED COUNT [FUNCTION ...] > numpy_functions.txt
 
 One call a line, fields separated by tabs:
 
@@ -9,10 +9,11 @@ One call a line, fields separated by tabs:
 
 Lists are separated by commas. The array is made as `array` below makes it, in Rust as in Python, of numbers that
 `splitmix` gives: `few` values with many equal ones, NaN, infinities and zeros of both signs; `all` values of the type;
-`whole` numbers from -7 to 7; or `signs`, -1 and 1. A result is `dtype;shape;bytes`: its bytes in C order as hexadecimal
+`whole` numbers from -7 to 7; `nan`, the same with a few NaN; or `signs`, -1 and 1. A result is `dtype;shape;bytes`: its bytes in C order as hexadecimal
 digits, or if it has more than 64 their CRC-32 after `crc`. The recorded calls were made by NumPy 2.4.6 with
 
-    numpy_functions.py 20261122 3000 | gzip -9n > numpy_functions.txt.gz
+    (numpy_functions.py 20261122 3000; numpy_functions.py 20261123 400 quantile quantiles median put_mask dot) |
+        gzip -9n > numpy_functions.txt.gz
 
 numpy_functions.rs reads this.
 """
@@ -52,6 +53,9 @@ def numbers(dtype, values, seed, count):
         return (((raw >> np.uint64(40)).astype(np.int64) - (1 << 23)) * 0.125).astype(to)
     if values == "signs":
         return (1 - 2 * ((raw >> np.uint64(33)) % np.uint64(2)).astype(np.int64)).astype(to)
+    if values == "nan":
+        whole = numbers(dtype, "whole", seed, count)
+        return np.where((raw >> np.uint64(33)) % np.uint64(64) == 9, np.nan, whole).astype(to)
     if values == "whole" or to.kind in "iu":
         low = 0 if to.kind == "u" else 7
         return (((raw >> np.uint64(33)) % np.uint64(15)).astype(np.int64) - low).astype(to)
@@ -201,6 +205,30 @@ def call(r, function, x, dtype, values, seed):
         case "tril" | "triu":
             k = r.randrange(-6, 7)
             return [k], [getattr(np, function)(x, k)]
+        case "quantile" | "quantiles" | "median":
+            # Numbers and places that are exact in every type; `f16` and NumPy's `q` in it are not.
+            n_axes = r.randint(1, x.ndim)
+            axes, keepdims = tuple(r.sample(range(x.ndim), n_axes)), r.randrange(2)
+            at = [r.randrange(9) for _ in range(1 if function == "quantile" else 3)]
+            q = [part / 8 for part in at]
+            if function == "median":
+                result = np.median(x, axis=axes, keepdims=bool(keepdims))
+            else:
+                result = np.quantile(x, q[0] if function == "quantile" else q, axis=axes, keepdims=bool(keepdims))
+            return [keepdims, *at, *axes], [np.asarray(result).astype(x.dtype)]
+        case "put_mask":
+            n_axes, n = r.randint(1, x.ndim), r.randrange(2)
+            mask = numbers("bool", values, seed + 1000, int(np.prod(x.shape[:n_axes]))).reshape(x.shape[:n_axes])
+            out, n_values = x.copy(), 1 if n == 0 else int(np.broadcast_to(
+                mask.reshape(mask.shape + (1,) * (x.ndim - n_axes)), x.shape).sum())
+            given = other([n_values])
+            out[mask] = given[0] if n == 0 else given.reshape(out[mask].shape)
+            return [n_axes, n_values], [out]
+        case "dot":
+            second = r.choice([[], [x.shape[-1]], [x.shape[-1], 3], [2, x.shape[-1], 3]])
+            wide = np.float32 if dtype == "f16" else x.dtype
+            given = (other(second) if second else other([1])[0]).astype(wide)
+            return second, [np.asarray(np.dot(x.astype(wide), given)).astype(x.dtype)]
     raise ValueError(function)
 
 
@@ -209,33 +237,38 @@ MOVES = ["take", "take_along_axis", "put", "compact", "nonzero", "concat", "stac
 SCANS = ["cumulative_sum", "cumulative_prod"]
 ORDERS = ["sort", "argsort", "searchsorted", "isin", "unique", "histogram"]
 FLOATS = ["isclose", "histogram_even"]
+QUANTILES = ["quantile", "quantiles", "median"]
 MATRICES = ["matmul", "tensordot", "tril", "triu"]
 FUNCTIONS = MOVES + SCANS + ORDERS + MATRICES + FLOATS + ["diff"]
 
 
-def program(r):
-    function = r.choice(FUNCTIONS)
+def program(r, functions):
+    function = r.choice(functions)
     dtype = r.choice(NUMBERS + (["bool", "complex<f32>"] if function in MOVES else []))
-    if function in FLOATS:
+    if function in FLOATS + QUANTILES:
         dtype = r.choice(["f32", "f64"])
     values = "few" if function in FLOATS else r.choice(["few", "all"])
     if function in SCANS:
         values = "whole" if function == "cumulative_sum" else "signs"
-    if function in MATRICES or function == "diff":
+    if function in MATRICES or function in ("diff", "dot"):
         values = "whole"
+    if function in QUANTILES:
+        values = r.choice(["whole", "nan"])
     one_axis = function in ("searchsorted", "meshgrid")
     ndim = 1 if one_axis else r.randint(0 if function in ("stack", "tile", "isin", "unique", "histogram") else 1, 3)
     shape = [r.choice(LENGTHS) for _ in range(ndim)]
     if function in ("tril", "triu"):
         shape = [*shape, 5][:3] if ndim == 1 else shape
-    if function in ("matmul", "tensordot"):
+    if function in QUANTILES + ["dot"]:
+        shape = [max(length, 1) for length in shape]
+    if function in ("matmul", "tensordot", "dot"):
         shape = [r.choice([0, 1, 2, 5, 15, 16, 17]) for _ in shape]
         shape[-1] = r.choice([shape[-1], 63, 64, 65, 130])
     elif ndim and function != "meshgrid" and r.random() < 0.3:
         shape = [min(length, 2) for length in shape]
         shape[r.randrange(ndim)] = r.choice(LONG)
     view = r.choice(["c", "c", "f", "reversed", "stepped", "offset", "broadcast"])
-    if function == "put" and view == "broadcast":
+    if function in ("put", "put_mask") and view == "broadcast":
         view = "c"
     seed = r.randrange(1 << 32)
     x = array(dtype, values, seed, shape, view)
@@ -257,9 +290,9 @@ def written(result):
 
 
 def main():
-    r = random.Random(int(sys.argv[1]))
+    r, functions = random.Random(int(sys.argv[1])), sys.argv[3:] or FUNCTIONS
     for _ in range(int(sys.argv[2])):
-        print(program(r))
+        print(program(r, functions))
 
 
 if __name__ == "__main__":

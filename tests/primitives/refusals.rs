@@ -3,9 +3,39 @@
 
 use vkarray::array::{Bool, LayoutError};
 use vkarray::prelude::*;
-use vkarray::primitives::{PadMode, Side, concat, meshgrid, stack};
+use vkarray::primitives::{PadMode, Rng, Side, concat, eye, meshgrid, stack};
 
 use crate::fixture::{Fixture, contents};
+
+#[test]
+fn sizes_that_wrap_around_or_exceed_all_memory_are_refused() {
+    let ctx = Fixture::open();
+    let x = ctx.arange(0_u8, 5, 1).unwrap();
+    let long = ctx.full([1], 1_u8).unwrap().broadcast_to([1 << 62]).unwrap();
+    for mode in [PadMode::Constant(0), PadMode::Edge, PadMode::Reflect, PadMode::Symmetric, PadMode::Wrap] {
+        for width in [(usize::MAX, 0), (0, usize::MAX), (1 << 63, 1 << 63), (1 << 62, 0), (1 << 40, 1)] {
+            assert!(x.pad(&[width], mode).is_err(), "{mode:?} {width:?}");
+        }
+    }
+    assert!(concat(&[&long, &long, &long, &long], 0).is_err()); // 2^64 elements.
+    assert!(stack(&[&long, &long], 0).is_err());
+    assert!(long.unstack(0).is_err());
+    for n in [usize::MAX, 1 << 62] {
+        assert!(x.tile(&[n]).is_err() && x.repeat(n, 0).is_err(), "{n}");
+        assert!(x.repeat_each(&[n, n, 0, n, n], 0).is_err(), "{n}");
+        assert!(x.histogram(n, 0.0..=1.0).is_err(), "{n}");
+        assert!(ctx.linspace(0.0_f32, 1.0, n, true).is_err() && ctx.linspace(0_u8, 1, n, true).is_err(), "{n}");
+    }
+    assert!(ctx.arange(0.0_f64, 1e18, 1.0).is_err() && ctx.arange(0_i64, i64::MAX, 1).is_err());
+    for position in [u64::MAX, u64::MAX - 2] {
+        assert!(Rng::philox(1).at(position).uniform::<f64>(&ctx, 3).is_ok(), "{position}"); // The counter wraps around.
+        assert!(Rng::philox(1).at(position).bits::<u32>(&ctx, 3).is_ok(), "{position}");
+    }
+    for shift in [isize::MIN, isize::MAX] {
+        assert!(x.roll(shift, 0).is_ok() && x.expand_dims(&[0]).unwrap().triu(shift).is_ok(), "{shift}");
+        assert!(eye::<u8>(&ctx, [2, 3], shift).is_ok(), "{shift}");
+    }
+}
 
 #[test]
 fn refused_calls_name_what_is_wrong_and_change_nothing() {

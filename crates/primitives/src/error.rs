@@ -22,6 +22,12 @@ pub enum Error {
     /// An index outside an axis.
     #[error("{operation}: index {index} at position {position} is out of range for an axis of length {length}")]
     IndexOutOfRange { operation: &'static str, index: i128, position: usize, length: usize },
+    /// A quantile that is not between the least and the largest element.
+    #[error("a quantile at {q} is asked for, which is not between 0 and {most}")]
+    Quantile { q: f64, most: f64 },
+    /// More or fewer values than a mask selects elements.
+    #[error("put_mask: {values} values are given, and the mask selects {places} elements")]
+    MaskValues { values: usize, places: usize },
     /// Elements asked for of an axis, or of values, that have none.
     #[error("{operation}: {indices} elements are asked for, and there are none to take")]
     EmptyAxis { operation: &'static str, indices: usize },

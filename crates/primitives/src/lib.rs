@@ -42,7 +42,8 @@ pub use linalg::{Linalg, eye};
 pub use operand::{AsOnStream, Binned, UniformFloat, Widen};
 pub use random::{RandomInteger, Rng, philox_4x32, philox_4x64};
 pub use reduce::{
-    Axes, Compare, IntoAxes, Precise, Reduce, Reducible, ReductionCall, ReductionKernel, Statistics, keepdims,
+    Axes, Compare, IntoAxes, Precise, Quantiles, Reduce, Reducible, ReductionCall, ReductionKernel, Statistics,
+    keepdims,
 };
 pub use scan::{Accumulate, Scan, ScanKernel};
 pub use sorting::{Histogram, Side, Sorting, Unique};

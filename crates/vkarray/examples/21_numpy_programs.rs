@@ -10,7 +10,7 @@ type Array = DeviceNDArray<f32>;
 
 fn normalise_rows(x: &Array) -> Result<Array> {
     let mean = x.mean(keepdims(1))?;
-    let std = x.std(keepdims(1), 0.0)?;
+    let std = x.std(keepdims(1))?;
     ((x - &mean) / &std).eval()
 }
 
@@ -33,7 +33,7 @@ fn k_means(points: &Array, mut centres: Array, steps: usize) -> Result<Array> {
 
 /// The price of the right to buy at `strike` in some years.
 fn call_price(ctx: &Context, [spot, strike, rate, volatility, years]: [f32; 5], n: usize) -> Result<f32> {
-    let z = Rng::philox(7).normal(ctx, n)?;
+    let z = Rng::philox(7).normal::<f32>(ctx, n)?;
     let drift = (rate - volatility * volatility / 2.0) * years;
     let at_end = (&z * (volatility * years.sqrt()) + drift).exp() * spot;
     Ok((at_end - strike).maximum(0.0).mean(..)?.item()? * (-rate * years).exp())
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
     let x = Rng::philox(1).uniform::<f32>(&ctx, [50, 301])?;
     let rows = normalise_rows(&x)?;
     assert!(rows.mean(1)?.abs().max(..)?.item()? < 1e-5);
-    assert!(rows.std(1, 0.0)?.allclose(1.0, 1e-5, 0.0)?);
+    assert!(rows.std(1)?.allclose(1.0, 1e-5, 0.0)?);
 
     let shares = softmax(&(&x * 100.0).eval()?)?;
     assert!(shares.sum(1)?.allclose(1.0, 1e-5, 0.0)?);
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
 
     // Points around three centres, from which the search starts at a distance.
     let truth = ctx.slice_to_device(&[0.0_f32, 0.0, 5.0, 5.0, -5.0, 5.0])?.reshape([3, 2])?;
-    let noise = Rng::philox(3).normal(&ctx, [400, 3, 2])?;
+    let noise = Rng::philox(3).normal::<f32>(&ctx, [400, 3, 2])?;
     let points = (&noise * 0.5 + &truth).eval()?.reshape([1200, 2])?;
     let centres = k_means(&points, (&truth * 0.5 + 1.0).eval()?, 10)?;
     println!("centres\n{centres}");

@@ -106,7 +106,8 @@ pub mod prelude {
     pub use crate::array::{Expr, Logic, Operand};
     pub use crate::kernel::{Arg, AsArg, ConstArray};
     pub use crate::primitives::{
-        Compare, Elementwise, Evaluate, Indexing, Joining, Linalg, Reduce, Scan, Sorting, Statistics, keepdims,
+        Compare, Elementwise, Evaluate, Indexing, Joining, Linalg, Quantiles, Reduce, Scan, Sorting, Statistics,
+        keepdims,
     };
     pub use crate::stream::GraphRecorder;
     pub use crate::{

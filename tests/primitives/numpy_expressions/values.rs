@@ -214,8 +214,8 @@ fn of_floats<T: Precise + Bits>(name: &str, x: &Expr<T>, other: &Expr<T>, axes: 
     let result = match name {
         "vecdot" => x.vecdot(other, axes),
         "mean" => x.mean(axes),
-        "var0" => x.var(axes, 0.0),
-        "var1" => x.var(axes, 1.0),
+        "var0" => x.var(axes),
+        "var1" => x.var_with_correction(axes, 1),
         "nansum" => x.nansum(axes),
         "nanprod" => x.nanprod(axes),
         "nanmean" => x.nanmean(axes),

@@ -9,8 +9,8 @@ use crate::{Result, contents, int};
 pub(crate) fn products_of_fractions_are_within_the_bound_of_serial_sums(ctx: &Context) -> Result<()> {
     let (m, k, n) = (67, 193, 130);
     let mut rng = Rng::philox(8);
-    let a = rng.normal(ctx, [m, k])?;
-    let b = rng.normal(ctx, [n, k])?.t();
+    let a = rng.normal::<f32>(ctx, [m, k])?;
+    let b = rng.normal::<f32>(ctx, [n, k])?.t();
     let found = contents(&a.matmul(&b)?)?;
     let (a, b) = (contents(&a)?, contents(&b)?);
     for (at, &found) in found.iter().enumerate() {

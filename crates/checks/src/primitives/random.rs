@@ -94,7 +94,7 @@ pub(crate) fn integers_are_products_of_bits_and_the_length_of_the_range(ctx: &Co
 
 pub(crate) fn normal_numbers_follow_from_the_bits_and_have_their_moments(ctx: &Context) -> Result<()> {
     let n = 100_001;
-    let found = contents(&Rng::philox(11).normal(ctx, n)?)?;
+    let found = contents(&Rng::philox(11).normal::<f32>(ctx, n)?)?;
     let bits: Vec<u32> = narrow_stream(11, 0).take(n + 1).collect();
     for (pair, expected) in found.chunks(2).zip(bits.chunks(2)) {
         let [u, v] = [expected[0], expected[1]].map(|bits| f64::from(bits >> 8) / 16_777_216.0);

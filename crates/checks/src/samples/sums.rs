@@ -128,7 +128,7 @@ pub(crate) fn the_stages_of_the_fourier_transform_give_its_sums_and_their_invers
     let fft = sample(ctx, "fft")?;
     let transformed = |x: &DeviceNDArray<f32>, sign: f32| -> Result<DeviceNDArray<f32>> {
         let (rows, n) = (x.shape()[0], x.shape()[1]);
-        let (mut a, mut b) = (x.to_contiguous(vkarray::Order::C)?, ctx.full_like(x, 7.0_f32)?);
+        let (mut a, mut b) = (x.copy()?, ctx.full_like(x, 7.0_f32)?);
         let mut block = 1;
         while block < n {
             let args = (&a, &b, number(n), number(rows), number(block), sign);

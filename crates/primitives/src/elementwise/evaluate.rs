@@ -60,6 +60,52 @@ pub trait Evaluate: Operand {
     fn assign_to(&self, target: &DeviceNDArray<Self::Item>) -> Result<()> {
         assign(&self.expr(), target)
     }
+
+    /// Computes the expression and copies the elements to the host, in C order. Blocks until they are there.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 3, 1)?;
+    /// assert_eq!((&x * 2).to_vec()?, [0, 2, 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Evaluate::eval`] and [`DeviceNDArray::to_vec`].
+    fn to_vec(&self) -> Result<Vec<Self::Item>> {
+        self.eval()?.to_vec()
+    }
+
+    /// Computes the expression and copies the result to the host; see [`DeviceNDArray::copy_to_host`]. Blocks until it is
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Evaluate::eval`] and [`DeviceNDArray::copy_to_host`].
+    fn copy_to_host(&self) -> Result<ndarray::ArrayD<Self::Item>> {
+        self.eval()?.copy_to_host()
+    }
+
+    /// Computes an expression of one element; see [`DeviceNDArray::item`]. Blocks until it is there.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 4.0, 1.0)?;
+    /// assert_eq!(x.mean(..)?.sqrt().item()?, 1.5_f32.sqrt());
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Evaluate::eval`] and [`DeviceNDArray::item`].
+    fn item(&self) -> Result<Self::Item> {
+        self.eval()?.item()
+    }
 }
 
 impl<O: Operand + ?Sized> Evaluate for O {}

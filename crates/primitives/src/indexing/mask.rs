@@ -6,7 +6,7 @@ use vkarray_kernel::{Bool, Element, Groups};
 use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, OnStream, Result};
 use vkarray_shaders::functions;
 
-use super::take::gather_axis;
+use super::take::{IndexMode, gather_axis};
 use crate::error::Error;
 use crate::operand::{converted, kernel, packed, run, to_u32, words};
 use crate::scan::number_flags;
@@ -89,6 +89,23 @@ pub(super) fn compact<T: Element>(x: OnStream<'_, T>, mask: &DeviceNDArray<Bool>
         kernel.dispatch(stream, Groups::covering(ends.size() * 256), args)?;
     }
     Ok(out)
+}
+
+pub(super) fn put<T: Element>(x: OnStream<'_, T>, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<T>) -> Result<()> {
+    let shape = x.array().shape();
+    if !shape.starts_with(mask.shape()) {
+        let (first, second) = (shape.to_vec(), mask.shape().to_vec());
+        return Err(Error::Shapes { operation: "put_mask", first, second }.into());
+    }
+    x.array().check_writable()?;
+    // The mask of each element: that of its leading axes.
+    let apart = [mask.shape(), &vec![1; shape.len() - mask.ndim()]].concat();
+    let mask = mask.reshape_copy(apart.as_slice(), vkarray_ndarray::Order::C)?.broadcast_to(shape)?;
+    let places = positions_of(mask.on(x.stream()))?;
+    if values.size() != places.size() && values.size() != 1 {
+        return Err(Error::MaskValues { values: values.size(), places: places.size() }.into());
+    }
+    super::put::put(x, &places, values, IndexMode::Clip)
 }
 
 pub(super) fn nonzero<T: Element>(x: OnStream<'_, T>) -> Result<Vec<DeviceNDArray<u32>>> {

@@ -14,7 +14,7 @@ mod put;
 mod take;
 
 use vkarray_kernel::Bool;
-use vkarray_ndarray::{DeviceNDArray, Result};
+use vkarray_ndarray::{DeviceNDArray, IntoAxis, Result};
 
 use crate::operand::AsOnStream;
 pub(crate) use mask::places_of_flags;
@@ -46,7 +46,11 @@ pub trait Indexing: AsOnStream {
     /// # Errors
     ///
     /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange); those of [`Indexing::take_with_mode`].
-    fn take<I: IndexElement>(&self, indices: &DeviceNDArray<I>, axis: isize) -> Result<DeviceNDArray<Self::Item>> {
+    fn take<I: IndexElement>(
+        &self,
+        indices: &DeviceNDArray<I>,
+        axis: impl IntoAxis,
+    ) -> Result<DeviceNDArray<Self::Item>> {
         self.take_with_mode(indices, axis, IndexMode::Raise)
     }
 
@@ -72,10 +76,10 @@ pub trait Indexing: AsOnStream {
     fn take_with_mode<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
-        axis: isize,
+        axis: impl IntoAxis,
         mode: IndexMode,
     ) -> Result<DeviceNDArray<Self::Item>> {
-        take::take(self.as_on_stream(), indices, axis, mode)
+        take::take(self.as_on_stream(), indices, axis.into_axis(), mode)
     }
 
     /// Element `[o, j, k]` of the result is `x[o, indices[o, j, k], k]`: NumPy's `take_along_axis`, which applies the
@@ -99,9 +103,9 @@ pub trait Indexing: AsOnStream {
     fn take_along_axis<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
-        axis: isize,
+        axis: impl IntoAxis,
     ) -> Result<DeviceNDArray<Self::Item>> {
-        take::take_along_axis(self.as_on_stream(), indices, axis, IndexMode::Raise)
+        take::take_along_axis(self.as_on_stream(), indices, axis.into_axis(), IndexMode::Raise)
     }
 
     /// Writes `values` to the elements at flat indices, in C order: NumPy's `put`. Values are repeated if they are fewer
@@ -176,8 +180,59 @@ pub trait Indexing: AsOnStream {
     /// # Errors
     ///
     /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape does not begin the array's; those of memory and kernels.
+    #[doc(alias = "compress")]
+    #[doc(alias = "extract")]
     fn compact(&self, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<Self::Item>> {
         mask::compact(self.as_on_stream(), mask)
+    }
+
+    /// Writes `values` to the elements whose mask is true, in C order: NumPy's `x[mask] = values`. The mask has the leading
+    /// axes of the array. There is one value for each of these elements, or one for all.
+    ///
+    /// The call waits for the device, which alone has the number of elements.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 5, 1)?;
+    /// x.put_mask(&x.greater(2).eval()?, &ctx.slice_to_device(&[70, 80])?)?;
+    /// assert_eq!(x.to_vec()?, [0, 1, 2, 70, 80]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape does not begin the array's;
+    /// [`Error::MaskValues`](crate::Error::MaskValues) for another number of values, with nothing written; a read-only array,
+    /// or one whose elements share memory; those of memory and kernels.
+    #[doc(alias = "place")]
+    #[doc(alias = "putmask")]
+    fn put_mask(&self, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<Self::Item>) -> Result<()> {
+        mask::put(self.as_on_stream(), mask, values)
+    }
+
+    /// Writes `value` to the elements whose mask is true: NumPy's `x[mask] = value`. Otherwise as [`Indexing::put_mask`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[1.0_f32, f32::NAN, 3.0])?;
+    /// x.fill_where(&x.isnan().eval()?, 0.0)?;
+    /// assert_eq!(x.to_vec()?, [1.0, 0.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Indexing::put_mask`].
+    fn fill_where(&self, mask: &DeviceNDArray<Bool>, value: Self::Item) -> Result<()> {
+        self.put_mask(mask, &mask.context().full([1], value)?)
     }
 
     /// The indices of the elements that are not zero, one array for each axis, in C order: NumPy's `nonzero`. NaN is not
@@ -201,6 +256,7 @@ pub trait Indexing: AsOnStream {
     ///
     /// [`NoAxis`](vkarray_ndarray::Error::NoAxis); [`NoConversion`](vkarray_ndarray::Error::NoConversion) for records;
     /// those of memory and kernels.
+    #[doc(alias = "argwhere")]
     fn nonzero(&self) -> Result<Vec<DeviceNDArray<u32>>> {
         mask::nonzero(self.as_on_stream())
     }

@@ -40,6 +40,33 @@ pub trait Linalg: AsOnStream<Item: Widen> {
         matmul::matmul(self.as_on_stream(), other)
     }
 
+    /// The inner product of two arrays of one axis, the product of matrices, and for more axes the products added up over
+    /// the last axis of this array and the last but one of the other: NumPy's `dot`. An array without axes is a factor.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 3.0, 1.0)?;
+    /// assert_eq!(x.dot(&x)?.item()?, 5.0);
+    /// assert_eq!(x.dot(&ctx.full([], 2.0)?)?.to_vec()?, [0.0, 2.0, 4.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Linalg::tensordot`].
+    fn dot(&self, other: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
+        let pair: &[_] = match (self.as_on_stream().array().ndim(), other.ndim()) {
+            (0, _) | (_, 0) => &[],
+            (_, 1) => &[(-1, 0)],
+            _ => &[(-1, -2)],
+        };
+        self.tensordot(other, pair)
+    }
+
     /// Products added up over pairs of axes, one of this array and one of the other: NumPy's `tensordot` with two lists.
     /// The result has the other axes of this array, then those of the other one. Without pairs it is the outer product.
     ///

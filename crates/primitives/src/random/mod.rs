@@ -6,9 +6,11 @@
 //! | file | has |
 //! |---|---|
 //! | `mod.rs` | [`Rng`] and its draws |
+//! | `distributions.rs` | draws that are made of other draws: normal and exponential numbers, choices, permutations |
 //! | `engine.rs` | both generators on the host, and what differs between them on the device |
 //! | `seed.rs` | NumPy's `SeedSequence`, for the key of its Philox |
 
+mod distributions;
 mod engine;
 mod seed;
 
@@ -207,33 +209,6 @@ impl Rng {
         self.draw(out, &convert)
     }
 
-    /// Normal `f32` of mean 0 and variance 1, on the default stream. Returns at once.
-    ///
-    /// The method of Box and Muller, with logarithm and cosine of the device: devices differ in the last bits, and by up to
-    /// 0.003 where a cosine is as inexact as Vulkan allows. Magnitudes are at most 5.77.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    /// use vkarray::primitives::Rng;
-    ///
-    /// # fn main() -> anyhow::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = Rng::philox(1).normal(&ctx, 10_000)?.to_vec()?;
-    /// let mean = x.iter().sum::<f32>() / 1e4;
-    /// assert!(mean.abs() < 0.05, "{mean}");
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Rng::bits`].
-    pub fn normal(&mut self, ctx: &Context, shape: impl IntoShape) -> Result<DeviceNDArray<f32>> {
-        let out = ctx.device_array(shape)?;
-        self.draw(&out, &Convert { text: "normal_floats(words)", ..Convert::default() })?;
-        Ok(out)
-    }
-
     /// Integers from `range.start` to before `range.end`, on the default stream. Returns at once.
     ///
     /// Each takes one random number `r` of its size and is `start + r * (end - start) / 2^bits`, rounded down. So a value's
@@ -279,12 +254,13 @@ impl Rng {
     fn draw<A: AsOnStream>(&mut self, target: &A, convert: &Convert) -> Result<()> {
         let target = target.as_on_stream();
         let (array, words_each) = (target.array(), size_of::<A::Item>() / 4);
-        let start = self.position.next_multiple_of(words_each as u64);
+        // Positions wrap around, as the counter of the generator does.
+        let start = self.position.checked_next_multiple_of(words_each as u64).unwrap_or(0);
         let is_direct = is_packed(array) && array.is_writable();
         let out = if is_direct { array.clone() } else { array.context().device_array(array.shape())? };
         let pieces = out.reshape(out.size())?.split(CHUNK / words_each)?;
-        for (piece, first) in pieces.iter().filter(|piece| piece.size() > 0).zip((start..).step_by(CHUNK)) {
-            self.engine.write(&piece.on(target.stream()), first, convert)?;
+        for (piece, at) in pieces.iter().filter(|piece| piece.size() > 0).zip((0..).step_by(CHUNK)) {
+            self.engine.write(&piece.on(target.stream()), start.wrapping_add(at), convert)?;
         }
         if !is_direct {
             target.copy_from_device(&out)?;

@@ -3,7 +3,7 @@
 use std::ops::RangeFull;
 
 use smallvec::SmallVec;
-use vkarray_ndarray::{Layout, Order, Result};
+use vkarray_ndarray::{IntoReshape, Layout, Order, Result};
 
 /// The axes of a reduction, and whether they stay with length one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,8 @@ pub struct Axes {
     keeps: bool,
 }
 
-/// What can name the axes of a reduction: one axis, an array or slice of axes, `..` for all, and [`keepdims`] of these.
+/// What can name the axes of a reduction: one axis, an array or slice of axes, of any
+/// type of `isize`, `i32`, `usize` and `u32`, `..` for all, and [`keepdims`] of these.
 pub trait IntoAxes {
     /// The axes.
     fn into_axes(self) -> Axes;
@@ -47,23 +48,30 @@ impl IntoAxes for RangeFull {
     }
 }
 
-impl IntoAxes for isize {
-    fn into_axes(self) -> Axes {
-        [self].into_axes()
-    }
+/// One axis, an array or a slice of axes of this type. A number that no axis has stays one.
+macro_rules! axes_from {
+    ($($integer:ty)*) => { $(
+        impl IntoAxes for $integer {
+            fn into_axes(self) -> Axes {
+                [self].into_axes()
+            }
+        }
+
+        impl IntoAxes for &[$integer] {
+            fn into_axes(self) -> Axes {
+                Axes { axes: Some(self.into_reshape()), keeps: false }
+            }
+        }
+
+        impl<const N: usize> IntoAxes for [$integer; N] {
+            fn into_axes(self) -> Axes {
+                self.as_slice().into_axes()
+            }
+        }
+    )* };
 }
 
-impl IntoAxes for &[isize] {
-    fn into_axes(self) -> Axes {
-        Axes { axes: Some(SmallVec::from_slice(self)), keeps: false }
-    }
-}
-
-impl<const N: usize> IntoAxes for [isize; N] {
-    fn into_axes(self) -> Axes {
-        self.as_slice().into_axes()
-    }
-}
+axes_from!(isize i32 usize u32);
 
 /// The axes of a shape, split in two, each in order, and the shape of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,15 +115,15 @@ mod tests {
         let cases: [(Axes, &[usize], &[usize], usize); 5] = [
             ((..).into_axes(), &[0, 1, 2], &[], 24),
             (keepdims(..), &[0, 1, 2], &[1, 1, 1], 24),
-            ((-1).into_axes(), &[2], &[2, 3], 4),
-            ([2, 0].into_axes(), &[0, 2], &[3], 8),
+            ((-1_isize).into_axes(), &[2], &[2, 3], 4),
+            ([2_usize, 0].into_axes(), &[0, 2], &[3], 8),
             (keepdims([1]), &[1], &[2, 1, 4], 3),
         ];
         for (axes, reduced, shape, count) in cases {
             let split = axes.split(&[2, 3, 4]).unwrap();
             assert_eq!((&*split.reduced, &*split.shape, split.count), (reduced, shape, count), "{axes:?}");
         }
-        assert!([0, 0].into_axes().split(&[2]).is_err() && 1.into_axes().split(&[2]).is_err());
+        assert!([0_i32, 0].into_axes().split(&[2]).is_err() && 1_u32.into_axes().split(&[2]).is_err());
         assert_eq!((..).into_axes().split(&[]).unwrap().count, 1);
     }
 }

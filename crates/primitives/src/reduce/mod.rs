@@ -7,6 +7,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `methods.rs`, `statistics.rs` | [`Reduce`], [`Statistics`]: the methods |
+//! | `quantile.rs` | [`Quantiles`]: medians and quantiles, from sorted elements |
 //! | `text.rs` | [`ReductionKernel`]: reductions that are written in WGSL |
 //! | `compare.rs` | [`Compare`]: whether arrays are equal or close |
 //! | `axes.rs` | [`IntoAxes`]: which axes |
@@ -22,6 +23,7 @@ mod kind;
 mod launch;
 mod methods;
 mod position;
+mod quantile;
 mod share;
 mod statistics;
 mod text;
@@ -29,5 +31,6 @@ mod text;
 pub use axes::{Axes, IntoAxes, keepdims};
 pub use compare::Compare;
 pub use methods::{Reduce, Reducible};
+pub use quantile::Quantiles;
 pub use statistics::{Precise, Statistics};
 pub use text::{ReductionCall, ReductionKernel};

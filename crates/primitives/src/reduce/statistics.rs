@@ -52,7 +52,7 @@ precise! {
 /// let x = ctx.slice_to_device(&[1.0_f32, 2.0, 3.0, f32::NAN])?;
 /// assert!(x.mean(..)?.item()?.is_nan());
 /// assert_eq!(x.nanmean(..)?.item()?, 2.0);
-/// assert_eq!(x.slice(&s![..3])?.var(.., 1.0)?.item()?, 1.0);
+/// assert_eq!(x.slice(&s![..3])?.var_with_correction(.., 1)?.item()?, 1.0);
 /// # anyhow::Ok(())
 /// ```
 #[expect(clippy::missing_errors_doc, reason = "`Reduce` has them, since they are the same for all methods")]
@@ -69,15 +69,32 @@ where
         on(&precise, (&sum / <Self::Item as Precise>::Precision::nearest(count as f64)).cast()).eval()
     }
 
-    /// The variance: the mean square of the differences from the mean, computed after it. The divisor is the number of
-    /// elements minus `correction`.
-    fn var(&self, axes: impl IntoAxes, correction: f64) -> Result<DeviceNDArray<Self::Item>> {
-        variance(self, axes, correction, |variance| variance)
+    /// The variance: the mean square of the differences from the mean, computed after it.
+    fn var(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
+        self.var_with_correction(axes, 0)
+    }
+
+    /// The variance with the number of elements minus `correction`, NumPy's `ddof`, as the divisor.
+    fn var_with_correction(
+        &self,
+        axes: impl IntoAxes,
+        correction: impl Into<f64>,
+    ) -> Result<DeviceNDArray<Self::Item>> {
+        variance(self, axes, correction.into(), |variance| variance)
     }
 
     /// The standard deviation: the square root of [`Statistics::var`].
-    fn std(&self, axes: impl IntoAxes, correction: f64) -> Result<DeviceNDArray<Self::Item>> {
-        variance(self, axes, correction, |variance| variance.sqrt())
+    fn std(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
+        self.std_with_correction(axes, 0)
+    }
+
+    /// The square root of [`Statistics::var_with_correction`].
+    fn std_with_correction(
+        &self,
+        axes: impl IntoAxes,
+        correction: impl Into<f64>,
+    ) -> Result<DeviceNDArray<Self::Item>> {
+        variance(self, axes, correction.into(), |variance| variance.sqrt())
     }
 
     /// The Euclidean norm: the square root of the sum of squares, which may overflow.
