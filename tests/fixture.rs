@@ -7,7 +7,7 @@
 //!
 //! The folder `fixture/` has what tests of several crates share: shaders and their results on the host (`kernels.rs`,
 //! which to read next), a time limit (`watchdog.rs`), a semaphore that the test signals (`host_semaphore.rs`), reads of
-//! memory without ordering (`peek.rs`), tests in a child process (`child.rs`) and on a Vulkan layer (`layer.rs`).
+//! memory without ordering (`peek.rs`), a manager whose memory is shared (`shares.rs`), tests in a child process (`child.rs`) and on a Vulkan layer (`layer.rs`).
 
 mod canary;
 pub(crate) mod child;
@@ -16,6 +16,8 @@ pub(crate) mod kernels;
 #[cfg(target_os = "linux")]
 pub(crate) mod layer;
 pub(crate) mod peek;
+#[cfg(target_os = "linux")]
+pub(crate) mod shares;
 mod validation;
 pub(crate) mod watchdog;
 

@@ -147,6 +147,25 @@ fn wrong_managers_are_detected() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_handle_of_a_manager_names_the_bytes_of_its_block() {
+    use crate::fixture::shares::Shares;
+
+    let fixture = Fixture::open();
+    let external = fixture.device().external().memory_fd;
+    if !external.exportable || !external.importable {
+        return;
+    }
+    for skew in [0, 4] {
+        let factory = ManagerFactory::new(move || Ok(Box::new(Shares::skewed(skew))));
+        let report = Conformance::new(fixture.device(), factory).only("ipc").run();
+        let reason = report.failures().next().map(|(_, reason)| reason.to_owned());
+        assert_eq!(reason.is_some_and(|reason| reason.contains("it names others")), skew > 0, "{report}");
+        assert_eq!(report.is_conforming(), skew == 0, "{report}");
+    }
+}
+
 #[test]
 fn every_check_detects_a_wrong_manager() {
     let fixture = Fixture::open();

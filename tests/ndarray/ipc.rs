@@ -4,12 +4,15 @@ use std::env;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Child;
+use std::sync::Arc;
 
 use vkarray::interop::{IpcArrayHandle, IpcError, IpcOptions};
-use vkarray::memory::Error as MemoryError;
+use vkarray::memory::{Allocator, Error as MemoryError};
+use vkarray::primitives::Evaluate;
 use vkarray::{Context, DeviceNDArray, Error, Groups, Kernel, s};
 
 use crate::fixture::kernels::{step, stepped};
+use crate::fixture::shares::{CHUNK, Shares};
 use crate::fixture::{Fixture, child, contents};
 
 /// Elements: a prime, so that the last workgroup is not full.
@@ -241,5 +244,88 @@ fn a_view_shares_its_whole_block_only_if_the_caller_says_so() {
     handle.send(&second.socket).unwrap();
     hand_over(&mut second.socket);
     drop(view);
+    assert!(second.process.wait().unwrap().success());
+}
+
+/// The second process of a test: doubles each array that it gets, and says so.
+fn double_what_comes(fixture: &Fixture, path: &str, n_arrays: usize) {
+    let mut socket = UnixStream::connect(path).unwrap();
+    for _ in 0..n_arrays {
+        let x = fixture.open_ipc_array::<u32>(&IpcArrayHandle::receive(&socket).unwrap()).unwrap();
+        (&x * 2).assign_to(&x).unwrap();
+        fixture.synchronize().unwrap();
+        socket.write_all(&[1]).unwrap();
+    }
+}
+
+fn doubled(values: &[u32]) -> Vec<u32> {
+    values.iter().map(|value| value * 2).collect()
+}
+
+#[test]
+fn the_manager_of_an_array_names_its_memory() {
+    const TEST: &str = "ndarray::ipc::the_manager_of_an_array_names_its_memory";
+    let fixture = Fixture::open();
+    if !is_shared(&fixture) {
+        return;
+    }
+    if let Some(path) = child::argument() {
+        return double_what_comes(&fixture, &path, 2);
+    }
+    let allocator = Allocator::with_manager(fixture.device(), Box::new(Shares::default())).unwrap();
+    let ctx = Context::with_allocator(&allocator).unwrap();
+    let (before, x) = (ctx.full(100, 9_u32).unwrap(), ctx.slice_to_device(&(0..12).collect::<Vec<u32>>()).unwrap());
+    let after = ctx.full(100, 9_u32).unwrap();
+    // The array is the second part of the chunk, and its neighbours would be shared too.
+    let refused = x.get_ipc_handle().unwrap_err();
+    assert!(matches!(&refused, Error::SharesMore { bytes, block: CHUNK } if *bytes == (512..560)), "{refused}");
+    let whole = IpcOptions::default().whole_block(true);
+    let mut second = Second::start(TEST);
+    let view = x.reshape([3, 4]).unwrap().slice(&s![..;-2, 1..3]).unwrap();
+    for (array, expected) in [(&x, doubled(&(0..12).collect::<Vec<u32>>())), (&view, vec![36, 40, 4, 8])] {
+        array.get_ipc_handle_with(whole).unwrap().send(&second.socket).unwrap();
+        wait_for_turn(&mut second.socket);
+        assert_eq!(contents(array), expected);
+    }
+    assert_eq!(contents(&x), [0, 4, 8, 6, 8, 10, 12, 14, 16, 36, 40, 22]);
+    for neighbour in [&before, &after] {
+        assert_eq!(contents(neighbour), [9; 100]);
+    }
+    assert!(second.process.wait().unwrap().success());
+}
+
+#[test]
+fn any_array_is_shared_from_exportable_memory() {
+    const TEST: &str = "ndarray::ipc::any_array_is_shared_from_exportable_memory";
+    let fixture = Fixture::open();
+    if !is_shared(&fixture) {
+        return;
+    }
+    if let Some(path) = child::argument() {
+        return double_what_comes(&fixture, &path, 7);
+    }
+    let exportable = fixture.exportable_array::<u32>([2, 3]).unwrap();
+    exportable.copy_from_slice(&[1, 2, 3, 4, 5, 6]).unwrap();
+    let values = fixture.slice_to_device(&(0..24).collect::<Vec<u32>>()).unwrap().reshape([4, 6]).unwrap();
+    let arrays: [_; 7] = [
+        values.clone(),
+        values.t(),
+        values.slice(&s![1.., ..;-2]).unwrap(),
+        values.slice(&s![2, ..]).unwrap().broadcast_to([3, 6]).unwrap().read_only(),
+        values.slice(&s![..0, ..]).unwrap(),
+        exportable.slice(&s![.., 1..]).unwrap(),
+        fixture.shared_array::<u32>(5).unwrap(),
+    ];
+    arrays[6].fill(4).unwrap();
+    let mut second = Second::start(TEST);
+    for array in arrays {
+        let (before, shared) = (contents(&array), array.to_exportable().unwrap());
+        assert!(shared.is_writable() && !Arc::ptr_eq(shared.block(), array.block()));
+        shared.get_ipc_handle().unwrap().send(&second.socket).unwrap();
+        wait_for_turn(&mut second.socket);
+        assert_eq!(contents(&shared), doubled(&before), "{:?}", array.layout());
+        assert_eq!(contents(&array), before); // A copy was shared.
+        assert!(Arc::ptr_eq(shared.to_exportable().unwrap().block(), shared.block()));
+    }
     assert!(second.process.wait().unwrap().success());
 }

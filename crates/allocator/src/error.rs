@@ -50,7 +50,9 @@ pub enum Error {
     #[error("device {device} is not in its context, which has {n_devices}")]
     InvalidDevice { device: usize, n_devices: usize },
     /// Memory that was not allocated to be exported.
-    #[error("{size} bytes of {kind} memory cannot be exported: they were not allocated for it")]
+    #[error(
+        "{size} bytes of {kind} memory cannot be exported: they were not allocated for it, a copy can be (`to_exportable`)"
+    )]
     NotExportable { size: u64, kind: MemoryKind },
     /// Exported memory of another device, or of another driver, than the one that is to import it.
     #[error("memory exported by device {exporter} cannot be imported by device {importer}: {what} differs")]

@@ -1,8 +1,11 @@
 //! Memory that other devices, processes and APIs share: allocation for export, export and import.
 //!
-//! Such memory does not come from the manager, whose chunks hold memory of others too. What the driver is asked is in
+//! Such memory does not come from the manager, whose chunks hold memory of others too. A manager whose memory can be shared is
+//! asked for its handles. What the driver is asked is in
 //! `vulkan/external.rs`; what reaches what is in `connection.rs`.
 
+#[cfg(unix)]
+use std::ops::Range;
 use std::sync::Arc;
 
 use vkarray_driver::lock::assert_none_held;
@@ -10,9 +13,9 @@ use vkarray_driver::lock::assert_none_held;
 use super::{Allocator, Block};
 use crate::error::{Error, Result};
 use crate::manager::Request;
-#[cfg(unix)]
-use crate::memory::ExportedMemory;
 use crate::memory::MemoryPointer;
+#[cfg(unix)]
+use crate::memory::{ExportedMemory, IpcHandle};
 use crate::vulkan::{external, is_import};
 
 impl Allocator {
@@ -115,6 +118,46 @@ impl Block {
         self.check_alive()?;
         self.device().check_lost()?;
         self.allocator().shared.external.export(self.memory())
+    }
+
+    /// Names the bytes `range` of the block for another process.
+    ///
+    /// The manager of the memory is asked, which may name a part of larger memory: the receiver gets all of that. Exportable
+    /// memory is no manager's, and names itself.
+    ///
+    /// ```
+    /// use vkarray::memory::{MemoryKind, Request};
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> vkarray::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// if ctx.device().external().memory_fd.exportable {
+    ///     let block = ctx.allocator().allocate_for(&Request::new(64, MemoryKind::Device).exportable(true))?;
+    ///     let handle = block.get_ipc_handle(16..64, true)?;
+    ///     assert_eq!((handle.offset(), handle.size(), handle.is_read_only()), (16, 48, true));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotExportable`] where the manager names no memory; [`Error::OutOfBounds`], also if the manager's handle has
+    /// fewer bytes than the block; [`Error::ReversedRange`], [`Error::DeadMemory`]; those of [`Block::export`] and of
+    /// [`MemoryManager::get_ipc_handle`](crate::MemoryManager::get_ipc_handle).
+    #[cfg(unix)]
+    pub fn get_ipc_handle(&self, range: Range<u64>, read_only: bool) -> Result<IpcHandle> {
+        self.check_bytes(&range)?;
+        if self.is_exportable() {
+            return IpcHandle::new(self.export()?, range, read_only);
+        }
+        self.device().check_lost()?;
+        assert_none_held("a memory manager");
+        let named = self.allocator().manager().get_ipc_handle(self.memory()).map_err(|error| match error {
+            Error::Unsupported { .. } => Error::NotExportable { size: self.size(), kind: self.kind() },
+            error => error,
+        })?;
+        named.part(&range, read_only)
     }
 
     /// Address and size of the program's memory, if the block is an import of such memory.

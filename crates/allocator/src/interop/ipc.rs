@@ -210,7 +210,7 @@ fn read_exact(socket: &mut impl Read, bytes: &mut [u8]) -> Result<(), IpcError> 
 }
 
 impl Allocator {
-    /// Opens memory of another process: a block of the same bytes.
+    /// Opens memory of another process: a block of all of it, in which the handle names `size` bytes at `offset`.
     ///
     /// The library orders nothing between the processes: messages say when one is done with the memory and the other may go on.
     ///

@@ -182,8 +182,13 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// ```
     unsafe fn memfree(&self, memory: MemoryPointer);
 
-    /// Names memory for another process. Exportable memory is the allocator's own and is not asked for here; managers of
-    /// this crate have no other memory that can be shared.
+    /// Names memory for another process: at least all bytes of the pointer, in memory that
+    /// [`Allocator::import`](crate::Allocator::import) opens there.
+    ///
+    /// [`Block::get_ipc_handle`](crate::Block::get_ipc_handle) asks for it, and so does an array that is shared. The handle
+    /// may name a part of larger memory, such as a chunk of the manager's; the receiver then gets the whole chunk, which the
+    /// array's owner has to allow. Managers of this crate name no memory: exportable memory is the allocator's own, and is
+    /// not asked for here.
     ///
     /// # Errors
     ///

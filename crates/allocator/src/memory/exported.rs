@@ -130,6 +130,17 @@ impl IpcHandle {
         Self { memory, range, exporter, is_read_only }
     }
 
+    /// Names only the bytes `part` of the bytes that it names.
+    pub(crate) fn part(mut self, part: &Range<u64>, read_only: bool) -> Result<Self> {
+        let (Range { start, end }, size) = (part.clone(), self.size());
+        if end > size {
+            return Err(Error::OutOfBounds { offset: start, len: end - start, size });
+        }
+        self.range = self.range.start + start..self.range.start + end;
+        self.is_read_only |= read_only;
+        Ok(self)
+    }
+
     /// The memory.
     pub fn memory(&self) -> &ExportedMemory {
         &self.memory

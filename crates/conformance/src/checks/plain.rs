@@ -202,11 +202,25 @@ pub(super) fn ipc(context: &CheckContext<'_>) -> Result<(), CheckError> {
     let outcome = manager.get_ipc_handle(&memory).map(|handle| handle.size());
     // SAFETY: the manager gave the memory out just now, and nothing used it.
     unsafe { manager.memfree(memory) };
-    match outcome {
-        Err(MemoryError::Unsupported { what }) => Err(CheckError::skipped(what)),
-        Err(error) => Err(error.into()),
-        Ok(size) => expect(size >= 500, || format!("expected a handle to 500 bytes, and got {size}")),
-    }
+    let size = match outcome {
+        Err(MemoryError::Unsupported { what }) => return Err(CheckError::skipped(what)),
+        outcome => outcome?,
+    };
+    expect(size >= 500, || format!("expected a handle to 500 bytes, and got {size}"))?;
+    if context.device.external().memory_fd.importable { opened_handle(context, kind) } else { Ok(()) }
+}
+
+/// Opens the memory that the handle of a block names, and compares the bytes.
+#[cfg(unix)]
+fn opened_handle(context: &CheckContext<'_>, kind: MemoryKind) -> Result<(), CheckError> {
+    let (stream, block) = (context.stream()?, context.block(500, kind)?);
+    write(&stream, &block, 7)?;
+    let handle = block.get_ipc_handle(100..500, false)?;
+    let (mut here, mut there) = ([0; 400], [1; 400]);
+    block.copy_to_host(&stream, 100, &mut here)?;
+    context.allocator()?.import(handle.memory())?.copy_to_host(&stream, handle.offset(), &mut there)?;
+    block.allocator().release_staging();
+    expect(here == there, || "expected a handle to name the bytes of its block, and it names others".to_owned())
 }
 
 /// Pages of the program, and a flag that is set when they are dropped.

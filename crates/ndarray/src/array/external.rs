@@ -32,7 +32,10 @@ impl Context {
     ///
     /// [`Error::Memory`](crate::Error::Memory) where the driver exports no memory; those of [`Context::device_array`].
     pub fn exportable_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
-        let layout = Layout::contiguous(shape.into_shape().as_ref(), Order::C)?;
+        self.allocate_exportable(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?)
+    }
+
+    fn allocate_exportable<T: Element>(&self, layout: Layout) -> Result<DeviceNDArray<T>> {
         let nbytes = layout.bytes(layout.size(), size_of::<T>())?;
         let label = BlockLabel::array(DType::of::<T>().short_name(), layout.shape());
         let request = Request::new(nbytes, MemoryKind::Device).with_label(label).exportable(true);
@@ -89,6 +92,39 @@ impl Context {
 }
 
 impl<T: Element> DeviceNDArray<T> {
+    /// An array of the same values in memory that other devices, processes and APIs can share: this array if it has all bytes
+    /// of an [exportable](Context::exportable_array) block, else a copy with the same order of axes, on the default stream.
+    ///
+    /// Drivers export whole allocations, so that memory beside others cannot be shared alone. The copy has memory of its own:
+    /// what is written to this array later is not seen there. Returns when the driver has made the memory.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// if ctx.device().external().memory_fd.exportable {
+    ///     let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
+    ///     let shared = x.t().to_exportable()?;
+    ///     assert_eq!(shared.to_vec()?, [0, 3, 1, 4, 2, 5]);
+    ///     assert!(shared.block().is_exportable());
+    /// }
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Context::exportable_array`] and [`DeviceNDArray::copy_from_device`].
+    pub fn to_exportable(&self) -> Result<Self> {
+        let bytes = self.layout().byte_extent(size_of::<T>());
+        if self.block().is_exportable() && bytes.end - bytes.start == self.block().size() {
+            self.block().check_alive()?;
+            return Ok(self.clone());
+        }
+        let copy = self.context().allocate_exportable(self.layout().like())?;
+        copy.copy_from_device(self)?;
+        Ok(copy)
+    }
+
     /// How the memory of this array reaches another context. A read-only array is only read there.
     ///
     /// ```

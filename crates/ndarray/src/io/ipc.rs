@@ -28,7 +28,8 @@ use crate::error::{Error, Result};
 pub struct IpcOptions {
     /// The receiver's array is read-only. Nothing keeps a program from writing that does not use this library.
     pub read_only: bool,
-    /// The memory may have more bytes than the array, and the receiver gets all of them.
+    /// The memory may have more bytes than the array, such as those of a view's whole block or of a manager's chunk, and the
+    /// receiver gets all of them.
     pub whole_block: bool,
 }
 
@@ -73,12 +74,15 @@ pub struct IpcArrayHandle {
 impl<T: Element> DeviceNDArray<T> {
     /// A handle of this array for another process. Blocks until the work on the array so far is complete.
     ///
-    /// The array is an [exportable](Context::exportable_array) one, with all bytes of its memory. What each process does
-    /// later is ordered by their messages: one waits for its work ([`Context::synchronize`]) before it says so.
+    /// The array has all bytes of an [exportable](Context::exportable_array) block, or of memory that its manager
+    /// [names](vkarray_allocator::MemoryManager::get_ipc_handle). [`DeviceNDArray::to_exportable`] makes such an array of any
+    /// other. What each process does later is ordered by their messages: one waits for its work ([`Context::synchronize`])
+    /// before it says so.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] if the memory is not exportable; [`Error::SharesMore`] for a view; those of waiting.
+    /// [`Error::Memory`] if the memory is not exportable; [`Error::SharesMore`] for a view, and for a part of a manager's
+    /// larger memory; those of waiting.
     pub fn get_ipc_handle(&self) -> Result<IpcArrayHandle> {
         self.get_ipc_handle_with(IpcOptions::default())
     }
@@ -87,19 +91,19 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::get_ipc_handle`]; a view is accepted if the options share the whole block.
+    /// As [`DeviceNDArray::get_ipc_handle`]; a view is accepted if the options share the whole memory.
     pub fn get_ipc_handle_with(&self, options: IpcOptions) -> Result<IpcArrayHandle> {
-        let block = self.block();
-        let memory = block.export()?;
-        let bytes = self.layout().byte_extent(size_of::<T>());
-        if !options.whole_block && bytes.end - bytes.start != block.size() {
-            return Err(Error::SharesMore { bytes, block: block.size() });
+        let (block, bytes) = (self.block(), self.layout().byte_extent(size_of::<T>()));
+        let handle = block.get_ipc_handle(bytes.clone(), options.read_only || !self.is_writable())?;
+        let (first, shared) = (handle.offset(), handle.memory().description().size);
+        if !options.whole_block && handle.size() != shared {
+            return Err(Error::SharesMore { bytes: first..first + handle.size(), block: shared });
         }
         if let Some(point) = block.ready_point(self.context().default_stream())? {
             point.wait(None)?;
         }
-        let described = DeviceArrayInterface { ready: None, ..self.device_array_interface()? };
-        let handle = IpcHandle::new(memory, bytes, options.read_only || described.read_only)?;
+        let mut described = DeviceArrayInterface { ready: None, ..self.device_array_interface()? };
+        described.offset = described.offset + first - bytes.start; // In the memory that is shared.
         Ok(IpcArrayHandle { handle, described })
     }
 }
