@@ -11,7 +11,7 @@
 //! | `exhaustion.rs` | running out of memory |
 //! | `reset.rs`, `reset_meanwhile.rs`, `reset_stress.rs` | resets, also during other calls |
 //! | `external.rs` | memory and semaphores that several devices share, and what connects them |
-//! | `memory_objects.rs` | device, host and shared memory objects |
+//! | `memory_objects.rs`, `peer_objects.rs` | device, host and shared memory objects; behaviours of dpctl's and RMM's |
 //! | `pinned.rs` | memory of the program with its owner |
 //! | `soak.rs` | a long random run |
 //!
@@ -32,6 +32,7 @@ mod host_order;
 mod jobs;
 mod managers;
 mod memory_objects;
+mod peer_objects;
 mod pinned;
 mod pool;
 mod registered;
