@@ -210,12 +210,15 @@ fn ranges_of_integers_are_exact() {
     ];
     for &(start, stop, step, len, last) in cases {
         assert_eq!(i64::range_len(start, stop, step), Ok(len), "{start} {stop} {step}");
-        let values = i64::range(start, step, len);
+        let values: Vec<_> = i64::range(start, step, len).collect();
         assert_eq!((values.len(), values.last().copied()), (len, last), "{start} {stop} {step}");
     }
     assert_eq!(u8::range_len(0, 255, 1), Ok(255));
-    assert_eq!(u8::range(250, 2, u8::range_len(250, 255, 2).unwrap()), [250, 252, 254]);
-    assert_eq!(i8::range(i8::MAX, -100, i8::range_len(i8::MAX, i8::MIN, -100).unwrap()), [127, 27, -73]);
+    assert_eq!(u8::range(250, 2, u8::range_len(250, 255, 2).unwrap()).collect::<Vec<_>>(), [250, 252, 254]);
+    assert_eq!(
+        i8::range(i8::MAX, -100, i8::range_len(i8::MAX, i8::MIN, -100).unwrap()).collect::<Vec<_>>(),
+        [127, 27, -73]
+    );
 }
 
 #[test]
