@@ -34,7 +34,7 @@ fn small_jobs_on_two_streams_give_their_answers() {
                 up.copy_from_slice(&host).unwrap();
                 array.on(stream).assign(&up).unwrap();
                 run();
-                let reversed = array.slice(&s![..;-1]).unwrap().on(stream).copy_to_host().unwrap();
+                let reversed = array.slice(s![..;-1]).unwrap().on(stream).copy_to_host().unwrap();
                 assert!(reversed.iter().eq(expected.iter().rev()), "{name} {n} {round}, reversed");
                 down.on(stream).assign(array).unwrap();
                 assert_eq!(down.read_on_host().unwrap().as_slice().unwrap(), expected, "{name} {n} {round}, pinned");

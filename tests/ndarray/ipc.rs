@@ -229,12 +229,12 @@ fn a_view_shares_its_whole_block_only_if_the_caller_says_so() {
     let x = fixture.exportable_array::<u32>([4, 3]).unwrap();
     let fill = || x.copy_from_slice(&(0..12).collect::<Vec<u32>>());
     fill().unwrap();
-    let view = x.slice(&s![2.., 1..]).unwrap(); // 7, 8, 10, 11.
+    let view = x.slice(s![2.., 1..]).unwrap(); // 7, 8, 10, 11.
     let refused = view.get_ipc_handle().unwrap_err();
     assert!(matches!(&refused, Error::SharesMore { bytes, block: 48 } if *bytes == (28..48)), "{refused}");
     let whole = IpcOptions::default().whole_block(true);
     let mut second = Second::start(TEST);
-    let backwards = view.t().slice(&s![..;-1, ..;-1]).unwrap(); // Negative strides.
+    let backwards = view.t().slice(s![..;-1, ..;-1]).unwrap(); // Negative strides.
     backwards.get_ipc_handle_with(whole).unwrap().send(&second.socket).unwrap();
     wait_for_turn(&mut second.socket);
     assert_eq!(contents(&x), [0, 1, 2, 3, 4, 5, 6, 0, 0, 9, 0, 0]);
@@ -281,7 +281,7 @@ fn the_manager_of_an_array_names_its_memory() {
     assert!(matches!(&refused, Error::SharesMore { bytes, block: CHUNK } if *bytes == (512..560)), "{refused}");
     let whole = IpcOptions::default().whole_block(true);
     let mut second = Second::start(TEST);
-    let view = x.reshape([3, 4]).unwrap().slice(&s![..;-2, 1..3]).unwrap();
+    let view = x.reshape([3, 4]).unwrap().slice(s![..;-2, 1..3]).unwrap();
     for (array, expected) in [(&x, doubled(&(0..12).collect::<Vec<u32>>())), (&view, vec![36, 40, 4, 8])] {
         array.get_ipc_handle_with(whole).unwrap().send(&second.socket).unwrap();
         wait_for_turn(&mut second.socket);
@@ -310,10 +310,10 @@ fn any_array_is_shared_from_exportable_memory() {
     let arrays: [_; 7] = [
         values.clone(),
         values.t(),
-        values.slice(&s![1.., ..;-2]).unwrap(),
-        values.slice(&s![2, ..]).unwrap().broadcast_to([3, 6]).unwrap().read_only(),
-        values.slice(&s![..0, ..]).unwrap(),
-        exportable.slice(&s![.., 1..]).unwrap(),
+        values.slice(s![1.., ..;-2]).unwrap(),
+        values.slice(s![2, ..]).unwrap().broadcast_to([3, 6]).unwrap().read_only(),
+        values.slice(s![..0, ..]).unwrap(),
+        exportable.slice(s![.., 1..]).unwrap(),
         fixture.shared_array::<u32>(5).unwrap(),
     ];
     arrays[6].fill(4).unwrap();

@@ -168,7 +168,7 @@ fn a_mirrored_pair_has_what_replays_kept_handles_and_panics_wrote() {
         pair.write(|mut elements| elements[[1]] = 0).unwrap();
         assert_eq!(first(&pair), expected, "a write of another element keeps what the replay wrote");
     }
-    let kept = pair.array().slice(&s![..2]).unwrap();
+    let kept = pair.array().slice(s![..2]).unwrap();
     for value in [7, 8] {
         kept.fill(value).unwrap();
         assert_eq!(first(&pair), value);

@@ -51,7 +51,7 @@ fn flips_reverse_the_named_axes() {
     let x = fixture.zeros::<i32>([2, 3]).unwrap();
     assert!(matches!(x.flip(Some(&[2])), Err(Error::Layout(LayoutError::AxisOutOfRange { axis: 2, ndim: 2 }))));
     assert!(matches!(x.flip(Some(&[0, -2])), Err(Error::Layout(LayoutError::RepeatedAxis { .. }))));
-    x.flip(None).unwrap().slice(&s![0, 0]).unwrap().fill(7).unwrap(); // A view can be written.
+    x.flip(None).unwrap().slice(s![0, 0]).unwrap().fill(7).unwrap(); // A view can be written.
     assert_eq!(contents(&x), [0, 0, 0, 0, 0, 7]);
 }
 
@@ -145,7 +145,7 @@ fn few_axes_become_at_least_so_many() {
 fn strided_views_stay_in_the_memory() {
     let fixture = Fixture::open();
     let x = fixture.to_device(&counted(&[7])).unwrap();
-    let inner = x.slice(&s![2..5]).unwrap(); // The bounds are those of the memory, not of the slice.
+    let inner = x.slice(s![2..5]).unwrap(); // The bounds are those of the memory, not of the slice.
     // From which array, shape, strides, the last element's index in the memory or where the elements would end.
     type Case<'a> = (&'a DeviceNDArray<i32>, &'a [usize], &'a [isize], Result<(), usize>);
     let cases: [Case<'_>; 10] = [
@@ -204,11 +204,11 @@ fn arrays_overlap_where_they_have_an_element_in_common() {
     let views = [
         x.clone(),
         x.t(),
-        x.slice(&s![..;2, ..;2]).unwrap(),
-        x.slice(&s![1..;2, ..]).unwrap(),
-        x.slice(&s![.., 1..;2]).unwrap(),
-        x.slice(&s![3..0;-1, 4]).unwrap(),
-        x.slice(&s![0..0]).unwrap(),
+        x.slice(s![..;2, ..;2]).unwrap(),
+        x.slice(s![1..;2, ..]).unwrap(),
+        x.slice(s![.., 1..;2]).unwrap(),
+        x.slice(s![3..0;-1, 4]).unwrap(),
+        x.slice(s![0..0]).unwrap(),
         x.diagonal(0, 0, 1).unwrap(),
     ];
     let elements = |view: &DeviceNDArray<i32>| view.layout().offsets().collect::<std::collections::HashSet<_>>();
@@ -244,8 +244,8 @@ fn fields_of_records_are_views() {
     for (device, host) in [
         (device.clone(), host.view()),
         (device.t(), host.t()),
-        (device.slice(&s![1.., ..;-2]).unwrap(), host.slice(::ndarray::s![1.., ..;-2])),
-        (device.slice(&s![0..0]).unwrap(), host.slice(::ndarray::s![0..0, ..])),
+        (device.slice(s![1.., ..;-2]).unwrap(), host.slice(::ndarray::s![1.., ..;-2])),
+        (device.slice(s![0..0]).unwrap(), host.slice(::ndarray::s![0..0, ..])),
     ] {
         let mass = device.field::<f32>(std::mem::offset_of!(Particle, mass)).unwrap();
         assert_eq!(mass.copy_to_host_as::<Ix2>().unwrap(), host.map(|particle| particle.mass));
@@ -311,7 +311,7 @@ fn arrays_are_copied_to_hosts_arrays_of_known_rank() {
     assert_eq!(x.t().copy_to_host_as::<Ix2>().unwrap().strides(), [1, 3]); // F order is kept.
     assert_eq!(x.index(&[1, 2]).unwrap().copy_to_host_as::<Ix0>().unwrap().into_scalar(), 5);
     assert_eq!(x.copy_to_host_as::<IxDyn>().unwrap(), counted(&[2, 3]));
-    let empty: Array<i32, Ix3> = x.slice(&s![0..0]).unwrap().expand_dims(&[1]).unwrap().copy_to_host_as().unwrap();
+    let empty: Array<i32, Ix3> = x.slice(s![0..0]).unwrap().expand_dims(&[1]).unwrap().copy_to_host_as().unwrap();
     assert_eq!(empty.shape(), [0, 1, 3]);
     let refused = x.copy_to_host_as::<Ix1>();
     assert_eq!(refused.unwrap_err().to_string(), "an array of shape (2, 3) has 2 axes, not 1");

@@ -38,7 +38,7 @@ fn targets_may_have_gaps_between_their_rows() {
     for (first, len, gap) in [(0, 8, 4), (4, 8, 4), (0, 8, 3), (1, 8, 4), (0, 7, 5), (4, 252, 8), (0, 1024, 4)] {
         let width = first + len + gap;
         let whole = ctx.full([37, width], -1.0_f32).unwrap();
-        let target = whole.slice(&s![.., first as isize..(first + len) as isize]).unwrap();
+        let target = whole.slice(s![.., first as isize..(first + len) as isize]).unwrap();
         let x = ctx.arange(0.0_f32, (37 * len) as f32, 1.0).unwrap().reshape([37, len]).unwrap();
         (&x * 2.0 + &target).assign_to(&target).unwrap();
         let expected: Vec<f32> = (0..37 * width)
@@ -60,7 +60,7 @@ fn a_target_may_be_an_operand() {
     assert_eq!(contents(&x), (0..100).map(|i| i * i + 1).collect::<Vec<_>>());
     // Shifted by one: every element is read before it is written.
     let y = ctx.arange(0, 100, 1).unwrap();
-    let (head, tail) = (y.slice(&s![..-1]).unwrap(), y.slice(&s![1..]).unwrap());
+    let (head, tail) = (y.slice(s![..-1]).unwrap(), y.slice(s![1..]).unwrap());
     (&head + 0).assign_to(&tail).unwrap();
     assert_eq!(contents(&y), std::iter::once(0).chain(0..99).collect::<Vec<_>>());
     // Several targets at once, each an operand of both.

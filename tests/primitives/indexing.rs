@@ -33,6 +33,6 @@ fn put_keeps_what_others_write_meanwhile() {
 fn put_takes_indices_and_values_of_the_same_memory() {
     let fixture = Fixture::open();
     let x = fixture.slice_to_device(&[3, 2, 1, 0]).unwrap();
-    x.put(&x, &x.slice(&s![1..3]).unwrap()).unwrap();
+    x.put(&x, &x.slice(s![1..3]).unwrap()).unwrap();
     assert_eq!(contents(&x), [1, 2, 1, 2]);
 }

@@ -164,7 +164,7 @@ impl Call<'_> {
         let result = match self.function {
             "nonzero" => return Ok(x.nonzero()?.iter().map(Outcome::of).collect()),
             "meshgrid" => {
-                let grids = meshgrid(&[&x, &self.other(ctx, &[3])?, &x.slice(&s![..2])?], p[0] == 1)?;
+                let grids = meshgrid(&[&x, &self.other(ctx, &[3])?, &x.slice(s![..2])?], p[0] == 1)?;
                 return Ok(grids.iter().map(Outcome::of).collect());
             }
             "take" | "take_along_axis" | "put" => match self.seed % 3 {

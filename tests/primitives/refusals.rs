@@ -118,7 +118,7 @@ fn more_workgroups_than_an_axis_has_are_launched() {
     let tripled: Vec<i32> = contents(&x).iter().map(|value| 3 * value).collect();
     assert_eq!(contents(&products), tripled);
     let unstacked = x.unstack(1).unwrap();
-    assert_eq!(contents(&unstacked[1]), contents(&x.slice(&s![.., 1]).unwrap()));
+    assert_eq!(contents(&unstacked[1]), contents(&x.slice(s![.., 1]).unwrap()));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn a_text_computes_every_element_of_any_layout() {
     let kernel = ctx.elementwise("z = a * x + y");
     for n in SIZES {
         let x = ctx.arange(0.0_f32, n as f32, 1.0).unwrap();
-        let y = ctx.arange(0.0_f32, 2.0 * n as f32, 1.0).unwrap().slice(&s![..;-2]).unwrap();
+        let y = ctx.arange(0.0_f32, 2.0 * n as f32, 1.0).unwrap().slice(s![..;-2]).unwrap();
         let z = kernel.arg("x", &x).arg("a", 3.0_f32).arg("y", &y).result::<f32>().unwrap();
         let expected: Vec<_> = (0..n).map(|i| 3.0 * i as f32 + (2 * (n - 1 - i) + 1) as f32).collect();
         assert_eq!(contents(&z.eval().unwrap()), expected, "{n}");

@@ -13,7 +13,7 @@ fn main() -> vkarray::Result<()> {
     println!("{table}");
 
     // Views share memory: no element is copied, and a change is seen through all of them.
-    let every_other = table.slice(&s![.., ..;2])?;
+    let every_other = table.slice(s![.., ..;2])?;
     let turned = table.transpose(None)?;
     every_other.fill(100)?;
     assert_eq!(numbers.to_vec()?, [100, 1, 100, 3, 100, 5, 100, 7, 100, 9, 100, 11]);

@@ -26,7 +26,7 @@ fn main() -> vkarray::Result<()> {
     let velocity = ctx.shaped_to_device(speeds.as_flattened(), [2 * N, 4])?;
 
     let momentum = |velocity: &DeviceNDArray<f32>| -> vkarray::Result<f32> {
-        Ok(velocity.slice(&s![.., 0])?.to_vec()?.iter().sum::<f32>() / (2 * N) as f32)
+        Ok(velocity.slice(s![.., 0])?.to_vec()?.iter().sum::<f32>() / (2 * N) as f32)
     };
     let before = momentum(&velocity)?;
     for _ in 0..250 {

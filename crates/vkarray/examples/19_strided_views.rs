@@ -39,8 +39,8 @@ fn main() -> vkarray::Result<()> {
     for (what, view) in [
         ("the table", table.clone()),
         ("its columns", table.t()),
-        ("every other column, backwards", table.slice(&s![.., ..;-2])?),
-        ("a corner", table.slice(&s![1..4, 2..5])?),
+        ("every other column, backwards", table.slice(s![.., ..;-2])?),
+        ("a corner", table.slice(s![1..4, 2..5])?),
     ] {
         let found = row_sums(&kernel, &table, &view)?;
         println!("{what}: {found:?}");

@@ -23,7 +23,7 @@
 //!     ))
 //!     .build()?;
 //! saxpy.launch(Groups::covering(1000), (&x, &y, 2.0_f32))?;
-//! let table = y.reshape([10, 100])?.slice(&s![-1, ..;50])?; // Views of the same memory, as in NumPy.
+//! let table = y.reshape([10, 100])?.slice(s![-1, ..;50])?; // Views of the same memory, as in NumPy.
 //! assert_eq!(format!("{table}"), "[1801. 1901.]");
 //! # Ok(())
 //! # }

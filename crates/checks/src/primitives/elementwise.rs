@@ -36,16 +36,16 @@ pub(crate) fn operands_and_targets_may_have_any_strides(ctx: &Context) -> Result
     let views = [
         x.clone(),
         x.t(),
-        x.slice(&s![.., ..;-1, ..])?,
-        x.slice(&s![1..;2, .., ..;3])?,
-        x.slice(&s![.., 1..2, ..])?.broadcast_to([6, 8, 12])?,
-        x.slice(&s![.., .., ..1])?.broadcast_to([6, 8, 12])?,
-        x.slice(&s![2, .., 1..])?,
-        x.slice(&s![3, 4, ..])?,
+        x.slice(s![.., ..;-1, ..])?,
+        x.slice(s![1..;2, .., ..;3])?,
+        x.slice(s![.., 1..2, ..])?.broadcast_to([6, 8, 12])?,
+        x.slice(s![.., .., ..1])?.broadcast_to([6, 8, 12])?,
+        x.slice(s![2, .., 1..])?,
+        x.slice(s![3, 4, ..])?,
     ];
     for view in &views {
         let own = view.copy_to_host()?;
-        let row = view.slice(&s![.., 0..1]).or_else(|_| view.slice(&s![0..1]))?;
+        let row = view.slice(s![.., 0..1]).or_else(|_| view.slice(s![0..1]))?;
         let row_host = row.copy_to_host()?;
         let expected = &own * 3 - &row_host;
         let expr = view * 3 - &row;

@@ -13,7 +13,7 @@ fn host() -> ArrayD<i32> {
 
 pub(crate) fn indices_take_slices_along_any_axis_of_any_view(ctx: &Context) -> Result<()> {
     let x = ctx.to_device(&host())?;
-    for view in [x.clone(), x.t(), x.slice(&s![..;-1, 1..;2, ..])?] {
+    for view in [x.clone(), x.t(), x.slice(s![..;-1, 1..;2, ..])?] {
         let host = view.copy_to_host()?;
         for axis in 0..3 {
             let length = host.shape()[axis];

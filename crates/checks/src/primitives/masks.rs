@@ -26,7 +26,7 @@ fn check<T: Element + PartialEq + std::fmt::Debug>(ctx: &Context, of_number: imp
             assert!(contents(&x.compact(&mask)?)? == expected, "{name} of {n} {:?}", T::DTYPE);
             // A mask and elements that begin anywhere, and that follow each other backwards.
             if n > 8 {
-                let (part, part_mask) = (x.slice(&s![3..])?, mask.slice(&s![..-3])?);
+                let (part, part_mask) = (x.slice(s![3..])?, mask.slice(s![..-3])?);
                 let expected: Vec<T> = (3..n).filter(|&i| is_set(i - 3)).map(&of_number).collect();
                 assert!(contents(&part.compact(&part_mask)?)? == expected, "{name} of a part of {n}");
                 let (back, back_mask) = (x.flip(None)?, mask.flip(None)?);
@@ -51,7 +51,7 @@ pub(crate) fn masks_select_elements_of_every_size_in_order(ctx: &Context) -> Res
 
 pub(crate) fn masks_select_rows(ctx: &Context) -> Result<()> {
     let x = ctx.arange(0_u32, 3 * 5000, 1)?.reshape([5000, 3])?;
-    let mask = (x.slice(&s![.., 0])? % 5).equal(0).eval()?;
+    let mask = (x.slice(s![.., 0])? % 5).equal(0).eval()?;
     let expected: Vec<u32> = (0..5000).filter(|i| 3 * i % 5 == 0).flat_map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
     assert_eq!(contents(&x.compact(&mask)?)?, expected);
     Ok(())

@@ -115,7 +115,7 @@ pub(crate) fn a_draw_fills_views_and_host_memory_in_c_order_and_leaves_the_rest(
     let stream = ctx.stream()?;
     let expected = contents(&Rng::philox(3).uniform::<f32>(ctx, [5, 7])?)?;
     let base = ctx.full([7, 11], -1.0_f32)?;
-    let view = base.t().slice(&s![1..;2, ..;-1])?;
+    let view = base.t().slice(s![1..;2, ..;-1])?;
     let mut rng = Rng::philox(3);
     rng.fill_uniform(&view.on(&stream))?;
     assert_eq!(contents(&view)?, expected);
@@ -125,7 +125,7 @@ pub(crate) fn a_draw_fills_views_and_host_memory_in_c_order_and_leaves_the_rest(
     Rng::philox(3).fill_uniform(&pinned)?;
     assert_eq!(contents(&pinned)?, expected);
     let misaligned = ctx.zeros::<f32>(36)?;
-    Rng::philox(3).fill_uniform(&misaligned.slice(&s![1..])?)?;
+    Rng::philox(3).fill_uniform(&misaligned.slice(s![1..])?)?;
     assert_eq!(contents(&misaligned)?[1..], expected);
     let constant = ctx.zeros::<f32>(4)?.read_only();
     let mut rng = Rng::philox(3);

@@ -36,7 +36,7 @@ pub(crate) fn any_axes_of_any_layout_are_reduced(ctx: &Context) -> Result<()> {
             int(flat * 7919 % 1009) - 500
         });
         let x = ctx.to_device(&host)?;
-        for view in [x.clone(), x.t(), x.slice(&s![..;-1, .., ..])?] {
+        for view in [x.clone(), x.t(), x.slice(s![..;-1, .., ..])?] {
             let host = view.copy_to_host()?;
             for axes in AXES {
                 let name = format!("{n} {:?} over {axes:?}", view.shape());
@@ -77,14 +77,14 @@ pub(crate) fn rows_of_any_length_are_reduced(ctx: &Context) -> Result<()> {
         assert_eq!(contents(&x.min(1)?)?, on_host(&host, &[1], |v| *v.iter().min().expect("not empty")), "{name}");
         assert_eq!(contents(&x.argmax(1)?)?, on_host(&host, &[1], first_largest), "{name}");
         // Rows that begin anywhere.
-        let part = x.slice(&s![.., 1..])?;
+        let part = x.slice(s![.., 1..])?;
         let but_first = |v: &[i32]| v[1..].iter().map(|&x| i64::from(x)).sum::<i64>();
         assert_eq!(contents(&part.sum(1)?)?, on_host(&host, &[1], but_first), "{name} without the first");
         let bytes = x.astype::<i8>()?;
         let low_bytes = |v: &[i32]| v.iter().map(|&x| i64::from(x.to_le_bytes()[0].cast_signed())).sum::<i64>();
         assert_eq!(contents(&bytes.sum(1)?)?, on_host(&host, &[1], low_bytes), "{name} of bytes");
         // With operands that are repeated along rows and along columns.
-        let (row, column) = (x.slice(&s![0])?, x.slice(&s![.., ..1])?);
+        let (row, column) = (x.slice(s![0])?, x.slice(s![.., ..1])?);
         let product = (&x * &row - &column).sum(1)?;
         let narrow = (x.greater(&row) | x.less(&column)).count_nonzero(1)?;
         let (product, narrow) = (contents(&product)?, contents(&narrow)?);
@@ -186,7 +186,7 @@ pub(crate) fn float_sums_are_within_the_stated_bound_and_repeat(ctx: &Context) -
             assert_eq!(x.sum(..)?.item()?.to_bits(), got.to_bits(), "{name}");
         }
         // The same elements in columns, each with a bound of its own.
-        let columns = x.slice(&s![..1_000_000])?.reshape([250_000, 4])?;
+        let columns = x.slice(s![..1_000_000])?.reshape([250_000, 4])?;
         let sums = contents(&columns.sum(0)?)?;
         for (column, got) in sums.into_iter().enumerate() {
             let own = || values[..1_000_000].iter().skip(column).step_by(4).map(|&x| f64::from(x));
@@ -205,7 +205,7 @@ pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
     assert_eq!(contents(&x.var(0)?)?, [45.0; 6]);
     assert_eq!(contents(&x.var_with_correction(0, 1)?)?, [60.0; 6]);
     assert_eq!(x.std(..)?.item()?, (575.0_f32 / 12.0).sqrt());
-    assert_eq!(contents(&x.slice(&s![0, 3..5])?.norm(..)?)?, [5.0]);
+    assert_eq!(contents(&x.slice(s![0, 3..5])?.norm(..)?)?, [5.0]);
     assert_eq!(x.mean(keepdims([0, 1]))?.shape(), [1, 1]);
     let halves = x.astype::<f16>()?;
     let tens = (&halves * f16::from_f32(1000.0)).mean(..)?.item()?;
@@ -213,7 +213,7 @@ pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
     // Rows without their means, in two lines.
     let centred = (&x - &x.mean(keepdims(1))?).eval()?;
     assert_eq!(contents(&centred.sum(1)?)?, [0.0; 4]);
-    let dot = x.slice(&s![0])?.vecdot(x.slice(&s![1])?, ..)?;
+    let dot = x.slice(s![0])?.vecdot(x.slice(s![1])?, ..)?;
     assert_eq!(dot.item()?, (0..6).map(|i| (i * (i + 6)) as f32).sum::<f32>());
     assert!(ctx.zeros::<f32>(0)?.mean(..)?.item()?.is_nan());
     Ok(())
@@ -223,10 +223,10 @@ pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
 pub(crate) fn more_than_2_to_the_24_elements_are_reduced_to_the_end(ctx: &Context) -> Result<()> {
     let n = (1 << 24) + 77;
     let x = ctx.ones::<u8>(n)?;
-    x.slice(&s![-1..])?.fill(3)?;
+    x.slice(s![-1..])?.fill(3)?;
     assert_eq!((x.sum(..)?.item()?, x.max(..)?.item()?), (n as u64 + 2, 3));
     assert_eq!((x.argmax(..)?.item()?, x.equal(1).count_nonzero(..)?.item()?), (n as i64 - 1, n as i64 - 1));
-    let columns = x.slice(&s![1..])?.reshape([(n - 1) / 4, 4])?;
+    let columns = x.slice(s![1..])?.reshape([(n - 1) / 4, 4])?;
     let fourth = (n - 1) as u64 / 4;
     assert_eq!(contents(&columns.sum(0)?)?, [fourth, fourth, fourth, fourth + 2]);
     assert_eq!(contents(&columns.t().max(1)?)?, [1, 1, 1, 3]);

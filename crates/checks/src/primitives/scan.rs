@@ -27,7 +27,7 @@ pub(crate) fn running_sums_of_integers_of_any_length_are_exact(ctx: &Context) ->
 pub(crate) fn running_sums_and_products_follow_any_axis_of_any_view(ctx: &Context) -> Result<()> {
     let host = ArrayD::from_shape_fn(vec![4, 33, 5], |at| int((at[0] * 165 + at[1] * 5 + at[2]) * 31 % 5) - 2);
     let x = ctx.to_device(&host)?;
-    for view in [x.clone(), x.t(), x.slice(&s![.., ..;-2, 1..])?] {
+    for view in [x.clone(), x.t(), x.slice(s![.., ..;-2, 1..])?] {
         for axis in 0..3 {
             let mut sums = view.copy_to_host()?.mapv(i64::from);
             let mut products = sums.clone();

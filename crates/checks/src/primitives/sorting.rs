@@ -59,7 +59,7 @@ pub(crate) fn floats_are_sorted_as_by_a_stable_sort_of_the_host(ctx: &Context) -
 pub(crate) fn rows_and_columns_of_any_view_are_sorted(ctx: &Context) -> Result<()> {
     let host = Array2::from_shape_fn((37, 300), |(row, column)| int((row * 300 + column) * 7919 % 1009) - 500);
     let x = ctx.to_device(&host)?;
-    for view in [x.clone(), x.t(), x.slice(&s![..;-1, ..;3])?] {
+    for view in [x.clone(), x.t(), x.slice(s![..;-1, ..;3])?] {
         for axis in [0, 1] {
             let mut expected = view.copy_to_host()?;
             for mut lane in expected.lanes_mut(Axis(axis)) {

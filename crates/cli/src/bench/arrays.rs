@@ -83,11 +83,11 @@ fn expressions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     assigned(bench, ("exp", 2.0), stream, &out, &|| x.exp())?;
     let (row, column) = (bench.ctx.full(edge, 2.0_f32)?, bench.ctx.full([n / edge, 1], 3.0_f32)?);
     assigned(bench, ("broadcast", 2.0), stream, &out, &|| (&x - &row) * &column)?;
-    let [x_part, y_part] = [&x, &y].map(|array| array.slice(&s![.., ..(edge as isize - 8)]));
+    let [x_part, y_part] = [&x, &y].map(|array| array.slice(s![.., ..(edge as isize - 8)]));
     let (x_part, y_part) = (x_part?, y_part?);
     assigned(bench, ("rows_with_gaps", 3.0), stream, &y_part, &|| &x_part * 0.5 + &y_part)?;
-    let [x_half, y_half] = [&x, &y].map(|array| array.slice(&s![.., ..;2]));
-    let (x_half, y_half, out_half) = (x_half?, y_half?, out.reshape(n)?.slice(&s![..n as isize / 2])?);
+    let [x_half, y_half] = [&x, &y].map(|array| array.slice(s![.., ..;2]));
+    let (x_half, y_half, out_half) = (x_half?, y_half?, out.reshape(n)?.slice(s![..n as isize / 2])?);
     let out_half = out_half.reshape([n / edge, edge / 2])?;
     assigned(bench, ("every_second", 5.0), stream, &out_half, &|| &x_half * 0.5 + &y_half)?;
     let across = y.reshape([edge, n / edge])?.t();
@@ -140,7 +140,7 @@ fn reductions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
         let columns = x.reshape([len, n / len])?;
         reduced(bench, &format!("column_sums_{len}"), stream, &columns, &|x| x.on(stream).sum(0).map(drop))?;
     }
-    let rows = x.slice(&s![..(n / 1000 * 999) as isize])?.reshape([n / 1000, 999])?;
+    let rows = x.slice(s![..(n / 1000 * 999) as isize])?.reshape([n / 1000, 999])?;
     reduced(bench, "row_sums_999", stream, &rows, &|x| x.on(stream).sum(1).map(drop))?;
     for n in SHORT_SUMS {
         let x = bench.ctx.full(n, 1.0_f32)?;

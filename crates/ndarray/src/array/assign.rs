@@ -27,7 +27,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let (x, y) = (ctx.arange(0, 4, 1)?, ctx.zeros::<i32>(4)?);
-    /// y.copy_from_device(&x.slice(&s![..;-1])?)?;
+    /// y.copy_from_device(&x.slice(s![..;-1])?)?;
     /// assert_eq!(y.to_vec()?, [3, 2, 1, 0]);
     /// # anyhow::Ok(())
     /// ```
@@ -70,7 +70,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.zeros::<i32>(5)?;
-    /// x.slice(&s![1..;2])?.fill(7)?;
+    /// x.slice(s![1..;2])?.fill(7)?;
     /// assert_eq!(x.to_vec()?, [0, 7, 0, 7, 0]);
     /// # anyhow::Ok(())
     /// ```

@@ -27,7 +27,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let (here, there) = (Context::open_default()?, Context::open_default()?); // The same GPU, or two.
     /// let x = here.arange(0, 6, 1)?.reshape([2, 3])?;
-    /// let y = x.slice(&s![.., ..;-2])?.copy_to_context(&there)?;
+    /// let y = x.slice(s![.., ..;-2])?.copy_to_context(&there)?;
     /// assert_eq!(y.to_vec()?, [2, 0, 5, 3]);
     /// # anyhow::Ok(())
     /// ```

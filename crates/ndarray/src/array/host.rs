@@ -254,7 +254,7 @@ impl<T: Element, B: Deref<Target = [u8]>> HostElements<'_, T, B> {
     /// let x = ctx.pinned_array::<i32>(4)?;
     /// x.fill(3)?;
     /// assert_eq!(x.read_on_host()?.as_slice(), Some(&[3; 4][..]));
-    /// assert_eq!(x.slice(&s![..;2])?.read_on_host()?.as_slice(), None); // Has gaps.
+    /// assert_eq!(x.slice(s![..;2])?.read_on_host()?.as_slice(), None); // Has gaps.
     /// # anyhow::Ok(())
     /// ```
     pub fn as_slice(&self) -> Option<&[T]> {

@@ -76,7 +76,7 @@ pub(crate) type KeepAlive = Arc<dyn Any + Send + Sync>;
 ///
 /// let ctx = Context::open_default()?;
 /// let x = ctx.arange(0, 12, 1)?.reshape([3, 4])?;
-/// let column = x.slice(&s![.., 1])?; // A view: no copy.
+/// let column = x.slice(s![.., 1])?; // A view: no copy.
 /// column.fill(-1)?;
 /// assert_eq!(x.to_vec()?, [0, -1, 2, 3, 4, -1, 6, 7, 8, -1, 10, 11]);
 /// # anyhow::Ok(())
@@ -213,7 +213,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let weights = ctx.slice_to_device(&[1.0_f32, 2.0, 3.0])?.padded(); // For an `array<vec4<f32>, 4>`.
-    /// assert_eq!(weights.slice(&s![1..])?.size(), 2);
+    /// assert_eq!(weights.slice(s![1..])?.size(), 2);
     /// # anyhow::Ok(())
     /// ```
     #[must_use]
@@ -303,7 +303,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// let ctx = Context::open_default()?;
     /// let mut x = ctx.zeros::<f32>(3)?;
     /// x.set_label("weights");
-    /// assert_eq!(x.slice(&s![1..])?.label(), Some("weights"));
+    /// assert_eq!(x.slice(s![1..])?.label(), Some("weights"));
     /// # anyhow::Ok(())
     /// ```
     pub fn set_label(&mut self, label: impl Into<Arc<str>>) {

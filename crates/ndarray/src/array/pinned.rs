@@ -94,7 +94,7 @@ impl<O, T: Element> PinnedArray<O, T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.pin(vec![1, 2, 3])?;
-    /// let view = x.slice(&s![1..])?;
+    /// let view = x.slice(s![1..])?;
     /// let refused = x.into_inner().unwrap_err(); // The view could still be used.
     /// let x = refused.into_value().unwrap();
     /// view.fill(7)?;

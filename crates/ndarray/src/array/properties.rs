@@ -54,7 +54,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// use vkarray::prelude::*;
     ///
     /// let ctx = Context::open_default()?;
-    /// assert_eq!(ctx.zeros::<f32>(5)?.slice(&s![2..])?.offset(), 2);
+    /// assert_eq!(ctx.zeros::<f32>(5)?.slice(s![2..])?.offset(), 2);
     /// # anyhow::Ok(())
     /// ```
     pub fn offset(&self) -> usize {

@@ -28,7 +28,7 @@ use crate::layout::{IntoShape, Layout, Order};
 /// let ctx = Context::open_default()?;
 /// let x = ctx.mirrored_array::<f32>([2, 2])?; // On every device.
 /// x.write(|mut x| x.fill(1.5))?;
-/// x.array().slice(&s![0])?.fill(0.5)?; // Work of the device.
+/// x.array().slice(s![0])?.fill(0.5)?; // Work of the device.
 /// assert_eq!(x.read(|x| x.sum())?, 4.0);
 /// # anyhow::Ok(())
 /// ```

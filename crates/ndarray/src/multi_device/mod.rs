@@ -41,7 +41,7 @@ use crate::layout::{IntoShape, Layout, Order};
 /// let x = MultiDeviceArray::<f32>::new(&[&first, &second], 4)?;
 /// x.write(&first)?.fill(1.5)?;
 /// assert_eq!(x.read(&second)?.to_vec()?, [1.5; 4]); // Copied to the second context.
-/// x.read_write(&second)?.slice(&s![..2])?.fill(0.0)?;
+/// x.read_write(&second)?.slice(s![..2])?.fill(0.0)?;
 /// assert_eq!((x.state(&first)?, x.state(&second)?), (ReplicaState::Invalid, ReplicaState::Modified));
 /// assert_eq!(x.to_vec()?, [0.0, 0.0, 1.5, 1.5]);
 /// # anyhow::Ok(())

@@ -46,7 +46,7 @@ pub trait Evaluate: Operand {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
-    /// let first = x.slice(&s![.., 0])?;
+    /// let first = x.slice(s![.., 0])?;
     /// (&first * 10.0 + 1.0).assign_to(&first)?;
     /// assert_eq!(x.to_vec()?, [1.0, 1.0, 2.0, 31.0, 4.0, 5.0]);
     /// # anyhow::Ok(())

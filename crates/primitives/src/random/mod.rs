@@ -46,7 +46,7 @@ pub trait RandomInteger: Element + Word + PartialOrd + fmt::Display {
 /// let x = Rng::philox(42).uniform::<f32>(&ctx, [100, 10])?;
 /// // A part of a draw is the same wherever it is made.
 /// let part = Rng::philox(42).at(990).uniform::<f32>(&ctx, 10)?;
-/// assert_eq!(x.slice(&s![99])?.to_vec()?, part.to_vec()?);
+/// assert_eq!(x.slice(s![99])?.to_vec()?, part.to_vec()?);
 /// # Ok(())
 /// # }
 /// ```

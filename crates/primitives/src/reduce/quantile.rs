@@ -36,7 +36,7 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     ///
     /// [`Error::EmptyReduction`](crate::Error::EmptyReduction); an axis out of range; the errors of memory and kernels.
     fn median(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
-        let sorted = Sorted::of(self.as_on_stream(), axes.into_axes(), "median")?;
+        let sorted = SortedRows::of(self.as_on_stream(), axes.into_axes(), "median")?;
         let (low, high) = ((sorted.count - 1) / 2, sorted.count / 2);
         let half = <Self::Item as Precise>::Precision::nearest(0.5);
         sorted.between(low, high, |a, b| (a + b) * half)
@@ -49,7 +49,7 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     /// [`Error::Quantile`](crate::Error::Quantile) for another `q`; those of [`Quantiles::median`].
     fn quantile(&self, q: f64, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         check(&[q], 1.0)?;
-        Sorted::of(self.as_on_stream(), axes.into_axes(), "quantile")?.quantile(q)
+        SortedRows::of(self.as_on_stream(), axes.into_axes(), "quantile")?.quantile(q)
     }
 
     /// The quantiles at several places, along a new first axis: NumPy's `quantile` with a list. The elements are sorted once.
@@ -59,7 +59,7 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     /// Those of [`Quantiles::quantile`].
     fn quantiles(&self, q: &[f64], axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         check(q, 1.0)?;
-        Sorted::of(self.as_on_stream(), axes.into_axes(), "quantiles")?.quantiles(q.iter().copied(), q.len())
+        SortedRows::of(self.as_on_stream(), axes.into_axes(), "quantiles")?.quantiles(q.iter().copied(), q.len())
     }
 
     /// The quantile at `q` hundredths: NumPy's `percentile`.
@@ -69,7 +69,7 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     /// Those of [`Quantiles::quantile`], for a `q` that is not between 0 and 100.
     fn percentile(&self, q: f64, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         check(&[q], 100.0)?;
-        Sorted::of(self.as_on_stream(), axes.into_axes(), "percentile")?.quantile(q / 100.0)
+        SortedRows::of(self.as_on_stream(), axes.into_axes(), "percentile")?.quantile(q / 100.0)
     }
 
     /// The quantiles at several hundredths, along a new first axis: NumPy's `percentile` with a list.
@@ -79,7 +79,7 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     /// Those of [`Quantiles::percentile`].
     fn percentiles(&self, q: &[f64], axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         check(q, 100.0)?;
-        let sorted = Sorted::of(self.as_on_stream(), axes.into_axes(), "percentiles")?;
+        let sorted = SortedRows::of(self.as_on_stream(), axes.into_axes(), "percentiles")?;
         sorted.quantiles(q.iter().map(|q| q / 100.0), q.len())
     }
 }
@@ -95,14 +95,14 @@ fn check(q: &[f64], most: f64) -> Result<()> {
 }
 
 /// The elements of each result, sorted along the last axis, which has at least one.
-struct Sorted<'a, T: Precise> {
+struct SortedRows<'a, T: Precise> {
     of: OnStream<'a, T>,
     elements: DeviceNDArray<T::Precision>,
     count: usize,
     shape: Vec<usize>,
 }
 
-impl<'a, T: Precise<Precision: Widen> + Widen> Sorted<'a, T> {
+impl<'a, T: Precise<Precision: Widen> + Widen> SortedRows<'a, T> {
     fn of(x: OnStream<'a, T>, axes: Axes, operation: &'static str) -> Result<Self> {
         let split = axes.split(x.array().shape())?;
         if split.count == 0 {

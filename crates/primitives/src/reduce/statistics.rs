@@ -52,7 +52,7 @@ precise! {
 /// let x = ctx.slice_to_device(&[1.0_f32, 2.0, 3.0, f32::NAN])?;
 /// assert!(x.mean(..)?.item()?.is_nan());
 /// assert_eq!(x.nanmean(..)?.item()?, 2.0);
-/// assert_eq!(x.slice(&s![..3])?.var_with_correction(.., 1)?.item()?, 1.0);
+/// assert_eq!(x.slice(s![..3])?.var_with_correction(.., 1)?.item()?, 1.0);
 /// # anyhow::Ok(())
 /// ```
 #[expect(clippy::missing_errors_doc, reason = "`Reduce` has them, since they are the same for all methods")]

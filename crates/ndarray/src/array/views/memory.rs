@@ -97,7 +97,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.arange(0, 6, 1)?;
-    /// let (even, odd) = (x.slice(&s![..;2])?, x.slice(&s![1..;2])?);
+    /// let (even, odd) = (x.slice(s![..;2])?, x.slice(s![1..;2])?);
     /// assert!(x.overlaps(&odd) && !even.overlaps(&odd));
     /// # anyhow::Ok(())
     /// ```

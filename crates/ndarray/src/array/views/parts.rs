@@ -15,8 +15,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.arange(0, 12, 1)?.reshape([3, 4])?;
-    /// assert_eq!(x.slice(&s![1.., ..;-2])?.to_vec()?, [7, 5, 11, 9]);
-    /// assert_eq!(x.slice(&s![-1])?.to_vec()?, [8, 9, 10, 11]);
+    /// assert_eq!(x.slice(s![1.., ..;-2])?.to_vec()?, [7, 5, 11, 9]);
+    /// assert_eq!(x.slice(s![-1])?.to_vec()?, [8, 9, 10, 11]);
     /// # anyhow::Ok(())
     /// ```
     ///
