@@ -85,7 +85,7 @@ fn a_leaked_host_guard_refuses_device_work_forever() {
     let array = fixture.pinned_array::<u32>([N]).unwrap();
     array.write_on_host().unwrap().as_mut_slice().unwrap().fill(7);
     std::mem::forget(array.write_on_host().unwrap());
-    let view = array.slice(&[Index::from(64..70)]).unwrap();
+    let view = array.slice([Index::from(64..70)]).unwrap();
     for handle in [&array, &array.clone(), &view] {
         assert!(is_held(step.dispatch(stream, all(), (handle, 1_u32))));
         assert!(is_held(handle.read_on_host()));
@@ -101,7 +101,7 @@ fn guards_of_disjoint_bytes_are_independent() {
     let is_coherent = fixture.pinned_array::<u32>([1]).unwrap().block().is_coherent();
     let middle = if is_coherent { 30 } else { 64 };
     let array = fixture.pinned_array::<u32>([N]).unwrap();
-    let part = |range: std::ops::Range<isize>| array.slice(&[Index::from(range)]).unwrap();
+    let part = |range: std::ops::Range<isize>| array.slice([Index::from(range)]).unwrap();
     let (low, high, across) = (part(0..30), part(middle..70), part(29..middle + 1));
     let mut first = low.write_on_host().unwrap();
     assert_eq!(is_held(part(31..32).write_on_host()), !is_coherent, "the same atom as the first");
@@ -143,14 +143,14 @@ fn strided_and_reversed_views_are_accessed_in_place() {
     let array = fixture.pinned_array::<u32>([6, 8]).unwrap();
     let host = Array2::from_shape_vec((6, 8), (0..48_u32).collect()).unwrap();
     array.write_on_host().unwrap().view_mut().assign(&host);
-    let view = array.slice(&[Index::stepped(.., -2), Index::stepped(1.., 3)]).unwrap().transpose(None).unwrap();
+    let view = array.slice([Index::stepped(.., -2), Index::stepped(1.., 3)]).unwrap().transpose(None).unwrap();
     let expected = host.slice(ndarray::s![..;-2, 1..;3]).t().to_owned().into_dyn();
     assert_eq!(view.read_on_host().unwrap().view(), expected);
     view.write_on_host().unwrap().view_mut().fill(0);
     let mut changed = host.clone();
     changed.slice_mut(ndarray::s![..;-2, 1..;3]).fill(0);
     assert_eq!(array.copy_to_host().unwrap(), changed.into_dyn());
-    let empty = array.slice(&[Index::from(2..2)]).unwrap();
+    let empty = array.slice([Index::from(2..2)]).unwrap();
     assert_eq!(empty.read_on_host().unwrap().as_slice(), Some(&[][..]));
     let order = fixture.pinned_array_like(&array.transpose(None).unwrap()).unwrap();
     assert!(order.is_f_contiguous() && order.shape() == [8, 6]);

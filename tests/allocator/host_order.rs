@@ -72,7 +72,7 @@ const WRITES: [Write; 7] = [
         Array1::from_elem(N, 9)
     }),
     ("fill of a view", |array, stream| {
-        array.slice(&[Index::stepped(1.., 2)]).unwrap().on(stream).fill(9).unwrap();
+        array.slice([Index::stepped(1.., 2)]).unwrap().on(stream).fill(9).unwrap();
         old().into_iter().enumerate().map(|(at, value)| if at % 2 == 1 { 9 } else { value }).collect()
     }),
     ("fill of odd bytes", |array, stream| {
@@ -84,7 +84,7 @@ const WRITES: [Write; 7] = [
         with_bytes(2, &[1, 2, 3, 1, 2, 3, 1, 2, 3])
     }),
     ("assign", |array, stream| {
-        array.on(stream).assign(&array.slice(&[Index::stepped(.., -1)]).unwrap()).unwrap();
+        array.on(stream).assign(&array.slice([Index::stepped(.., -1)]).unwrap()).unwrap();
         old().to_vec().into_iter().rev().collect()
     }),
 ];

@@ -83,9 +83,9 @@ where
     assert!(pinned.to_vec().unwrap() == expected, "{path:?}");
     let middle = [Index::from(1..given.len() - 1)];
     let copy = ctx.device_array::<u8>(given.len() - 2).unwrap();
-    copy.copy_from_device(&pinned.slice(&middle).unwrap()).unwrap();
+    copy.copy_from_device(&pinned.slice(middle).unwrap()).unwrap();
     pinned.write_on_host().unwrap().view_mut().fill(3);
-    pinned.slice(&middle).unwrap().copy_from_device(&copy).unwrap();
+    pinned.slice(middle).unwrap().copy_from_device(&copy).unwrap();
     (expected[0], expected[given.len() - 1]) = (3, 3);
     assert!(pinned.read_on_host().unwrap().as_slice() == Some(&expected[..]), "{path:?}");
     drop(words);
@@ -129,7 +129,7 @@ fn an_owner_outlives_everything_that_reaches_its_memory() {
         let gone = || is_gone.load(Ordering::SeqCst);
         let pinned = ctx.pin(owner).unwrap();
         let (stream, semaphore) = (ctx.stream().unwrap(), HostSemaphore::new(ctx.device()));
-        let (view, target) = (pinned.slice(&[Index::from(5..)]).unwrap(), ctx.zeros::<u8>([2 * PAGE - 5]).unwrap());
+        let (view, target) = (pinned.slice([Index::from(5..)]).unwrap(), ctx.zeros::<u8>([2 * PAGE - 5]).unwrap());
         drop(pinned);
         assert_eq!(gone(), !is_imported, "{name}: a view keeps pages that the device reaches");
         stream.wait_for(&semaphore.point(1)).unwrap();

@@ -137,7 +137,7 @@ fn parts_of_the_slice_are_copied_to_strided_views() {
     for (name, ctx) in both(&fixture) {
         let mut data: Vec<u32> = (0..5000).collect();
         let array = ctx.zeros::<u32>([40, 50]).unwrap();
-        let view = array.slice(&[Index::stepped(.., -3), Index::stepped(5.., 2)]).unwrap();
+        let view = array.slice([Index::stepped(.., -3), Index::stepped(5.., 2)]).unwrap();
         let n = view.size();
         ctx.register(&mut data[1..], |mut registered| {
             registered.copy_to(900, &view).unwrap();
@@ -287,7 +287,7 @@ fn neighbours_are_registered_side_by_side() {
     let high = &mut rest[..6 * PAGE + 50];
     let given = pattern(5, high.len());
     let array = fixture.slice_to_device(&given).unwrap();
-    let start = array.slice(&[Index::from(..low.len() as isize)]).unwrap();
+    let start = array.slice([Index::from(..low.len() as isize)]).unwrap();
     let (path_of_low, path_of_high) = if imports(&fixture) {
         (RegisteredPath::Imported, RegisteredPath::Parts { imported: 100..5 * PAGE + 100 })
     } else {

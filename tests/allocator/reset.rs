@@ -61,7 +61,7 @@ fn what_outlives_a_reset_is_refused_and_not_dangling() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.default_stream());
     let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
-    let view = array.slice(&[(0..5).into()]).unwrap();
+    let view = array.slice([(0..5).into()]).unwrap();
     step.dispatch(stream, ONE, (&array, 3_u32)).unwrap(); // Runs on, whatever comes.
     fixture.reset().unwrap();
     let dead =

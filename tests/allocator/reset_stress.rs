@@ -24,7 +24,7 @@ fn uploads_and_downloads(ctx: &Context, stream: &Stream, first: u32, n: usize) -
     let host: Array1<u32> = (first..).take(n).collect();
     let array = ctx.to_device_on(stream, &host)?;
     assert_eq!(array.on(stream).copy_to_host()?, host.clone().into_dyn());
-    array.slice(&[Index::stepped(.., -1)])?.on(stream).copy_from_host(&host)?;
+    array.slice([Index::stepped(.., -1)])?.on(stream).copy_from_host(&host)?;
     let turned: Array1<u32> = host.to_vec().into_iter().rev().collect();
     assert_eq!(array.on(stream).copy_to_host()?, turned.into_dyn());
     Ok(())
@@ -32,10 +32,10 @@ fn uploads_and_downloads(ctx: &Context, stream: &Stream, first: u32, n: usize) -
 
 fn fills_and_copies(ctx: &Context, stream: &Stream, first: u32) -> Result<(), Error> {
     let array = ctx.full([N], first)?;
-    let even = array.slice(&[Index::stepped(.., 2)])?;
+    let even = array.slice([Index::stepped(.., 2)])?;
     even.on(stream).fill(first + 1)?;
     array.block().fill_range(stream, 4..7, &[1])?;
-    let copy = array.slice(&[Index::stepped(.., -1)])?.on(stream).astype::<f64>()?;
+    let copy = array.slice([Index::stepped(.., -1)])?.on(stream).astype::<f64>()?;
     let mut expected: Vec<u32> = (0..N).map(|at| first + u32::from(at % 2 == 0)).collect();
     bytemuck::cast_slice_mut::<u32, u8>(&mut expected)[4..7].fill(1);
     let seen = copy.on(stream).copy_to_host()?;
@@ -50,7 +50,7 @@ fn dispatches(ctx: &Context, stream: &Stream, step: &Kernel, first: u32) -> Resu
     let (array, groups) = (ctx.to_device(&values(first))?, Groups::covering(N));
     step.dispatch(stream, groups, (&array, 3_u32))?;
     // It starts where the device binds nothing, so it is copied there and back.
-    step.dispatch(stream, groups, (&array.slice(&[Index::from(1..)])?, 4_u32))?;
+    step.dispatch(stream, groups, (&array.slice([Index::from(1..)])?, 4_u32))?;
     let (graph, _) = Graph::record(stream, |graph| step.record(graph, groups, (&array, 5_u32)))?;
     graph.replay(stream)?;
     let expected = values(first).into_iter().enumerate().map(|(at, x)| {

@@ -65,7 +65,7 @@ impl Held {
     fn view(&mut self, random: &mut Rng) {
         let start = random.usize(0..self.expected.len()) / GRANULE * GRANULE;
         let end = random.usize(start + 1..=self.expected.len());
-        self.views.push((self.array.slice(&[Index::from(start..end)]).unwrap(), start..end));
+        self.views.push((self.array.slice([Index::from(start..end)]).unwrap(), start..end));
     }
 
     /// Runs a kernel on the array or on one of its views.
@@ -92,7 +92,7 @@ impl Held {
         assert!(found.iter().eq(&self.expected), "an array of {} elements has wrong elements", found.len());
         if let Some((view, range)) = self.views.last() {
             let back: Vec<_> = self.expected[range.clone()].iter().rev().step_by(3).collect();
-            let found = view.slice(&[Index::stepped(.., -3)]).unwrap().on(stream).copy_to_host().unwrap();
+            let found = view.slice([Index::stepped(.., -3)]).unwrap().on(stream).copy_to_host().unwrap();
             assert!(found.iter().eq(back), "a view of {range:?} has wrong elements");
         }
     }

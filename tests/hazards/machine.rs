@@ -101,7 +101,7 @@ impl State {
 }
 
 pub(super) fn view(blocks: &[DeviceNDArray<u32>], view: &View) -> DeviceNDArray<u32> {
-    blocks[view.block].slice(&[Index::from(view.words.clone())]).unwrap()
+    blocks[view.block].slice([Index::from(view.words.clone())]).unwrap()
 }
 
 fn download(stream: &Stream, array: &DeviceNDArray<u32>, offset: usize, len: usize) -> Vec<u8> {

@@ -138,7 +138,7 @@ fn views_at_unaligned_offsets_are_bound() {
     let numbers: Vec<f32> = (0..300_u16).map(f32::from).collect();
     for (from_x, from_y) in [(0, 1), (1, 0), (1, 3), (5, 7), (64, 65)] {
         let (x, y) = (fixture.slice_to_device(&numbers).unwrap(), fixture.full([300], 1000.0_f32).unwrap());
-        let part = |array: &DeviceNDArray<f32>, from: usize| array.slice(&[(from..from + 90).into()]).unwrap();
+        let part = |array: &DeviceNDArray<f32>, from: usize| array.slice([(from..from + 90).into()]).unwrap();
         let (part_x, part_y) = (part(&x, from_x), part(&y, from_y));
         add.dispatch(stream, Groups::covering([90]), (&part_x, &part_y)).unwrap();
         let sum = |at: usize| {
@@ -150,7 +150,7 @@ fn views_at_unaligned_offsets_are_bound() {
     }
     // Parts of one array, each of which is copied to an aligned buffer and back.
     let both = fixture.slice_to_device(&numbers).unwrap();
-    let part = |from: usize| both.slice(&[(from..from + 64).into()]).unwrap();
+    let part = |from: usize| both.slice([(from..from + 64).into()]).unwrap();
     add.dispatch(stream, Groups::covering([64]), (&part(1), &part(65))).unwrap();
     let sum =
         |at: usize| if (65..129).contains(&at) && at % 2 == 1 { numbers[at] + numbers[at - 64] } else { numbers[at] };
@@ -166,7 +166,7 @@ fn a_kernel_on_an_unaligned_view_keeps_what_others_write_meanwhile() {
          @compute @workgroup_size(1) fn touch() { x[0] += 1u; }",
     );
     let x = fixture.zeros::<u32>([1000]).unwrap();
-    let view = x.slice(&[(1..).into()]).unwrap();
+    let view = x.slice([(1..).into()]).unwrap();
     let n = 100;
     thread::scope(|scope| {
         let stream = fixture.stream().unwrap();
@@ -198,7 +198,7 @@ fn a_copy_back_that_the_host_holds_off_is_refused_before_the_kernel_runs() {
     );
     let (x, y) = (fixture.pinned_array::<u32>([100]).unwrap(), fixture.zeros::<u32>([1]).unwrap());
     x.fill(0).unwrap();
-    let view = x.slice(&[(1..).into()]).unwrap();
+    let view = x.slice([(1..).into()]).unwrap();
     let groups = Groups::exact([1, 1, 1]);
     let held = x.read_on_host().unwrap();
     let refused = both.dispatch(fixture.default_stream(), groups, (&view, &y)).unwrap_err();
@@ -214,7 +214,7 @@ fn replays_bind_views_at_unaligned_offsets() {
     let fixture = Fixture::open();
     let (add, stream) = (kernel(&fixture, ADD), fixture.stream().unwrap());
     let (x, y) = (fixture.full([100], 2.0_f32).unwrap(), fixture.zeros::<f32>([100]).unwrap());
-    let part = |array: &DeviceNDArray<f32>| array.slice(&[(1..65).into()]).unwrap();
+    let part = |array: &DeviceNDArray<f32>| array.slice([(1..65).into()]).unwrap();
     let (part_x, part_y) = (part(&x), part(&y));
     let record =
         |graph: &mut vkarray::stream::GraphRecorder| add.record(graph, Groups::covering([64]), (&part_x, &part_y));

@@ -22,7 +22,7 @@ fn reads_out_of_range_give_zero_and_writes_do_nothing() {
     // All arrays are parts of one block, so that each is followed by the next one.
     let align = 64;
     let all = fixture.full([4 * align], 7_u32).unwrap();
-    let part = |from: usize, len: usize| all.slice(&[(from..from + len).into()]).unwrap();
+    let part = |from: usize, len: usize| all.slice([(from..from + len).into()]).unwrap();
     for (len, shift) in [(10, 0), (10, 3), (10, 10), (10, 60), (1, u32::MAX), (64, u32::MAX / 8)] {
         all.block().fill(fixture.default_stream(), 7).unwrap();
         let (x, y) = (part(0, len), part(2 * align, len));
@@ -65,7 +65,7 @@ fn an_index_into_an_array_of_fixed_length_is_bounded() {
     assert_eq!(contents(&x), [0, 0, 3, 0, 0]);
     // Past 4 GiB an index may wrap to the start of the range (decision 016), but never leaves it.
     let all = fixture.full([256], 7_u32).unwrap();
-    let x = all.slice(&[(64..69).into()]).unwrap();
+    let x = all.slice([(64..69).into()]).unwrap();
     at.copy_from_slice(&[1 << 30, (1 << 30) + 3, (1 << 31) + 7, 3 << 30]).unwrap();
     poke.dispatch(fixture.default_stream(), Groups::exact([4, 1, 1]), (&x, &at)).unwrap();
     let mut around = contents(&all);
@@ -98,7 +98,7 @@ fn the_device_bounds_accesses_to_the_exact_byte() {
     let all = fixture.full([512], 7_u32).unwrap();
     for len in [1_usize, 3, 5, 63] {
         all.block().fill(fixture.default_stream(), 0).unwrap();
-        let x = all.slice(&[(64..64 + len).into()]).unwrap();
+        let x = all.slice([(64..64 + len).into()]).unwrap();
         let at = [0, 1, 2, 3, 4, 5, 62, 63, 64, 100, 1 << 20, u32::MAX / 8, u32::MAX - 64];
         let (places, out) = (fixture.slice_to_device(&at).unwrap(), fixture.full([at.len()], 5_u32).unwrap());
         let groups = Groups::exact([13, 1, 1]);

@@ -67,7 +67,7 @@ fn the_size_can_be_read_from_a_view() {
     let host: Vec<u32> = (1..=200).map(|i| i % 5 + 1).collect();
     let all = fixture.slice_to_device(&host).unwrap();
     for from in [0_usize, 1, 63, 64, 65, 130] {
-        let part = all.slice(&[(from..from + 5).into()]).unwrap();
+        let part = all.slice([(from..from + 5).into()]).unwrap();
         for groups in ways(&part, 2) {
             let seen = fixture.zeros::<u32>([4]).unwrap();
             count.dispatch(fixture.default_stream(), groups, (&seen,)).unwrap();
@@ -221,7 +221,7 @@ fn arrays_that_cannot_be_an_indirect_size_are_refused() {
     let bytes = fixture.zeros::<u8>([24]).unwrap();
     let other = Fixture::open();
     let foreign = other.zeros::<u32>([3]).unwrap();
-    let strided = numbers.slice(&vkarray_ndarray::s![..;2]).unwrap();
+    let strided = numbers.slice(vkarray_ndarray::s![..;2]).unwrap();
     let cases: Vec<(Groups<'_>, String)> = vec![
         (
             Groups::indirect(&floats, 0),

@@ -107,7 +107,7 @@ fn a_kernel_works_on_part_of_an_array() {
     let n = 3 * align + 10;
     let (x, y) = (fixture.full([n], 1.0_f32).unwrap(), fixture.full([n], 5.0_f32).unwrap());
     let part = |from: usize, to: usize| [(from..to).into()];
-    let (px, py) = (x.slice(&part(align, align + 9)).unwrap(), y.slice(&part(2 * align, 2 * align + 9)).unwrap());
+    let (px, py) = (x.slice(part(align, align + 9)).unwrap(), y.slice(part(2 * align, 2 * align + 9)).unwrap());
     saxpy.dispatch(fixture.default_stream(), Groups::covering([64]), (&px, &py, 1.0_f32)).unwrap();
     let mut expected = vec![5.0; n];
     expected[2 * align..2 * align + 9].fill(6.0);

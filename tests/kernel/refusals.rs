@@ -120,7 +120,7 @@ fn views_with_gaps_or_in_reverse_are_refused() {
     let fixture = Fixture::open();
     let saxpy = saxpy(&fixture);
     let (x, y) = (fixture.zeros::<f32>([600]).unwrap(), fixture.zeros::<f32>([600]).unwrap());
-    let reversed = x.slice(&[Index::stepped(.., -1)]).unwrap();
+    let reversed = x.slice([Index::stepped(.., -1)]).unwrap();
     let refused = saxpy.dispatch(fixture.default_stream(), Groups::covering([64]), (&reversed, &y, 1.0_f32));
     let message = "kernel `saxpy`: `x` needs a contiguous array, got an array of f32 with shape (600,), which is not; copy it first, with `to_contiguous`";
     assert_eq!(refused.unwrap_err().to_string(), message);
@@ -131,7 +131,7 @@ fn parts_of_one_block_alias_only_where_they_overlap() {
     let fixture = Fixture::open();
     let saxpy = saxpy(&fixture);
     let all = fixture.full([512], 1.0_f32).unwrap();
-    let part = |from: usize, to: usize| all.slice(&[Index::from(from..to)]).unwrap();
+    let part = |from: usize, to: usize| all.slice([Index::from(from..to)]).unwrap();
     let stream = fixture.default_stream();
     saxpy.dispatch(stream, Groups::covering([128]), (&part(0, 128), &part(128, 256), 2.0_f32)).unwrap();
     let refused = saxpy.dispatch(stream, Groups::covering([128]), (&part(0, 129), &part(128, 256), 2.0_f32));

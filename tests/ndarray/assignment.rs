@@ -134,7 +134,7 @@ fn copies_inside_an_array<T: Element>(fixture: &Fixture) {
         scramble(&base, &mut rng);
         let mut part = || {
             let mut cut = |&len: &usize| steps(rng.usize(0..4), rng.usize(1..=3), len, rng.bool());
-            base.slice(&shape.iter().map(&mut cut).collect::<Vec<_>>()).unwrap()
+            base.slice(shape.iter().map(&mut cut).collect::<Vec<_>>()).unwrap()
         };
         let (source, target) = (part(), part());
         assert_copied(&source, &target, program);

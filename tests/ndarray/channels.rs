@@ -86,10 +86,10 @@ fn copied<T: Element + PartialEq + Debug>(
 ) {
     let mut expected = target.clone();
     expected.slice_mut(&into[..]).assign(&source.slice(&from[..]).permuted_axes(IxDyn(&axes)));
-    let source = ctx.to_device(source).unwrap().slice(&from.map(Index::from)).unwrap();
+    let source = ctx.to_device(source).unwrap().slice(from.map(Index::from)).unwrap();
     let target = ctx.to_device(target).unwrap();
     let turned = source.transpose(Some(&axes.map(usize::cast_signed))).unwrap();
-    target.slice(&into.map(Index::from)).unwrap().copy_from_device(&turned).unwrap();
+    target.slice(into.map(Index::from)).unwrap().copy_from_device(&turned).unwrap();
     assert!(target.copy_to_host().unwrap() == expected, "{name}");
 }
 
@@ -121,7 +121,7 @@ fn pixels_and_planes_of_one_array_are_copied_to_each_other() {
         let mut expected = host.clone();
         (0..3 * n).for_each(|i| expected[3 * n + i % 3 * n + i / 3] = host[i]);
         assert!(both.to_vec().unwrap() == expected, "{n}");
-        both.slice(&[Index::stepped(..3 * n as isize, 1)]).unwrap().fill(9).unwrap();
+        both.slice([Index::stepped(..3 * n as isize, 1)]).unwrap().fill(9).unwrap();
         pixels.copy_from_device(&planes).unwrap();
         expected[..3 * n].copy_from_slice(&host[..3 * n]);
         assert!(both.to_vec().unwrap() == expected, "{n}, back");

@@ -35,7 +35,7 @@ fn parts() -> Vec<[SliceInfoElem; 2]> {
 }
 
 fn view(array: &DeviceNDArray<i32>, part: &[SliceInfoElem; 2]) -> DeviceNDArray<i32> {
-    array.slice(&part.map(Index::from)).unwrap()
+    array.slice(part.map(Index::from)).unwrap()
 }
 
 #[test]

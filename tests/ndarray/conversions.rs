@@ -222,10 +222,10 @@ fn complex_numbers_become_wider_and_narrower() {
     let small: Vec<i8> = (-128..=127).cycle().take(1001).collect();
     let from = fixture.slice_to_device(&small).unwrap().astype::<Complex64>().unwrap();
     assert_eq!(contents(&from), small.iter().map(|&re| double(f64::from(re), 0.0)).collect::<Vec<_>>());
-    let every = fixture.slice_to_device(&[i64::MAX, -3, 1 << 40]).unwrap().slice(&[Index::stepped(.., 2)]).unwrap();
+    let every = fixture.slice_to_device(&[i64::MAX, -3, 1 << 40]).unwrap().slice([Index::stepped(.., 2)]).unwrap();
     let expected = [double(i64::MAX as f64, 0.0), double((1_i64 << 40) as f64, 0.0)];
     assert_eq!(contents(&every.astype::<Complex64>().unwrap()), expected);
-    let tail = array.slice(&[Index::stepped(1.., 2)]).unwrap();
+    let tail = array.slice([Index::stepped(1.., 2)]).unwrap();
     assert_eq!(contents(&tail.astype::<f64>().unwrap()), [1, 3, 5].map(|i| parts[i].0));
 }
 
@@ -299,12 +299,12 @@ fn views_are_converted_and_the_copy_keeps_their_order() {
     let expected = host.permuted_axes(::ndarray::IxDyn(&[2, 0, 1])).mapv(|value| value as f32);
     assert_eq!(converted.copy_to_host().unwrap(), expected);
     // From an odd place in the block, with gaps, backwards, and of nothing.
-    let cut = array.slice(&[Index::stepped(.., -2), Index::from(1..), Index::stepped(1.., 3)]).unwrap();
+    let cut = array.slice([Index::stepped(.., -2), Index::from(1..), Index::stepped(1.., 3)]).unwrap();
     let part = expected.slice(::ndarray::s![..;-2, 1.., 1..;3]).mapv(|value| value as u8);
     assert_eq!(cut.astype::<u8>().unwrap().copy_to_host().unwrap(), part.into_dyn());
-    let tail = fixture.slice_to_device(&[1_u8, 2, 3, 4, 5, 6, 7]).unwrap().slice(&[Index::from(3..)]).unwrap();
+    let tail = fixture.slice_to_device(&[1_u8, 2, 3, 4, 5, 6, 7]).unwrap().slice([Index::from(3..)]).unwrap();
     assert_eq!(contents(&tail.astype::<i16>().unwrap()), [4, 5, 6, 7]);
-    assert_eq!(tail.slice(&[Index::from(1..1)]).unwrap().astype::<f64>().unwrap().shape(), [0]);
+    assert_eq!(tail.slice([Index::from(1..1)]).unwrap().astype::<f64>().unwrap().shape(), [0]);
     let same = tail.astype::<u8>().unwrap();
     tail.fill(9).unwrap();
     assert_eq!(contents(&same), [4, 5, 6, 7], "a conversion to the same type is a copy");

@@ -32,7 +32,7 @@ fn a_copy_into_a_view_keeps_the_elements_in_the_gaps() {
             let mut expected = ArrayD::from_elem(IxDyn(&[6, 7]), -1);
             let values = counted(expected.slice(&case[..]).shape());
             expected.slice_mut(&case[..]).assign(&values);
-            device.slice(&case.map(Index::from)).unwrap().copy_from_host(&values).unwrap();
+            device.slice(case.map(Index::from)).unwrap().copy_from_host(&values).unwrap();
             assert_eq!(device.copy_to_host().unwrap(), expected, "{case:?} in {order:?} order");
         }
     }
@@ -43,7 +43,7 @@ fn a_copy_into_a_view_of_an_array_in_use_comes_after_its_work() {
     let fixture = Fixture::open();
     let array = fixture.slice_to_device(&[1_u32; 9]).unwrap();
     keep_busy(fixture.default_stream(), &spin(&fixture), &array);
-    let odd = array.slice(&[Index::stepped(1.., 2)]).unwrap();
+    let odd = array.slice([Index::stepped(1.., 2)]).unwrap();
     odd.copy_from_host(&::ndarray::arr1(&[20_u32, 21, 22, 23])).unwrap();
     let expected = [kept_busy(1), 20, 1, 21, 1, 22, 1, 23, 1];
     assert_eq!(array.copy_to_host().unwrap().as_slice(), Some(expected.as_slice()));
@@ -73,7 +73,7 @@ fn arrays_like_others_have_their_shape_and_order() {
     let (like_c, like_f) =
         (fixture.device_array_like_as::<u8>(&c).unwrap(), fixture.device_array_like_as::<f64>(&f).unwrap());
     assert!(like_c.is_c_contiguous() && like_f.is_f_contiguous() && !like_f.is_c_contiguous());
-    let gaps = c.slice(&[(..).into(), Index::stepped(.., 2)]).unwrap();
+    let gaps = c.slice([(..).into(), Index::stepped(.., 2)]).unwrap();
     let packed = fixture.device_array_like(&gaps).unwrap();
     assert_eq!((packed.shape(), packed.is_c_contiguous()), ([3, 2].as_slice(), true));
 }
@@ -142,10 +142,10 @@ fn turned_and_back<T: Element + PartialEq + Default + Debug>(ctx: &Context, host
     let wider: Vec<usize> = expected.shape()[..n - 1].iter().copied().chain([rows + 4]).collect();
     let around = ctx.zeros::<T>(&wider).unwrap();
     let last = |part: Index| (0..n - 1).map(|_| Index::from(..)).chain([part]).collect::<Vec<_>>();
-    let view = around.slice(&last((..rows as isize).into())).unwrap();
+    let view = around.slice(last((..rows as isize).into())).unwrap();
     view.copy_from_device(&turned).unwrap();
     assert_eq!(view.copy_to_host().unwrap(), expected, "{shape:?}");
-    let gap = around.slice(&last((rows as isize..).into())).unwrap().copy_to_host().unwrap();
+    let gap = around.slice(last((rows as isize..).into())).unwrap().copy_to_host().unwrap();
     assert!(gap.iter().all(|value| *value == T::default()), "{shape:?}");
 }
 
@@ -157,9 +157,8 @@ fn rows_of_pinned_arrays_are_copied_both_ways() {
         let pinned = fixture.pinned_array::<i32>([5, columns + 24]).unwrap();
         let host = counted(&[5, columns + 24]);
         pinned.copy_from_host(&host).unwrap();
-        let rows = |array: &vkarray::DeviceNDArray<i32>| {
-            array.slice(&[(..).into(), (8..8 + columns as isize).into()]).unwrap()
-        };
+        let rows =
+            |array: &vkarray::DeviceNDArray<i32>| array.slice([(..).into(), (8..8 + columns as isize).into()]).unwrap();
         let device = fixture.zeros::<i32>([5, columns]).unwrap();
         device.copy_from_device(&rows(&pinned)).unwrap();
         let expected = host.slice_axis(::ndarray::Axis(1), (8..8 + columns).into());
@@ -168,7 +167,7 @@ fn rows_of_pinned_arrays_are_copied_both_ways() {
         back.fill(7).unwrap();
         rows(&back).copy_from_device(&device).unwrap();
         assert_eq!(rows(&back).copy_to_host().unwrap(), expected, "{columns}");
-        let gap = back.slice(&[(..).into(), (8 + columns as isize..).into()]).unwrap();
+        let gap = back.slice([(..).into(), (8 + columns as isize..).into()]).unwrap();
         assert!(gap.copy_to_host().unwrap().iter().all(|&value| value == 7), "{columns}");
     }
 }

@@ -65,7 +65,7 @@ fn ranges_longer_than_one_dispatch_are_continuous() {
     let fixture = Fixture::open();
     let array = fixture.arange(0_i64, 3 << 23, 1).unwrap();
     for border in [1_isize << 23, 2 << 23] {
-        let around = array.slice(&[Index::from(border - 2..border + 2)]).unwrap();
+        let around = array.slice([Index::from(border - 2..border + 2)]).unwrap();
         assert_eq!(contents(&around), (border as i64 - 2..border as i64 + 2).collect::<Vec<_>>());
     }
 }
@@ -101,9 +101,9 @@ fn arrays_like_others_have_their_order_and_new_memory() {
         (base.clone(), &[30, 6, 1]),
         (f_order, &[1, 4]),
         (base.transpose(Some(&[1, 0, 2])).unwrap(), &[6, 30, 1]),
-        (base.slice(&[step(-1), step(2), step(-3)]).unwrap(), &[6, 2, 1]), // By size of stride; numba looks at the sign.
+        (base.slice([step(-1), step(2), step(-3)]).unwrap(), &[6, 2, 1]), // By size of stride; numba looks at the sign.
         (base.index(&[0]).unwrap().broadcast_to([2, 5, 6]).unwrap(), &[1, 12, 2]),
-        (base.slice(&[(0..0).into()]).unwrap(), &[0, 0, 0]),
+        (base.slice([(0..0).into()]).unwrap(), &[0, 0, 0]),
         (base.index(&[0, 0, 0]).unwrap().read_only(), &[]),
     ];
     for (like, strides) in cases {

@@ -57,10 +57,10 @@ fn views<T: Element>(base: &DeviceNDArray<T>) -> [DeviceNDArray<T>; 6] {
     [
         base.clone(),
         base.transpose(None).unwrap(),
-        base.slice(&[Index::stepped(.., -2), Index::from(1..5)]).unwrap(),
+        base.slice([Index::stepped(.., -2), Index::from(1..5)]).unwrap(),
         base.index(&[2]).unwrap().broadcast_to([3, 6]).unwrap(), // numba calls this dense.
         base.index(&[1, 1]).unwrap(),
-        base.slice(&[Index::from(4..)]).unwrap(),
+        base.slice([Index::from(4..)]).unwrap(),
     ]
 }
 
@@ -125,7 +125,7 @@ fn an_imported_array_keeps_its_owner_alive_and_stays_read_only() {
     let foreign = Foreign::new(fixture.to_device(&counted(&[8])).unwrap().read_only());
     let is_gone = Arc::clone(&foreign.is_gone);
     let taken = fixture.as_device_array::<i32, _>(foreign).unwrap();
-    let part = taken.slice(&[Index::from(2..4)]).unwrap();
+    let part = taken.slice([Index::from(2..4)]).unwrap();
     drop(taken);
     assert!(!is_gone.load(Ordering::Relaxed), "a view keeps the owner");
     assert!(matches!(part.copy_from_host(&counted(&[2])), Err(Error::ReadOnly { .. })));
@@ -258,7 +258,7 @@ fn a_host_tensor_holds_its_elements_open_without_a_copy() {
     for array in arrays {
         array.copy_from_host(&counted(&[4, 64])).unwrap();
         let address = array.read_on_host().unwrap().as_slice().unwrap().as_ptr().addr();
-        let [upper, lower] = [0..2, 2..4].map(|rows| array.slice(&[Index::from(rows)]).unwrap());
+        let [upper, lower] = [0..2, 2..4].map(|rows| array.slice([Index::from(rows)]).unwrap());
         // A read-only tensor is a reader: other readers may come.
         let tensor = upper.clone().read_only().to_dlpack_host().unwrap();
         assert!(upper.fill(0).is_err() && upper.write_on_host().is_err(), "the tensor is read");
@@ -335,7 +335,7 @@ fn exclusive_tensors_of_whole_pages_are_reached_where_they_are() {
 fn device_tensors_share_the_arrays_buffer() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[4, 6])).unwrap().read_only();
-    let column = array.slice(&[Index::from(..), Index::At(2)]).unwrap();
+    let column = array.slice([Index::from(..), Index::At(2)]).unwrap();
     let block = Arc::downgrade(array.block());
     let tensor = column.to_dlpack_vulkan().unwrap();
     let buffer = array.block().handle();

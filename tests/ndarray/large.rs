@@ -39,16 +39,16 @@ fn arrays_of_more_than_two_to_the_32_elements_are_filled_sliced_and_converted() 
 fn filled_sliced_and_converted(ctx: &Context, n: usize) {
     let value = |at: usize| if at % 7 == 1 { 200_u8 } else { 3 };
     let array = ctx.full([n], 3_u8).unwrap();
-    array.slice(&[Index::stepped(1.., 7)]).unwrap().fill(200).unwrap();
+    array.slice([Index::stepped(1.., 7)]).unwrap().fill(200).unwrap();
     assert_holds(&array, value);
     assert_holds(&array.astype::<u16>().unwrap(), |at| u16::from(value(at)));
     assert_holds(&array.astype::<i8>().unwrap(), |at| value(at).cast_signed());
-    let back = array.slice(&[Index::stepped(.., -3)]).unwrap();
+    let back = array.slice([Index::stepped(.., -3)]).unwrap();
     assert_holds(&back.to_contiguous(Order::C).unwrap(), |at| value(n - 1 - 3 * at));
     let columns = n.isqrt();
     let rows = n / columns;
     let plane = array
-        .slice(&[(..(rows * columns) as isize).into()])
+        .slice([(..(rows * columns) as isize).into()])
         .unwrap()
         .reshape([rows as isize, columns as isize])
         .unwrap();
@@ -62,7 +62,7 @@ fn assert_holds<T: Element + PartialEq + Sync>(array: &DeviceNDArray<T>, expecte
     const PIECE: usize = 1 << 24;
     for start in (0..array.size()).step_by(PART) {
         let end = array.size().min(start + PART);
-        let part = array.slice(&[(start as isize..end as isize).into()]).unwrap().to_vec().unwrap();
+        let part = array.slice([(start as isize..end as isize).into()]).unwrap().to_vec().unwrap();
         std::thread::scope(|scope| {
             for (begin, piece) in (start..).step_by(PIECE).zip(part.chunks(PIECE)) {
                 let expected = &expected;
@@ -140,7 +140,7 @@ fn reversed_and_checked<T: Element + From<u8> + PartialEq>(ctx: &Context, n: usi
     for (mark, &at) in (100..).zip(&places) {
         array.set([at as isize], T::from(mark)).unwrap();
     }
-    target.copy_from_device(&array.slice(&[Index::stepped(.., -1)]).unwrap()).unwrap();
+    target.copy_from_device(&array.slice([Index::stepped(.., -1)]).unwrap()).unwrap();
     drop(array);
     let mut expected = std::collections::BTreeMap::new();
     for (mark, &at) in (100..).zip(&places) {
@@ -151,7 +151,7 @@ fn reversed_and_checked<T: Element + From<u8> + PartialEq>(ctx: &Context, n: usi
     let plain_bytes: &[u8] = bytemuck::cast_slice(&plain);
     for start in (0..n).step_by(1 << 28) {
         let end = n.min(start + (1 << 28));
-        let part = target.slice(&[(start as isize..end as isize).into()]).unwrap().copy_to_host().unwrap();
+        let part = target.slice([(start as isize..end as isize).into()]).unwrap().copy_to_host().unwrap();
         let pieces = (start..).step_by(plain.len()).zip(part.as_slice().unwrap().chunks(plain.len()));
         let marked = pieces.filter(|(_, piece)| {
             let piece: &[u8] = bytemuck::cast_slice(piece);

@@ -10,7 +10,7 @@ use crate::fixture::{Fixture, contents};
 fn a_view_keeps_the_memory_of_a_dropped_array() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[4, 6])).unwrap();
-    let view = array.reshape([3, 8]).unwrap().slice(&[Index::At(1)]).unwrap();
+    let view = array.reshape([3, 8]).unwrap().slice([Index::At(1)]).unwrap();
     drop(array);
     // If the memory were free, one of these arrays would reuse it.
     let others: Vec<_> = (0..50).map(|_| fixture.full([24], -1_i32).unwrap()).collect();

@@ -34,12 +34,12 @@ fn shares<K: UsmKind>(ctx: &Context) {
     let words = part.clone().into_array::<u32>(ctx).unwrap();
     assert_eq!((words.shape(), words.offset()), (&[6][..], 2));
     assert_eq!(contents(&words), [0x0101_0101; 6]);
-    words.slice(&[Index::from(1..2)]).unwrap().fill(7).unwrap();
+    words.slice([Index::from(1..2)]).unwrap().fill(7).unwrap();
     let mut expected = [0; 40];
     expected[8..32].fill(1);
     expected[12..16].copy_from_slice(&7_u32.to_ne_bytes());
     assert_eq!(memory.to_bytes().unwrap(), expected);
-    let again = UsmMemory::<K>::from_array(&words.slice(&[Index::from(1..3)]).unwrap()).unwrap();
+    let again = UsmMemory::<K>::from_array(&words.slice([Index::from(1..3)]).unwrap()).unwrap();
     assert_eq!((again.nbytes(), again.to_bytes().unwrap()), (8, expected[12..20].to_vec()));
     assert!(again.reference().is_some() && Arc::ptr_eq(&again.block().unwrap().0, &memory.block().unwrap().0));
     // The array keeps the allocation that the memory object has freed.
@@ -69,7 +69,7 @@ fn memory_of_another_kind_layout_or_device_is_refused_or_copied() {
     assert!(matches!(refused, Error::Memory(MemoryError::OtherKind { held: MemoryKind::Device, .. })), "{refused}");
     assert_eq!(HostMemory::copy_of_interface(ctx, &array).unwrap().to_bytes().unwrap(), bytes);
     assert_eq!(DeviceMemory::from_array(&array.transpose(None).unwrap()).unwrap().to_bytes().unwrap(), bytes);
-    let gaps = array.slice(&[Index::from(..), Index::stepped(.., 2)]).unwrap();
+    let gaps = array.slice([Index::from(..), Index::stepped(.., 2)]).unwrap();
     assert!(matches!(DeviceMemory::from_array(&gaps), Err(Error::Layout(LayoutError::NeedsCopy { .. }))));
     assert!(matches!(DeviceMemory::copy_of_interface(ctx, &gaps), Err(Error::Layout(_))));
     let constant = array.clone().read_only();
@@ -144,7 +144,7 @@ fn a_mirrored_array_has_the_writes_of_both_sides() {
         step(ctx).launch(Groups::covering(33), (&array, 1_u32)).unwrap();
         assert_eq!(array.read(|elements| (elements[[2, 10]], elements.len())).unwrap(), (stepped(4, 1), 33));
         array.write(|mut elements| elements[[0, 1]] = 8).unwrap();
-        array.array().slice(&[Index::from(1..)]).unwrap().fill(6).unwrap();
+        array.array().slice([Index::from(1..)]).unwrap().fill(6).unwrap();
         assert_eq!(array.read(|elements| elements.sum()).unwrap(), 10 * stepped(4, 1) + 8 + 22 * 6);
     }
 }

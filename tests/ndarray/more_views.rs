@@ -23,7 +23,7 @@ fn broadcasts_equal_those_of_the_host() {
     }
     // A slice of a repeated axis keeps the slice's length, and its index is checked: numba's do neither.
     let repeated = device.broadcast_to([3, 5, 4]).unwrap();
-    assert_eq!(repeated.slice(&vkarray_ndarray::s![.., 1..3]).unwrap().shape(), [3, 2, 4]);
+    assert_eq!(repeated.slice(vkarray_ndarray::s![.., 1..3]).unwrap().shape(), [3, 2, 4]);
     assert!(repeated.index(&[0, 9]).is_err());
     assert!(matches!(repeated.copy_from_host(&counted(&[3, 5, 4])), Err(Error::SharedElements { .. })));
     assert_eq!(device.copy_to_host().unwrap(), host); // Nothing was written.
@@ -93,7 +93,7 @@ fn iteration_walks_the_first_axis() {
     let rows: Vec<_> = device.outer_iter().unwrap().map(|row| contents(&row)).collect();
     assert_eq!(rows, host.outer_iter().map(|row| row.iter().copied().collect()).collect::<Vec<Vec<_>>>());
     assert_eq!(contents(&device.outer_iter().unwrap().next_back().unwrap()), [9, 10, 11]);
-    assert_eq!(device.slice(&[(2..2).into()]).unwrap().outer_iter().unwrap().len(), 0);
+    assert_eq!(device.slice([(2..2).into()]).unwrap().outer_iter().unwrap().len(), 0);
     assert!(matches!(device.index(&[0, 0]).unwrap().outer_iter().map(|_| ()), Err(Error::NoAxis { .. })));
 }
 
@@ -109,15 +109,15 @@ fn views_of_another_element_type_have_the_same_bytes() {
     assert_eq!(contents(&pairs), words);
     assert_eq!(contents(&device.view::<u8>().unwrap()), bytes);
     assert_eq!(contents(&pairs.view::<i16>().unwrap()), host.iter().copied().collect::<Vec<_>>());
-    let columns = device.slice(&vkarray_ndarray::s![.., ..;2]).unwrap();
+    let columns = device.slice(vkarray_ndarray::s![.., ..;2]).unwrap();
     assert_eq!(
         columns.view::<u16>().unwrap().copy_to_host().unwrap(),
         host.slice(::ndarray::s![.., ..;2]).mapv(i16::cast_unsigned).into_dyn()
     );
     // With gaps, rows that do not divide, elements at odd places.
     assert!(columns.view::<u32>().is_err());
-    assert!(device.slice(&vkarray_ndarray::s![.., ..3]).unwrap().view::<u32>().is_err());
-    assert!(device.slice(&vkarray_ndarray::s![.., 1..3]).unwrap().view::<u32>().is_err());
+    assert!(device.slice(vkarray_ndarray::s![.., ..3]).unwrap().view::<u32>().is_err());
+    assert!(device.slice(vkarray_ndarray::s![.., 1..3]).unwrap().view::<u32>().is_err());
     assert!(device.index(&[0, 0]).unwrap().view::<u8>().is_err());
 }
 
@@ -129,7 +129,7 @@ fn work_that_writes_a_read_only_array_is_refused() {
     assert!(shared.is_writable() && !frozen.is_writable());
     let views: Vec<(&str, DeviceNDArray<i32>)> = vec![
         ("itself", frozen.clone()),
-        ("slice", frozen.slice(&vkarray_ndarray::s![..]).unwrap()),
+        ("slice", frozen.slice(vkarray_ndarray::s![..]).unwrap()),
         ("reshape", frozen.reshape([2, 2]).unwrap()),
         ("transpose", frozen.transpose(None).unwrap()),
         ("view", frozen.view::<u32>().unwrap().view::<i32>().unwrap()),

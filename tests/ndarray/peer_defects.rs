@@ -30,7 +30,7 @@ fn a_download_into_a_strided_target_keeps_the_gaps() {
 fn an_upload_into_a_strided_view_keeps_the_gaps() {
     let fixture = Fixture::open();
     let device = fixture.full([6, 8], -1_i16).unwrap();
-    let odd = device.slice(&[Index::stepped(1.., 2), Index::stepped(.., 2)]).unwrap();
+    let odd = device.slice([Index::stepped(1.., 2), Index::stepped(.., 2)]).unwrap();
     let values = Array2::from_shape_fn((3, 4), |(i, j)| i16::try_from(10 * i + j).unwrap());
     odd.copy_from_host(&values).unwrap();
     let mut expected = Array2::from_elem((6, 8), -1_i16);
@@ -61,7 +61,7 @@ fn a_reshape_of_a_view_with_gaps_copies_only_if_it_must() {
     let fixture = Fixture::open();
     let host = counted(&[4, 8]);
     let device = fixture.to_device(&host).unwrap();
-    let gaps = device.slice(&[Index::from(..), Index::stepped(.., 2)]).unwrap();
+    let gaps = device.slice([Index::from(..), Index::stepped(.., 2)]).unwrap();
     let split = gaps.reshape_copy([2, 2, 4], Order::C).unwrap();
     assert!(std::sync::Arc::ptr_eq(split.block(), device.block()), "a view was to be had");
     let flat = gaps.reshape_copy([-1], Order::F).unwrap();
@@ -79,7 +79,7 @@ fn an_index_into_an_array_in_f_order_takes_the_right_elements() {
     let f_order = ArrayD::from_shape_fn(IxDyn(&[2, 3, 4]).f(), |at| host[at]);
     let device = fixture.to_device(&f_order).unwrap();
     for i in 0..4 {
-        let plane = device.slice(&[Index::from(..), Index::from(..), Index::At(i)]).unwrap();
+        let plane = device.slice([Index::from(..), Index::from(..), Index::At(i)]).unwrap();
         assert_eq!(plane.strides(), [1, 2]);
         assert_eq!(plane.copy_to_host().unwrap(), host.index_axis(Axis(2), i.cast_unsigned()));
         assert_eq!(contents(&plane.to_contiguous(Order::C).unwrap()), contents(&plane));
@@ -92,10 +92,10 @@ fn a_view_reversed_twice_is_whole() {
     let fixture = Fixture::open();
     let host = counted(&[7]);
     let device = fixture.to_device(&host).unwrap();
-    let reversed = device.slice(&[back()]).unwrap();
+    let reversed = device.slice([back()]).unwrap();
     assert_eq!(contents(&reversed), [6, 5, 4, 3, 2, 1, 0]);
-    assert_eq!(contents(&reversed.slice(&[Index::from(..)]).unwrap()), [6, 5, 4, 3, 2, 1, 0]);
-    assert_eq!(contents(&reversed.slice(&[back()]).unwrap()), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(contents(&reversed.slice([Index::from(..)]).unwrap()), [6, 5, 4, 3, 2, 1, 0]);
+    assert_eq!(contents(&reversed.slice([back()]).unwrap()), [0, 1, 2, 3, 4, 5, 6]);
     assert_eq!(reversed.get([2]).unwrap(), 4);
     reversed.copy_from_host(&arr1(&[10, 11, 12, 13, 14, 15, 16])).unwrap();
     assert_eq!(contents(&device), [16, 15, 14, 13, 12, 11, 10]);
@@ -107,7 +107,7 @@ fn a_slice_of_a_broadcast_axis_keeps_its_length() {
     let fixture = Fixture::open();
     let row = fixture.to_device(&counted(&[3])).unwrap();
     let rows = row.broadcast_to([4, 3]).unwrap();
-    let part = rows.slice(&[Index::from(1..3)]).unwrap();
+    let part = rows.slice([Index::from(1..3)]).unwrap();
     assert_eq!(part.copy_to_host().unwrap(), counted(&[3]).broadcast((2, 3)).unwrap().into_dyn());
     assert!(matches!(rows.get([9, 0]), Err(Error::Layout(_))));
     assert_eq!(rows.get([3, 2]).unwrap(), 2);
@@ -140,7 +140,7 @@ fn device_arrays_of_any_strides_are_copied_to_each_other() {
     assert!(f_order.is_f_contiguous());
     assert_eq!(f_order.copy_to_host().unwrap(), host);
     c_order.fill(0).unwrap();
-    c_order.slice(&[back(), back()]).unwrap().copy_from_device(&f_order).unwrap();
+    c_order.slice([back(), back()]).unwrap().copy_from_device(&f_order).unwrap();
     assert_eq!(c_order.copy_to_host().unwrap(), host.slice(s![..;-1, ..;-1]).into_dyn());
 }
 
@@ -160,7 +160,7 @@ fn an_array_is_copied_onto_itself_as_if_the_source_were_copied_first() {
     ];
     for &(source, target) in cases {
         let device = fixture.to_device(&large).unwrap();
-        let (from, to) = (device.slice(&[source]).unwrap(), device.slice(&[target]).unwrap());
+        let (from, to) = (device.slice([source]).unwrap(), device.slice([target]).unwrap());
         let mut expected: Vec<i32> = large.iter().copied().collect();
         for (value, at) in contents(&from).into_iter().zip(to.layout().offsets()) {
             expected[at] = value;
@@ -180,10 +180,10 @@ fn assignment_broadcasts() {
     let fixture = Fixture::open();
     let target = fixture.zeros::<i32>([4, 3]).unwrap();
     let base = fixture.to_device(&counted(&[6])).unwrap();
-    target.assign(&base.slice(&[Index::stepped(.., 2)]).unwrap()).unwrap();
+    target.assign(&base.slice([Index::stepped(.., 2)]).unwrap()).unwrap();
     let expected = arr1(&[0, 2, 4]);
     assert_eq!(target.copy_to_host().unwrap(), expected.broadcast((4, 3)).unwrap().into_dyn());
-    target.slice(&[Index::stepped(.., 2)]).unwrap().fill(7).unwrap();
+    target.slice([Index::stepped(.., 2)]).unwrap().fill(7).unwrap();
     assert_eq!(contents(&target), [7, 7, 7, 0, 2, 4, 7, 7, 7, 0, 2, 4]);
     target.assign(&fixture.to_device(&::ndarray::arr0(5)).unwrap()).unwrap();
     assert_eq!(contents(&target), [5; 12]);

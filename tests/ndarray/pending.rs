@@ -35,7 +35,7 @@ fn a_pending_copy_can_be_polled_awaited_and_dropped() {
     assert_eq!(polled.wait().unwrap(), host);
     let turned = device.transpose(None).unwrap();
     assert_eq!(block_on(turned.on(stream).copy_to_host_async().unwrap()).unwrap(), host.t());
-    let view = device.slice(&[Index::stepped(.., -1), Index::At(2)]).unwrap();
+    let view = device.slice([Index::stepped(.., -1), Index::At(2)]).unwrap();
     let pending = view.on(stream).copy_to_host_async().unwrap();
     drop((view, turned, device));
     assert_eq!(block_on(pending).unwrap(), host.slice(::ndarray::s![..;-1, 2, ..]).into_dyn());
@@ -62,7 +62,7 @@ fn copies_follow_the_work_of_other_streams() {
     let streams = [fixture.stream().unwrap(), fixture.stream().unwrap()];
     let [a, b] = [1_u32, 2].map(|value| fixture.slice_to_device(&[value; 64]).unwrap());
     keep_busy(&streams[0], &spin(&fixture), &a);
-    let every_other = |array: &vkarray::DeviceNDArray<u32>| array.slice(&[Index::stepped(.., 2)]).unwrap();
+    let every_other = |array: &vkarray::DeviceNDArray<u32>| array.slice([Index::stepped(.., 2)]).unwrap();
     every_other(&b).on(&streams[1]).copy_from_device(&every_other(&a)).unwrap();
     a.on(&streams[0]).fill(0).unwrap();
     let mut expected: Vec<u32> = [[1, 2]; 32].concat();
@@ -77,7 +77,7 @@ fn single_elements_are_read_and_written() {
     let array = fixture.to_device(&counted(&[3, 4])).unwrap();
     assert_eq!(array.get([1, 2]).unwrap(), 6);
     assert_eq!(array.transpose(None).unwrap().get([-1, -1]).unwrap(), 11);
-    array.slice(&[Index::At(2), Index::stepped(.., -1)]).unwrap().set([0], 99).unwrap();
+    array.slice([Index::At(2), Index::stepped(.., -1)]).unwrap().set([0], 99).unwrap();
     assert_eq!(contents(&array), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 99]);
     for refused in [array.get([3, 0]), array.get([0]), array.get([0, 0, 0])] {
         assert!(matches!(refused, Err(Error::Layout(_))));
@@ -90,7 +90,7 @@ fn single_elements_are_read_and_written() {
 fn host_targets_of_any_strides_are_filled() {
     let fixture = Fixture::open();
     let device = fixture.to_device(&counted(&[5, 6])).unwrap();
-    for source in [device.clone(), device.slice(&[Index::stepped(.., -1)]).unwrap()] {
+    for source in [device.clone(), device.slice([Index::stepped(.., -1)]).unwrap()] {
         let expected = source.copy_to_host().unwrap();
         let mut c_order = ::ndarray::Array2::zeros((5, 6));
         source.copy_to_host_into(&mut c_order).unwrap();
@@ -114,9 +114,9 @@ fn contiguous_arrays_are_not_copied_to_make_them_contiguous() {
     assert!(Arc::ptr_eq(axes.to_contiguous(Order::K).unwrap().block(), array.block()));
     let copy = axes.to_contiguous(Order::A).unwrap();
     assert!(copy.is_c_contiguous() && !Arc::ptr_eq(copy.block(), array.block()));
-    let gaps = axes.slice(&[Index::stepped(.., 2)]).unwrap().to_contiguous(Order::K).unwrap();
+    let gaps = axes.slice([Index::stepped(.., 2)]).unwrap().to_contiguous(Order::K).unwrap();
     assert_eq!((gaps.shape(), gaps.strides()), ([2, 2, 4].as_slice(), [4, 8, 1].as_slice()));
-    assert_eq!(contents(&gaps), contents(&axes.slice(&[Index::stepped(.., 2)]).unwrap()));
+    assert_eq!(contents(&gaps), contents(&axes.slice([Index::stepped(.., 2)]).unwrap()));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn assert_copied_in_windows(ctx: &Context) {
     let values: Vec<u32> = (0..u32::try_from(n).unwrap()).collect();
     let source = ctx.slice_to_device(&values).unwrap();
     let target = ctx.zeros::<u32>([n]).unwrap();
-    target.copy_from_device(&source.slice(&[Index::stepped(.., -1)]).unwrap()).unwrap();
+    target.copy_from_device(&source.slice([Index::stepped(.., -1)]).unwrap()).unwrap();
     let found = target.copy_to_host().unwrap();
     assert!(values.iter().rev().eq(found.iter()));
     let halves = target.astype::<u8>().unwrap().copy_to_host().unwrap();

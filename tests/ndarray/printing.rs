@@ -11,7 +11,7 @@ fn small_arrays_are_printed_completely() {
     let fixture = Fixture::open();
     let array = fixture.to_device(&counted(&[2, 3])).unwrap();
     assert_eq!(array.to_string(), "[[0 1 2]\n [3 4 5]]");
-    let turned = array.transpose(None).unwrap().slice(&[Index::stepped(.., -1)]).unwrap();
+    let turned = array.transpose(None).unwrap().slice([Index::stepped(.., -1)]).unwrap();
     assert_eq!(turned.to_string(), "[[2 5]\n [1 4]\n [0 3]]");
     assert_eq!(fixture.to_device(&arr0(1.5_f32)).unwrap().to_string(), "1.5");
     assert_eq!(fixture.zeros::<f64>([0, 3]).unwrap().to_string(), "[]");
@@ -24,7 +24,7 @@ fn large_arrays_are_printed_as_their_corners() {
     let fixture = Fixture::open();
     let line = fixture.arange(0_i32, 2000, 1).unwrap();
     assert_eq!(line.to_string(), "[   0    1    2 ... 1997 1998 1999]");
-    let backwards = line.slice(&[Index::stepped(.., -1)]).unwrap();
+    let backwards = line.slice([Index::stepped(.., -1)]).unwrap();
     assert_eq!(backwards.to_string(), "[1999 1998 1997 ...    2    1    0]");
     let block = line.reshape([2, 10, 100]).unwrap();
     let expected = "[[[   0    1    2 ...   97   98   99]\n  [ 100  101  102 ...  197  198  199]\n  \

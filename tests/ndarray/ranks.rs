@@ -22,7 +22,7 @@ fn thirty_two_axes_are_copied_viewed_and_converted() {
     assert_eq!(turned.to_contiguous(Order::C).unwrap().copy_to_host().unwrap(), host.t());
     assert_eq!(turned.astype::<i64>().unwrap().copy_to_host().unwrap(), host.t().mapv(i64::from));
     let index = shape.map(|len| if len == 5 { Index::stepped(.., -2) } else { Index::from(..) });
-    let (part, mut expected) = (device.slice(&index).unwrap(), host.clone());
+    let (part, mut expected) = (device.slice(index).unwrap(), host.clone());
     expected.slice_axis_inplace(Axis(30), ::ndarray::Slice::new(0, None, -2));
     assert_eq!(part.copy_to_host().unwrap(), expected);
     part.fill(-1).unwrap();
@@ -46,7 +46,7 @@ fn a_thirty_third_axis_is_refused_by_every_method_that_adds_axes() {
         ("reshape", device.reshape([1; 33])),
         ("expand_dims", device.expand_dims(&[0])),
         ("broadcast_to", device.broadcast_to([1; 33])),
-        ("slice", device.slice(&[Index::NewAxis])),
+        ("slice", device.slice([Index::NewAxis])),
     ];
     for (name, result) in refused {
         let error = result.expect_err(name);
@@ -67,7 +67,7 @@ fn an_array_of_no_axes_is_one_element() {
     }
     assert_eq!(contents(&scalar.broadcast_to([2, 3]).unwrap()), [5; 6]);
     assert_eq!(scalar.transpose(None).unwrap().copy_to_host().unwrap(), arr0(5).into_dyn());
-    assert_eq!(scalar.slice(&[Index::Ellipsis]).unwrap().get(()).unwrap(), 5);
+    assert_eq!(scalar.slice([Index::Ellipsis]).unwrap().get(()).unwrap(), 5);
     scalar.set((), 6).unwrap();
     assert_eq!(scalar.astype::<f64>().unwrap().copy_to_host().unwrap(), arr0(6.0).into_dyn());
     scalar.fill(7).unwrap();
@@ -104,7 +104,7 @@ fn arrays_of_no_elements_are_taken_by_every_operation() {
     let array = fixture.to_device(&counted(&[3, 4])).unwrap();
     let backwards = Index::Range { start: Some(2), stop: Some(1), step: 2 };
     for rows in [Index::from(1..1), Index::from(9..), backwards, Index::stepped(0..2, -1)] {
-        let none = array.slice(&[rows]).unwrap();
+        let none = array.slice([rows]).unwrap();
         none.fill(9).unwrap();
         assert_eq!((none.shape(), none.to_vec().unwrap()), ([0, 4].as_slice(), vec![]), "{rows:?}");
     }

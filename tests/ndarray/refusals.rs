@@ -182,7 +182,7 @@ fn arrays_and_streams_of_another_device_change_nothing() {
     let foreign = Context::on(&Device::open(fixture.device().physical()).unwrap()).unwrap();
     let (ours, theirs) = (fixture.to_device(&counted(&[4])).unwrap(), foreign.to_device(&counted(&[4])).unwrap());
     let stream = foreign.default_stream();
-    let gaps = ours.slice(&[Index::stepped(.., 2)]).unwrap();
+    let gaps = ours.slice([Index::stepped(.., 2)]).unwrap();
     let before = (fixture.allocator().usage(), foreign.allocator().usage());
     let refused: Refusals<'_> = vec![
         ("copy_from_device", ours.copy_from_device(&theirs)),

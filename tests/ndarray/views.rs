@@ -16,7 +16,7 @@ fn every_slice_of_two_axes_equals_that_of_the_host() {
         for second in slices(5) {
             let expected = host.slice(&[first, second][..]);
             for device in &devices {
-                let view = device.slice(&[Index::from(first), Index::from(second)]).unwrap();
+                let view = device.slice([Index::from(first), Index::from(second)]).unwrap();
                 assert_eq!(view.copy_to_host().unwrap(), expected, "{first:?} {second:?}");
             }
         }
@@ -43,12 +43,12 @@ fn views_of_views_equal_those_of_the_host() {
     let device = fixture.to_device(&host).unwrap();
     // Reversed, then sliced, then transposed; numba gets the second step wrong.
     let back = Index::stepped(.., -1);
-    let reversed = device.slice(&[back, (..).into(), back]).unwrap();
-    let part = reversed.slice(&[(1..5).into(), Index::At(2), Index::stepped(.., 3)]).unwrap();
+    let reversed = device.slice([back, (..).into(), back]).unwrap();
+    let part = reversed.slice([(1..5).into(), Index::At(2), Index::stepped(.., 3)]).unwrap();
     let turned = part.transpose(None).unwrap();
     let expected = ArrayD::from_shape_fn(IxDyn(&[3, 4]), |at| host[[5 - (at[1] + 1), 2, 7 - 3 * at[0]]]);
     assert_eq!(turned.copy_to_host().unwrap(), expected);
-    let again = turned.slice(&[Index::At(-1), Index::stepped(.., -2)]).unwrap();
+    let again = turned.slice([Index::At(-1), Index::stepped(.., -2)]).unwrap();
     let expected = ArrayD::from_shape_fn(IxDyn(&[2]), |at| expected[[2, 3 - 2 * at[0]]]);
     assert_eq!(again.copy_to_host().unwrap(), expected);
 }
@@ -90,7 +90,7 @@ fn transposes_equal_those_of_the_host() {
 fn a_view_shares_memory_both_ways() {
     let fixture = Fixture::open();
     let array = fixture.zeros::<i32>([4, 4]).unwrap();
-    let row = array.slice(&[Index::At(2)]).unwrap();
+    let row = array.slice([Index::At(2)]).unwrap();
     let clone = array.clone();
     row.copy_from_host(&counted(&[4])).unwrap();
     let mut expected = ArrayD::zeros(IxDyn(&[4, 4]));

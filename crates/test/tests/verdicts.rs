@@ -89,7 +89,7 @@ fn run(case: &str) -> ExitCode {
     if case == "exits_early" && env::var_os("VKARRAY_TEST_RUN").is_some() {
         std::process::exit(0); // Before the suite runs, as a library might in its initialisation.
     }
-    let suite = Suite::new(name, ".").profiles([Profile::Plain]).function("passes", |ctx| used(ctx));
+    let suite = Suite::new(name, ".").profiles([Profile::Plain]).function("passes", used);
     let suite = match case {
         "exits" | "exits_early" => suite.function("exits", |_: &TestContext| -> () { std::process::exit(0) }),
         "callback_panics" => suite.function(case, |ctx| {
@@ -109,7 +109,7 @@ fn run(case: &str) -> ExitCode {
             }
         }),
         "spirv" => suite.profiles([Profile::Sanitized]).function(case, spirv),
-        _ => suite.function(case, |ctx| used(ctx)),
+        _ => suite.function(case, used),
     };
     suite.run()
 }

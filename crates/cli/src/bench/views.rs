@@ -30,9 +30,9 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     let every_other = [(..).into(), Index::stepped(.., 2)];
     copied(bench, "packed", &stream, &source, &target)?;
     copied(bench, "transpose_f32", &stream, &source.transpose(None)?, &target)?;
-    copied(bench, "step2_f32", &stream, &source.slice(&every_other)?, &bench.ctx.zeros([edge, edge / 2])?)?;
-    copied(bench, "into_step2_f32", &stream, &bench.ctx.zeros([edge, edge / 2])?, &target.slice(&every_other)?)?;
-    copied(bench, "reversed_f32", &stream, &source.slice(&[back, back])?, &target)?;
+    copied(bench, "step2_f32", &stream, &source.slice(every_other)?, &bench.ctx.zeros([edge, edge / 2])?)?;
+    copied(bench, "into_step2_f32", &stream, &bench.ctx.zeros([edge, edge / 2])?, &target.slice(every_other)?)?;
+    copied(bench, "reversed_f32", &stream, &source.slice([back, back])?, &target)?;
     channels::<f32>(bench, "f32", &stream, edge / 4)?;
     channels::<u8>(bench, "u8", &stream, edge / 4)?;
     drop(target);

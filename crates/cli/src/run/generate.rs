@@ -152,6 +152,12 @@ fn whole<T: TryFrom<u64>>(index: u64) -> Option<T> {
     index.try_into().ok()
 }
 
+/// The nearest `f32`; infinite above the largest one.
+#[expect(clippy::cast_possible_truncation, reason = "the number is rounded on purpose")]
+fn rounded(value: f64) -> f32 {
+    value as f32
+}
+
 generate! {
     Bool(Bool): |index| (index < 2).then_some(Bool::from(index == 1)), |rng: &mut Pcg64| rng.random::<bool>().into(), no_float;
     I8(i8): whole, RngExt::random, no_float;
@@ -164,7 +170,7 @@ generate! {
     U64(u64): Some, RngExt::random, no_float;
     // f32 rounds above 2^24 and f64 above 2^53, as in NumPy; an f16 above 65504 would be infinite.
     F16(f16): |index| Some(f16::from_f64(index as f64)).filter(|value| value.is_finite()), random_f16, f16::from_f64;
-    F32(f32): |index| Some(index as f32), RngExt::random, |value| value as f32;
+    F32(f32): |index| Some(index as f32), RngExt::random, rounded;
     F64(f64): |index| Some(index as f64), RngExt::random, std::convert::identity;
 }
 
