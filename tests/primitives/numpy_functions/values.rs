@@ -1,8 +1,9 @@
 //! The elements of recorded calls, made of random bits as the script makes them.
 
-use vkarray::array::{Bool, Complex32, Number};
+use vkarray::array::{Bool, Complex32};
 use vkarray::half::f16;
 use vkarray::prelude::*;
+use vkarray::primitives::UniformFloat;
 
 /// A number made of random bits, as `numbers` of the script does.
 pub(super) trait Made: Element + Default {

@@ -30,10 +30,10 @@ use crate::pipeline::cache::{KernelCache, KernelSlot, driver_cache};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelLimit {
-    /// The most kernels; 1024 if nothing else is set. A driver keeps 0.05 to 0.4 MB for each.
+    /// The most kernels; 1024 if nothing else is set. Lavapipe keeps some 0.3 MB for each.
     pub kernels: usize,
     /// The most bytes of SPIR-V of all kernels together; 16 MiB if nothing else is set. What a driver keeps for a kernel
-    /// grows with it, 10 to 60 times as much.
+    /// grows with it.
     pub spirv_bytes: usize,
 }
 

@@ -88,7 +88,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// assert_eq!(x.slice(s![1.., ..])?.squeeze(None)?.shape(), [3]);
+    /// assert_eq!(x.slice(&s![1.., ..])?.squeeze(None)?.shape(), [3]);
     /// # anyhow::Ok(())
     /// ```
     ///
@@ -141,7 +141,7 @@ impl Layout {
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.atleast_1d(), x);
-    /// assert_eq!(x.slice(s![0, 0])?.atleast_1d().shape(), [1]);
+    /// assert_eq!(x.slice(&s![0, 0])?.atleast_1d().shape(), [1]);
     /// # anyhow::Ok(())
     /// ```
     #[must_use]
@@ -155,7 +155,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// assert_eq!(x.slice(s![0])?.atleast_2d().shape(), [1, 3]);
+    /// assert_eq!(x.slice(&s![0])?.atleast_2d().shape(), [1, 3]);
     /// # anyhow::Ok(())
     /// ```
     #[must_use]

@@ -30,7 +30,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// assert_eq!(x.slice(s![.., 0])?.span_bytes(4)?, 16); // Elements 0 to 3.
+    /// assert_eq!(x.slice(&s![.., 0])?.span_bytes(4)?, 16); // Elements 0 to 3.
     /// # anyhow::Ok(())
     /// ```
     ///

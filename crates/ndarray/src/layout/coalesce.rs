@@ -62,7 +62,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// let (target, source) = Layout::coalesce_pair(&x, &x.slice(s![.., ..])?)?;
+    /// let (target, source) = Layout::coalesce_pair(&x, &x.slice(&s![.., ..])?)?;
     /// assert_eq!((target.shape(), source.shape()), (&[6][..], &[6][..]));
     /// # anyhow::Ok(())
     /// ```

@@ -18,7 +18,7 @@ use ndarray::SliceInfoElem;
 /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
 /// let reversed = Index::Range { start: None, stop: None, step: -1 };
 /// assert_eq!(x.slice(&[Index::At(1), reversed])?.to_vec()?, [5, 4, 3]);
-/// assert_eq!(x.slice(s![1, ..;-1])?.to_vec()?, [5, 4, 3]); // The same.
+/// assert_eq!(x.slice(&s![1, ..;-1])?.to_vec()?, [5, 4, 3]); // The same.
 /// # anyhow::Ok(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -164,7 +164,7 @@ impl From<SliceInfoElem> for Index {
 /// use vkarray::array::{Layout, Order, s};
 ///
 /// let layout = Layout::contiguous(&[2, 3, 10], Order::C)?;
-/// let view = layout.slice(s![-1, Ellipsis, NewAxis, 8..2;-3])?;
+/// let view = layout.slice(&s![-1, Ellipsis, NewAxis, 8..2;-3])?;
 /// assert_eq!((view.shape(), view.strides(), view.offset()), ([3, 1, 2].as_slice(), [10, 0, -3].as_slice(), 38));
 /// # anyhow::Ok(())
 /// ```
@@ -238,7 +238,7 @@ mod tests {
     fn integers_past_isize_are_past_every_axis() {
         assert_eq!(Index::from(usize::MAX), Index::At(isize::MAX));
         let all = Layout::contiguous(&[4], Order::C).unwrap();
-        assert_eq!(all.slice(s![..usize::MAX]).unwrap(), all);
+        assert_eq!(all.slice(&s![..usize::MAX]).unwrap(), all);
     }
 
     #[test]

@@ -58,7 +58,7 @@ type Result<T> = std::result::Result<T, LayoutError>;
 /// use vkarray::array::{Layout, Order, s};
 ///
 /// let image = Layout::contiguous(&[4, 6], Order::C)?;
-/// let mirrored = image.slice(s![.., ..;-1])?;
+/// let mirrored = image.slice(&s![.., ..;-1])?;
 /// assert_eq!((mirrored.strides(), mirrored.offset()), ([6, -1].as_slice(), 5));
 /// # anyhow::Ok(())
 /// ```
@@ -209,7 +209,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// assert_eq!(x.slice(s![1, 1])?.offset(), 4);
+    /// assert_eq!(x.slice(&s![1, 1])?.offset(), 4);
     /// # anyhow::Ok(())
     /// ```
     pub fn offset(&self) -> usize {
@@ -267,7 +267,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// assert_eq!(x.slice(s![1, ..2])?.extent(), 3..5);
+    /// assert_eq!(x.slice(&s![1, ..2])?.extent(), 3..5);
     /// # anyhow::Ok(())
     /// ```
     pub fn extent(&self) -> Range<usize> {

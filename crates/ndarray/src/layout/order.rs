@@ -43,7 +43,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// assert_eq!(x.slice(s![.., ..;2])?.transpose(None)?.like().strides(), [1, 2]);
+    /// assert_eq!(x.slice(&s![.., ..;2])?.transpose(None)?.like().strides(), [1, 2]);
     /// # anyhow::Ok(())
     /// ```
     #[must_use]

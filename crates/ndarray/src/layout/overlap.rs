@@ -20,7 +20,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// let (even, odd) = (x.slice(s![.., ..;2])?, x.slice(s![.., 1..;2])?);
+    /// let (even, odd) = (x.slice(&s![.., ..;2])?, x.slice(&s![.., 1..;2])?);
     /// assert!(x.overlaps(&odd) && !even.overlaps(&odd));
     /// # anyhow::Ok(())
     /// ```

@@ -24,7 +24,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// assert_eq!(x.slice(s![.., 1..])?.runs().collect::<Vec<_>>(), [(1, 2), (4, 2)]);
+    /// assert_eq!(x.slice(&s![.., 1..])?.runs().collect::<Vec<_>>(), [(1, 2), (4, 2)]);
     /// # anyhow::Ok(())
     /// ```
     #[must_use]

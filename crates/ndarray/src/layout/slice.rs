@@ -15,7 +15,7 @@ impl Layout {
     /// use vkarray::array::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
-    /// let reversed = x.slice(s![1, ..;-1])?;
+    /// let reversed = x.slice(&s![1, ..;-1])?;
     /// assert_eq!((reversed.strides(), reversed.offset()), (&[-1][..], 5));
     /// # anyhow::Ok(())
     /// ```

@@ -35,7 +35,7 @@ fn contiguity_after_permuting_and_reshaping() {
 
 #[test]
 fn element_offset_and_byte_bounds_of_reversed_slices() {
-    let view = c(&[20]).slice(s![15..3;-4]).unwrap();
+    let view = c(&[20]).slice(&s![15..3;-4]).unwrap();
     assert_eq!((parts(&view), view.extent()), (([3].as_slice(), [-4].as_slice(), 15), 7..16));
     assert_eq!((view.nbytes(8), view.span_bytes(8)), (Ok(24), Ok(72)));
 }

@@ -32,7 +32,7 @@ fn ravel_of_packed_arrays() {
 #[test]
 fn ravel_of_strided_arrays_needs_a_copy() {
     let step = s![.., ..;2, .., ..];
-    assert!(is_copy(&c(&[60]).slice(s![..;2]).unwrap().ravel(Order::C)), "ravel_stride_1d");
+    assert!(is_copy(&c(&[60]).slice(&s![..;2]).unwrap().ravel(Order::C)), "ravel_stride_1d");
     assert!(is_copy(&c(&[2, 5, 3, 2]).slice(&step).unwrap().ravel(Order::C)), "ravel_stride_c");
     assert!(is_copy(&f(&[2, 5, 3, 2]).slice(&step).unwrap().ravel(Order::F)), "ravel_stride_f");
 }
@@ -71,7 +71,7 @@ fn view_ok_and_bad() {
     let array = c(&[3, 4]);
     assert_eq!(parts(&array.view_as(2, 4).unwrap()), ([3, 2].as_slice(), [2, 1].as_slice(), 0));
     assert_eq!(parts(&array.view_as(2, 8).unwrap()), ([3, 1].as_slice(), [1, 1].as_slice(), 0));
-    let column = array.slice(s![.., ..;2]).unwrap();
+    let column = array.slice(&s![.., ..;2]).unwrap();
     assert_eq!(column.view_as(2, 2), Ok(column.clone()), "view_ok_not_c_contig");
     let error = LayoutError::ViewStrided { from: 2, to: 4, stride: 2 };
     assert_eq!(column.view_as(2, 4), Err(error), "view_bad_not_c_contig");

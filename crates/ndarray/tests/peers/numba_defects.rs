@@ -21,7 +21,7 @@ fn reshape_of_a_strided_array_is_a_view_where_one_exists() {
     // numba raises NotImplementedError for both.
     let rows = strided(&[4, 4], &[16, 4]).reshape([2, 2, 4], Order::C).unwrap();
     assert_eq!(parts(&rows), ([2, 2, 4].as_slice(), [32, 16, 4].as_slice(), 0));
-    let every_second = c(&[12]).slice(s![..;2]).unwrap().reshape([2, 3], Order::C).unwrap();
+    let every_second = c(&[12]).slice(&s![..;2]).unwrap().reshape([2, 3], Order::C).unwrap();
     assert_eq!(listed(&every_second), [0, 2, 4, 6, 8, 10]);
 }
 
@@ -33,17 +33,17 @@ fn integer_index_on_fortran_order_keeps_strides() {
         let offset = 6 * at.unsigned_abs();
         assert_eq!(parts(&page), ([2, 3].as_slice(), [1, 2].as_slice(), offset)); // numba: strides (3, 1).
     }
-    assert_eq!(parts(&array.slice(s![1]).unwrap()), ([3, 4].as_slice(), [2, 6].as_slice(), 1));
-    assert_eq!(parts(&array.slice(s![.., 1]).unwrap()), ([2, 4].as_slice(), [1, 6].as_slice(), 2));
+    assert_eq!(parts(&array.slice(&s![1]).unwrap()), ([3, 4].as_slice(), [2, 6].as_slice(), 1));
+    assert_eq!(parts(&array.slice(&s![.., 1]).unwrap()), ([2, 4].as_slice(), [1, 6].as_slice(), 2));
 }
 
 #[test]
 fn reversing_twice_is_the_array_again() {
     let array = c(&[5]);
-    let reversed = array.slice(s![..;-1]).unwrap();
+    let reversed = array.slice(&s![..;-1]).unwrap();
     assert_eq!(parts(&reversed), ([5].as_slice(), [-1].as_slice(), 4));
-    assert_eq!(reversed.slice(s![..]).unwrap(), reversed); // numba: empty.
-    assert_eq!(reversed.slice(s![..;-1]).unwrap(), array); // numba: empty.
+    assert_eq!(reversed.slice(&s![..]).unwrap(), reversed); // numba: empty.
+    assert_eq!(reversed.slice(&s![..;-1]).unwrap(), array); // numba: empty.
     assert_eq!(reversed.offset_of(&[1]), Ok(3)); // numba: IndexError.
     assert_eq!(reversed.extent(), 0..5); // numba: one element of length zero.
 }
@@ -51,14 +51,14 @@ fn reversing_twice_is_the_array_again() {
 #[test]
 fn slices_of_broadcast_axes_keep_their_length() {
     let array = c(&[3]).broadcast_to(&[4, 3]).unwrap();
-    let middle = array.slice(s![1..3]).unwrap();
+    let middle = array.slice(&s![1..3]).unwrap();
     assert_eq!(parts(&middle), ([2, 3].as_slice(), [0, 1].as_slice(), 0)); // numba: (1, 3).
 }
 
 #[test]
 fn indices_on_broadcast_axes_are_checked() {
     let array = c(&[3]).broadcast_to(&[4, 3]).unwrap();
-    assert!(array.slice(s![3]).is_ok());
+    assert!(array.slice(&s![3]).is_ok());
     for index in [4, 9, -5] {
         let error = LayoutError::IndexOutOfRange { axis: 0, index, len: 4 };
         assert_eq!(array.slice(&[Index::At(index)]), Err(error.clone()));
@@ -95,8 +95,8 @@ fn stride_zero_on_an_axis_of_length_one_is_contiguous() {
 #[test]
 fn ellipsis_and_new_axis_work() {
     let array = c(&[2, 3]);
-    assert_eq!(array.slice(s![Ellipsis]).unwrap(), array); // numba: TypeError.
-    assert_eq!(array.slice(s![.., NewAxis]).unwrap().shape(), [2, 1, 3]);
+    assert_eq!(array.slice(&s![Ellipsis]).unwrap(), array); // numba: TypeError.
+    assert_eq!(array.slice(&s![.., NewAxis]).unwrap().shape(), [2, 1, 3]);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn view_of_another_size_needs_only_the_last_axis() {
 
 #[test]
 fn like_sorts_by_magnitude_of_stride() {
-    let reversed = f(&[4, 6]).slice(s![..;-2, ..;2]).unwrap();
+    let reversed = f(&[4, 6]).slice(&s![..;-2, ..;2]).unwrap();
     assert_eq!(reversed.like().strides(), [1, 2]); // numba sorts by sign first.
 }
 
@@ -124,6 +124,6 @@ fn split_by_zero_is_an_error() {
     let lens = |pieces: Vec<Layout>| pieces.iter().map(Layout::size).collect::<Vec<_>>();
     assert_eq!(lens(c(&[5]).split(2).unwrap()), [2, 2, 1]);
     assert_eq!(lens(c(&[0]).split(2).unwrap()), [0_usize; 0]);
-    let every_second = c(&[9]).slice(s![..;2]).unwrap();
+    let every_second = c(&[9]).slice(&s![..;2]).unwrap();
     assert_eq!(listed(&every_second.split(3).unwrap()[1]), [6, 8]); // numba: unit stride only.
 }

@@ -175,7 +175,7 @@ fn extent_iter_1d() {
 #[test]
 fn extent_iter_2d() {
     assert_eq!(c(&[4, 5]).runs().collect::<Vec<_>>(), [(0, 20)]);
-    assert_eq!(c(&[4, 5]).slice(s![..;2]).unwrap().runs().collect::<Vec<_>>(), [(0, 5), (10, 5)]);
+    assert_eq!(c(&[4, 5]).slice(&s![..;2]).unwrap().runs().collect::<Vec<_>>(), [(0, 5), (10, 5)]);
     assert_eq!(f(&[4, 5]).in_memory_order().runs().collect::<Vec<_>>(), [(0, 20)]);
 }
 
@@ -198,7 +198,7 @@ fn empty_array_flags() {
 #[test]
 fn empty_array_typeof() {
     // Two empty arrays of the same shape are equal, however they were made.
-    let (fresh, sliced) = (c(&[0, 4]), c(&[3, 4]).slice(s![3..]).unwrap());
+    let (fresh, sliced) = (c(&[0, 4]), c(&[3, 4]).slice(&s![3..]).unwrap());
     assert_eq!((fresh.shape(), flags(&fresh), fresh.nbytes(4)), (sliced.shape(), flags(&sliced), sliced.nbytes(4)));
 }
 
@@ -207,7 +207,7 @@ fn from_desc_with_numpy_integer_types() {
     let array = c(&[3, 4]);
     let (signed, unsigned, short, word) = (1_isize, 1_usize, 1_i32, 1_u32);
     let views = [s![signed, ..2], s![unsigned, ..2_usize], s![short, ..2_i32], s![word, ..2_u32]];
-    assert!(views.iter().all(|index| array.slice(index) == array.slice(s![1, ..2])));
+    assert!(views.iter().all(|index| array.slice(index) == array.slice(&s![1, ..2])));
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn index_1d_2d_3d() {
 fn strided_index() {
     let array = c(&[6, 7, 8]);
     for (i, j, k) in (0..6).flat_map(|i| (0..7).flat_map(move |j| (0..8).map(move |k| (i, j, k)))) {
-        let view = array.slice(s![i..;2, j..;2, k..;2]).unwrap();
+        let view = array.slice(&s![i..;2, j..;2, k..;2]).unwrap();
         let halves = [6 - i, 7 - j, 8 - k].map(|rest| usize::try_from((rest + 1) / 2).unwrap());
         let offset = usize::try_from(56 * i + 8 * j + k).unwrap();
         assert_eq!(parts(&view), (halves.as_slice(), [112, 16, 2].as_slice(), offset));
@@ -45,7 +45,7 @@ fn strided_index() {
 #[test]
 fn prefix_1d_and_2d() {
     for (i, j) in (0..5_usize).flat_map(|i| (0..5_usize).map(move |j| (i, j))) {
-        let view = c(&[5, 5]).slice(s![i.., j..]).unwrap();
+        let view = c(&[5, 5]).slice(&s![i.., j..]).unwrap();
         assert_eq!(parts(&view), ([5 - i, 5 - j].as_slice(), [5, 1].as_slice(), 5 * i + j));
     }
 }
@@ -53,8 +53,8 @@ fn prefix_1d_and_2d() {
 #[test]
 fn select_3d_first_two_dim() {
     let array = c(&[3, 4, 5]);
-    assert_eq!(parts(&array.slice(s![2]).unwrap()), ([4, 5].as_slice(), [5, 1].as_slice(), 40));
-    assert_eq!(parts(&array.slice(s![2, 3]).unwrap()), ([5].as_slice(), [1].as_slice(), 55));
+    assert_eq!(parts(&array.slice(&s![2]).unwrap()), ([4, 5].as_slice(), [5, 1].as_slice(), 40));
+    assert_eq!(parts(&array.slice(&s![2, 3]).unwrap()), ([5].as_slice(), [1].as_slice(), 55));
 }
 
 #[test]
@@ -73,14 +73,14 @@ fn select_f_and_select_c() {
 
 #[test]
 fn prefix_select() {
-    let view = f(&[5, 5]).slice(s![..2, 2]).unwrap();
+    let view = f(&[5, 5]).slice(&s![..2, 2]).unwrap();
     assert_eq!(parts(&view), ([2].as_slice(), [1].as_slice(), 10));
 }
 
 #[test]
 fn negative_slicing_1d() {
     for (i, j) in (-10..10).flat_map(|i| (-10..10).map(move |j| (i, j))) {
-        assert_eq!(listed(&c(&[10]).slice(s![i..j]).unwrap()), python_range(10, Some(i), Some(j)), "{i}:{j}");
+        assert_eq!(listed(&c(&[10]).slice(&s![i..j]).unwrap()), python_range(10, Some(i), Some(j)), "{i}:{j}");
     }
 }
 
@@ -91,7 +91,7 @@ fn negative_slicing_2d() {
     for ((i, j), (k, l)) in ends().flat_map(|rows| ends().map(move |columns| (rows, columns))) {
         let (rows, columns) = (python_range(3, Some(i), Some(j)), python_range(4, Some(k), Some(l)));
         let expected: Vec<_> = rows.iter().flat_map(|row| columns.iter().map(move |column| 4 * row + column)).collect();
-        assert_eq!(listed(&c(&[3, 4]).slice(s![i..j, k..l]).unwrap()), expected, "{i}:{j}, {k}:{l}");
+        assert_eq!(listed(&c(&[3, 4]).slice(&s![i..j, k..l]).unwrap()), expected, "{i}:{j}, {k}:{l}");
         n_combinations += 1;
     }
     assert_eq!(n_combinations, 4096);
@@ -101,11 +101,11 @@ fn negative_slicing_2d() {
 fn empty_slice_1d_and_2d() {
     for shape in [&[5][..], &[5, 5]] {
         for start in 0..5_usize {
-            let empty = c(shape).slice(s![start..start]).unwrap();
+            let empty = c(shape).slice(&s![start..start]).unwrap();
             assert_eq!((empty.shape()[0], empty.size()), (0, 0));
-            assert_eq!(empty.slice(s![..]).unwrap().shape(), empty.shape()); // An empty slice of an empty slice.
-            assert_eq!(empty.slice(s![100..200]).unwrap().shape(), empty.shape()); // Out of bounds of an empty one.
-            assert!(empty.slice(s![0]).is_err());
+            assert_eq!(empty.slice(&s![..]).unwrap().shape(), empty.shape()); // An empty slice of an empty slice.
+            assert_eq!(empty.slice(&s![100..200]).unwrap().shape(), empty.shape()); // Out of bounds of an empty one.
+            assert!(empty.slice(&s![0]).is_err());
         }
     }
 }

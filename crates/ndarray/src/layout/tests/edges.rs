@@ -106,7 +106,7 @@ fn the_number_of_bytes_is_checked() {
 #[test]
 fn errors_have_the_values_of_both_sides() {
     let array = Layout::contiguous(&[2, 3], Order::C).unwrap();
-    let row = array.slice(s![0]).unwrap();
+    let row = array.slice(&s![0]).unwrap();
     let cases: [(Result<Layout, LayoutError>, LayoutError); 16] = [
         (array.transpose(Some(&[0])), LayoutError::AxisCount { given: 1, expected: 2 }),
         (array.transpose(Some(&[0, -2])), LayoutError::RepeatedAxis { axis: 0, axes: vec![0, -2] }),
@@ -122,7 +122,7 @@ fn errors_have_the_values_of_both_sides() {
         (array.view_as(4, 8), LayoutError::ViewItemSize { from: 4, to: 8, len: 3 }),
         (array.transpose(None).and_then(|t| t.view_as(4, 2)), LayoutError::ViewStrided { from: 4, to: 2, stride: 3 }),
         (
-            array.slice(s![.., 1..]).and_then(|s| s.view_as(4, 8)),
+            array.slice(&s![.., 1..]).and_then(|s| s.view_as(4, 8)),
             LayoutError::ViewMisaligned { from: 4, to: 8, elements: 3 },
         ),
         (
