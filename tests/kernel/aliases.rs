@@ -110,10 +110,7 @@ fn a_shared_binding_takes_what_each_of_its_variables_needs() {
     let ints = fixture.zeros::<u32>([16]).unwrap();
     let args = (&nine, &ints, &arrays.scales, &whole);
     let error = kernel.launch(Groups::exact([1, 1, 1]), args).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "kernel `main`: `words` is array<f32>, got an array of shape (16,) and type u32; convert it to f32"
-    );
+    assert_eq!(error, "kernel `main`: `words` is array<f32>, got an array of u32 with shape (16,); convert it to f32");
     // One argument for each binding.
     let twice = [("table", nine.as_arg()), ("count", nine.as_arg())];
     let error = kernel.launch(Groups::exact([1, 1, 1]), twice).unwrap_err().to_string();

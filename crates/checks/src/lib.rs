@@ -56,11 +56,13 @@ pub struct Check {
     pub run: fn(&Context) -> Result<()>,
 }
 
-/// A feature, and whether a device has it.
+/// A feature, or several joined by " and ", and whether a device has them.
 pub type Need = (&'static str, fn(&DeviceInfo) -> bool);
 
 const DOUBLES: Need = ("shader_float64", |info| info.features.shader_float64);
 const LONGS: Need = ("shader_int64", |info| info.features.shader_int64);
+const DOUBLES_AND_LONGS: Need =
+    ("shader_float64 and shader_int64", |info| info.features.shader_float64 && info.features.shader_int64);
 /// `VK_SUBGROUP_FEATURE_ARITHMETIC_BIT`.
 const SUBGROUP_SUMS: Need = ("subgroup arithmetic", |info| info.subgroup.operations & 4 != 0);
 
@@ -91,7 +93,7 @@ macro_rules! for_each_check {
                 positions_of_special_floats_are_numpys,
                 sums_of_any_length_are_exact_for_integers,
                 more_than_2_to_the_24_elements_are_reduced_to_the_end,
-                elements_that_take_long_to_compute_are_all_added DOUBLES,
+                elements_that_take_long_to_compute_are_all_added DOUBLES_AND_LONGS,
                 nan_wins_and_the_first_of_equals_is_found,
                 float_sums_are_within_the_stated_bound_and_repeat,
                 statistics_are_numpys,

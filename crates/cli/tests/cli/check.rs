@@ -43,7 +43,7 @@ const REQUIRED: [&str; 3] = ["timeline_semaphore", "synchronization2", "robust_b
 fn checked_without_features(folder: &Folder, kept: &str, filter: &str) -> Vec<String> {
     let devices: Value = serde_json::from_slice(&folder.done("devices --json").stdout).expect("JSON");
     let named = devices[0]["features"].as_object().expect("features by name").keys();
-    let off = named.filter(|name| *name != kept && !REQUIRED.contains(&name.as_str()));
+    let off = named.filter(|&name| !kept.split(" and ").any(|kept| kept == name) && !REQUIRED.contains(&name.as_str()));
     let off: serde_json::Map<_, _> = off.map(|name| (name.clone(), false.into())).collect();
     let operations = if kept == "subgroup arithmetic" { u32::MAX } else { 0 };
     folder.put("bare.json", serde_json::json!({"features": off, "subgroup": {"operations": operations}}).to_string());
