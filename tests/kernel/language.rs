@@ -21,20 +21,12 @@ use crate::fixture::{Fixture, contents};
 use cases::{Case, Device};
 
 /// Kernels that a driver computes wrongly: the file, the kernel, a part of the driver's name or description, the reason.
-const WRONG: &[(&str, &str, &str, &str)] = &[
-    (
-        "floats",
-        "not_numbers",
-        "",
-        "naga takes `!=` for false where a number is NaN; WGSL lets a compiler assume that none is",
-    ),
-    (
-        "packing",
-        "bytes_in_a_word",
-        "SwiftShader",
-        "other words than on every other driver; which builtin it is was not found",
-    ),
-];
+const WRONG: &[(&str, &str, &str, &str)] = &[(
+    "packing",
+    "bytes_in_a_word",
+    "SwiftShader",
+    "other words than on every other driver; which builtin it is was not found",
+)];
 
 #[derive(Debug, Clone, Copy)]
 enum Mode {

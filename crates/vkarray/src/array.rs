@@ -9,7 +9,7 @@
 //!
 //! # fn main() -> vkarray::Result<()> {
 //! let layout = Layout::contiguous(&[4, 6], Order::C)?;
-//! let every_other = layout.slice(s![.., ..;2])?;
+//! let every_other = layout.slice(&s![.., ..;2])?;
 //! assert_eq!((every_other.shape(), every_other.strides()), (&[4, 3][..], &[6, 2][..]));
 //! assert_eq!(broadcast_shapes(&[&[4, 1], &[3]])?, [4, 3]);
 //! # Ok(())
