@@ -124,7 +124,7 @@ impl Test {
     ///
     /// let survives = Test::new("survives", |ctx| {
     ///     assert!(std::thread::spawn(|| panic!("on purpose")).join().is_err());
-    ///     ctx.zeros::<f32>(1)?.item()
+    ///     ctx.zeros::<f32>(1)?.item().map(drop)
     /// });
     /// # drop(survives.threads_may_panic());
     /// ```
