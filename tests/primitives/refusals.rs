@@ -96,12 +96,20 @@ fn refused_calls_name_what_is_wrong_and_change_nothing() {
     assert!(matches!(x.searchsorted(&x, Side::Left), Err(Error::RankMismatch { expected: 1, .. })));
     assert!(matches!(meshgrid(&[&x], true), Err(Error::RankMismatch { expected: 1, .. })));
     assert!(matches!(ctx.zeros::<i32>([]).unwrap().nonzero(), Err(Error::NoAxis { operation: "nonzero" })));
+    let other = Context::open_default().unwrap();
+    assert!(matches!(x.on(other.default_stream()).sort(0), Err(Error::ForeignDevice { .. })));
+    assert_eq!(contents(&x), (0..6).collect::<Vec<_>>());
+}
+
+#[test]
+fn arrays_that_are_not_written_are_refused_by_put() {
+    let ctx = Fixture::open();
+    let x = ctx.arange(0, 6, 1).unwrap();
+    let indices = |values: &[i64]| ctx.slice_to_device(values).unwrap();
     let constant = x.clone().read_only();
     assert!(matches!(constant.put(&indices(&[0]), &ctx.ones(1).unwrap()), Err(Error::ReadOnly { .. })));
     let shared = ctx.zeros::<i32>([1]).unwrap().broadcast_to([3]).unwrap();
     assert!(matches!(shared.put(&indices(&[0]), &ctx.ones(1).unwrap()), Err(Error::SharedElements { .. })));
-    let other = Context::open_default().unwrap();
-    assert!(matches!(x.on(other.default_stream()).sort(0), Err(Error::ForeignDevice { .. })));
     assert_eq!((contents(&x), contents(&shared)), ((0..6).collect(), vec![0; 3]));
 }
 

@@ -367,11 +367,11 @@ fn REAL_logaddexp(x: REAL, y: REAL) -> REAL {
     if REAL_isnan(x) | REAL_isnan(y) {
         return REAL_nan();
     }
+    let large = max(x, y);
     if REAL_isinf(x) | REAL_isinf(y) {
-        return max(x, y);
+        return select(large, 0.0, large == 0.0); // The logarithm of 1 is not -0.
     }
     // log(1 + e) = high + rest, and what the sums of large parts lose is added last: the terms may cancel.
-    let large = max(x, y);
     let e = REAL_exp(-abs(x - y));
     let u = 1.0 + e;
     let p = REAL_near_one(u);

@@ -55,13 +55,23 @@ fn values_read() {
     }
 }
 
+fn cannot(text: &str, reason: &str) -> String {
+    format!("argument `x`: cannot read `{text}`: {reason}")
+}
+
+/// Checks that each text is refused with its message.
+fn refuses(cases: &[(&str, String)]) {
+    for (text, expected) in cases {
+        let error = Value::parse("x", text).unwrap_err();
+        assert_eq!(error.to_string(), *expected, "{text}");
+        assert_eq!(error.exit_code(), 2);
+    }
+}
+
 #[test]
 fn bad_values_say_what_is_wrong() {
-    let cannot = |text: &str, reason: &str| format!("argument `x`: cannot read `{text}`: {reason}");
-    let form = "expected a type and a shape, such as `f32[512,512]`";
     let list = "`zeros:`, `full:`, `arange:`, `linspace:`, `random:`, `normal:`";
     let neither = &format!("it is neither `@FILE`, nor a number, nor one of {list}");
-    let types = "is not one of bool, i8, u8, i16, u16, f16, i32, u32, f32, i64, u64, f64";
     let cases = [
         ("photo.png", cannot("photo.png", neither)), // The @ is missing.
         ("1,", cannot("1,", neither)),
@@ -74,6 +84,16 @@ fn bad_values_say_what_is_wrong() {
         ("@x.npz:", "argument `x`: x.npz: is neither .npy, .npz:NAME, .png, .jpg nor .jpeg".to_owned()),
         ("@x.png,dtype=f64", cannot("x.png,dtype=f64", "the elements of an image are u8, u16, i32, u32 or f32")),
         ("@npy", "argument `x`: npy is neither .npy, .npz:NAME, .png, .jpg nor .jpeg".to_owned()),
+    ];
+    refuses(&cases);
+}
+
+#[test]
+fn bad_generators_say_what_is_wrong() {
+    let form = "expected a type and a shape, such as `f32[512,512]`";
+    let list = "`zeros:`, `full:`, `arange:`, `linspace:`, `random:`, `normal:`";
+    let types = "is not one of bool, i8, u8, i16, u16, f16, i32, u32, f32, i64, u64, f64";
+    let cases = [
         ("zeros:f32", cannot("zeros:f32", form)),
         ("zeros:f32[2", cannot("zeros:f32[2", form)),
         ("zeros:f33[2]", cannot("zeros:f33[2]", &format!("`f33` {types}"))),
@@ -117,12 +137,12 @@ fn bad_values_say_what_is_wrong() {
             "argument `x`: an array of u8[0,4294967296,4294967296] overflows the address space".to_owned(),
         ),
     ];
-    for (text, expected) in cases {
-        let error = Value::parse("x", text).unwrap_err();
-        assert_eq!(error.to_string(), expected, "{text}");
-        assert_eq!(error.exit_code(), 2);
-    }
-    // What a type can hold is the kernel crate's to say.
+    refuses(&cases);
+}
+
+/// What a type can hold is the kernel crate's to say.
+#[test]
+fn numbers_that_a_type_does_not_hold_are_refused() {
     for text in ["full:u8[2],value=256", "full:u8[2],value=-1", "full:i32[2],value=1.5", "full:f32[2],value=1e39"] {
         let error = Value::parse("x", text).unwrap_err();
         assert!(matches!(error, Error::Number { .. }), "{text}: {error}");
