@@ -193,7 +193,10 @@ def reduction(rng, value, exact, other):
     if name in ("min", "max", "argmin", "argmax", "nanmin", "nanmax") and value.size == 0:
         raise Inexact
     if name == "vecdot":
-        value, exact = check(value * other, exact * exactly(other))
+        if kind == "f":
+            value, exact = check(value * other, exact * exactly(other))
+        else:
+            value = value.astype(f"{kind}8") * other.astype(f"{kind}8")  # Multiplied in 64 bits too.
         name = "sum"
     keywords = {"axis": axes[0] if len(axes) == 1 else (None if len(axes) == value.ndim else axes), "keepdims": keep}
     if kind == "f" and name in ["sum", "prod"] + STATISTICS:
