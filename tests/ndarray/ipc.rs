@@ -6,12 +6,14 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Child;
 use std::sync::Arc;
 
+use vkarray::device::Error as DriverError;
 use vkarray::interop::{IpcArrayHandle, IpcError, IpcOptions};
 use vkarray::memory::{Allocator, Error as MemoryError};
 use vkarray::primitives::Evaluate;
+use vkarray::vulkan::{ExternalSemaphore, SemaphoreKind};
 use vkarray::{Context, DeviceNDArray, Error, Groups, Kernel, s};
 
-use crate::fixture::kernels::{step, stepped};
+use crate::fixture::kernels::{keep_busy, spin, step, stepped};
 use crate::fixture::shares::{CHUNK, Shares};
 use crate::fixture::{Fixture, child, contents};
 
@@ -114,6 +116,53 @@ fn two_processes_update_an_array_in_turns_without_losing_an_update() {
         }
     }
     assert_eq!(contents(&x), expected);
+    assert!(second.process.wait().unwrap().success());
+}
+
+/// An exporter whose kernels and those of the second process run in turns that their devices wait for.
+#[test]
+fn a_timeline_in_the_handle_orders_two_processes_without_their_hosts() {
+    const TEST: &str = "ndarray::ipc::a_timeline_in_the_handle_orders_two_processes_without_their_hosts";
+    const ROUNDS: u32 = 50;
+    let fixture = Fixture::open();
+    let kind = SemaphoreKind::Timeline;
+    if !fixture.device().external().timeline_fd.exportable || !is_shared(&fixture) {
+        let refused = ExternalSemaphore::new(fixture.device().logical(), kind).map(drop).unwrap_err();
+        return assert!(matches!(refused, DriverError::Unsuitable { .. }), "{refused}");
+    }
+    let (step, spin, stream) = (step(&fixture), spin(&fixture), fixture.default_stream());
+    // Round `i` of the exporter signals 2i + 1, that of the second process 2i + 2.
+    let turns = |x: &DeviceNDArray<u32>, timeline: &ExternalSemaphore, first: u32| {
+        for value in (first..2 * ROUNDS).step_by(2) {
+            // SAFETY: the other process signals this value after its work, which waits for smaller values alone.
+            unsafe { stream.wait_external(timeline, value.into()) }.unwrap();
+            step.dispatch(stream, Groups::covering([LEN]), (x, value)).unwrap();
+            // SAFETY: each value is signalled once, after the wait for the one before.
+            unsafe { stream.signal_external(timeline, u64::from(value) + 1) }.unwrap();
+        }
+    };
+    if let Some(path) = child::argument() {
+        let mut socket = UnixStream::connect(path).unwrap();
+        let handle = IpcArrayHandle::receive(&socket).unwrap();
+        let x = fixture.open_ipc_array::<u32>(&handle).unwrap();
+        let timeline = fixture.open_ipc_timeline(&handle).unwrap().unwrap();
+        turns(&x, &timeline, 1);
+        fixture.synchronize().unwrap();
+        return hand_over(&mut socket);
+    }
+    let mut second = Second::start(TEST);
+    let timeline = ExternalSemaphore::new(fixture.device().logical(), kind).unwrap();
+    let x = fixture.exportable_array::<u32>(LEN).unwrap();
+    x.fill(1).unwrap();
+    let busy = fixture.zeros::<u32>(1).unwrap();
+    keep_busy(stream, &spin, &busy);
+    let handle = x.get_ipc_handle_with(IpcOptions::default().unfinished(true)).unwrap();
+    handle.with_timeline(&timeline).unwrap().send(&second.socket).unwrap();
+    turns(&x, &timeline, 0);
+    fixture.synchronize().unwrap();
+    wait_for_turn(&mut second.socket);
+    assert_eq!(contents(&x), [(0..2 * ROUNDS).fold(1, stepped); LEN]);
+    second.socket.write_all(&[1]).unwrap();
     assert!(second.process.wait().unwrap().success());
 }
 

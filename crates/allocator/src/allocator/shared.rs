@@ -16,7 +16,7 @@ use crate::manager::Request;
 use crate::memory::MemoryPointer;
 #[cfg(unix)]
 use crate::memory::{ExportedMemory, IpcHandle};
-use crate::vulkan::{external, is_import};
+use crate::vulkan::{ExternalMemory, external, is_import};
 
 impl Allocator {
     /// Allocates memory as a request describes it, uninitialised.
@@ -69,6 +69,12 @@ impl Allocator {
         let ask = || self.shared.external.import(memory);
         let imported = ask().or_else(|error| self.retry_external(error, ask))?;
         Ok(Arc::new(Block::new(self, imported)))
+    }
+
+    /// The memory that other devices share with this one.
+    #[cfg(unix)]
+    pub(crate) fn external(&self) -> &ExternalMemory {
+        &self.shared.external
     }
 
     /// Asks again if memory ran out, after what the device no longer uses was given back to the driver.

@@ -1,11 +1,13 @@
 //! Memory for another process: [`IpcHandle`]s over a Unix socket.
 //!
-//! A handle is one message: a fixed head with the file descriptor beside it, then the note of the crate above (for arrays:
+//! A handle is one message: a fixed head with its file descriptors beside it (that of the memory, and that of a timeline
+//! semaphore where one is sent), then the note of the crate above (for arrays:
 //! element type and layout). The receiver checks that the sender's process is of the same user (`SO_PEERCRED`), and what the
 //! head says; the import then checks UUIDs, sizes and the memory type. A process of the same user could write to this
-//! process's memory in any case, so that the descriptor is of such memory is taken on its word.
+//! process's memory in any case, so what its descriptors are of is taken on its word.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::iter;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,9 +18,11 @@ use std::sync::Arc;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
 };
+use smallvec::SmallVec;
+use vkarray_driver::{ExternalSemaphore, SemaphoreKind};
 
 use crate::allocator::{Allocator, Block};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::{ExportedMemory, IpcHandle, MemoryDescription};
 
 /// The first bytes of a handle; the last is the version.
@@ -32,6 +36,9 @@ const MAX_NOTE: u32 = 1 << 16;
 
 /// The flag of memory that the receiver may not write.
 const READ_ONLY: u32 = 1;
+
+/// The flag of a handle with a second descriptor, which is of a timeline semaphore.
+const TIMELINE: u32 = 2;
 
 /// Why a handle of another process is refused. Nothing was imported.
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +57,9 @@ pub enum IpcError {
     /// The sender is a process of another user.
     #[error("the handle was sent by user {sender}, and this process is of user {receiver}")]
     OtherUser { sender: u32, receiver: u32 },
-    /// A handle without its file descriptor, or with others beside it.
-    #[error("a handle has one file descriptor, and {received} were received")]
-    Descriptors { received: usize },
+    /// A handle without its file descriptors, or with others beside them.
+    #[error("the handle has {expected} file descriptors, and {received} were received")]
+    Descriptors { received: usize, expected: usize },
     /// A value in a handle that cannot be.
     #[error("the handle is not possible: {what}")]
     Malformed { what: &'static str },
@@ -70,8 +77,8 @@ impl IpcHandle {
     /// [`IpcError::Socket`], [`IpcError::Malformed`] for a longer note.
     pub fn send(&self, socket: &UnixStream, note: &[u8]) -> Result<(), IpcError> {
         let head = self.head(note)?;
-        let fds = [self.memory().as_fd()];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let fds: SmallVec<[_; 2]> = iter::once(self.memory().as_fd()).chain(self.timeline().map(AsFd::as_fd)).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&fds));
         let sent = loop {
@@ -100,18 +107,22 @@ impl IpcHandle {
         let (description, range, exporter, flags, n_note) = parse(&head)?;
         let mut note = vec![0; n_note];
         read_exact(&mut socket, &mut note)?;
-        let fd = if fds.len() == 1 { fds.pop() } else { None };
-        let fd = fd.ok_or(IpcError::Descriptors { received: fds.len() })?;
+        let (received, expected) = (fds.len(), if flags & TIMELINE == 0 { 1 } else { 2 });
+        if received != expected {
+            return Err(IpcError::Descriptors { received, expected });
+        }
+        let (fd, timeline) = (fds.swap_remove(0), fds.pop());
         // SAFETY: a process of the same user says that the descriptor is of memory with this description.
         let memory = unsafe { ExportedMemory::new(fd, description) };
-        Ok((Self::from_parts(memory, range, exporter, flags & READ_ONLY != 0), note))
+        Ok((Self::from_parts(memory, range, exporter, flags & READ_ONLY != 0, timeline), note))
     }
 
     fn head(&self, note: &[u8]) -> Result<[u8; HEAD], IpcError> {
         let too_long = IpcError::Malformed { what: "the note is longer than 64 KiB" };
         let n_note = u32::try_from(note.len()).ok().filter(|&len| len <= MAX_NOTE).ok_or(too_long)?;
         let described = self.memory().description();
-        let flags = if self.is_read_only() { READ_ONLY } else { 0 };
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let flags = flag(self.is_read_only(), READ_ONLY) | flag(self.timeline().is_some(), TIMELINE);
         let mut head = Vec::with_capacity(HEAD);
         head.extend(MAGIC);
         head.extend(self.exporter().to_le_bytes());
@@ -145,7 +156,7 @@ fn parse(head: &[u8; HEAD]) -> Result<Head, IpcError> {
     let (offset, len) = (u64::from_le_bytes(take(&mut rest)), u64::from_le_bytes(take(&mut rest)));
     let n_note = u32::from_le_bytes(take(&mut rest));
     let malformed = |what| IpcError::Malformed { what };
-    if flags & !READ_ONLY != 0 {
+    if flags & !(READ_ONLY | TIMELINE) != 0 {
         return Err(malformed("it has unknown flags"));
     }
     if size > allocation_size {
@@ -218,12 +229,37 @@ impl Allocator {
     ///
     /// [`IpcError::SameProcess`]; those of [`Allocator::import`].
     pub fn open_ipc(self: &Arc<Self>, handle: &IpcHandle) -> Result<Arc<Block>> {
-        let process = process::id();
-        if handle.exporter() == process {
-            return Err(IpcError::SameProcess { process }.into());
-        }
+        check_other_process(handle)?;
         self.import(handle.memory())
     }
+
+    /// Opens the timeline semaphore that was sent with a handle, if one was.
+    ///
+    /// A stream waits for what the other process signals by [`Stream::wait_external`](vkarray_driver::Stream::wait_external).
+    /// A process that ends leaves its values unsignalled, and what waits for one on this device would hold up its queue: so a
+    /// stream waits only for values whose signal the other process said to have submitted.
+    ///
+    /// # Errors
+    ///
+    /// [`IpcError::SameProcess`]; [`Error::ForeignMemory`] if the handle is of another device or driver;
+    /// [`Error::Descriptor`] if the descriptor is of no semaphore, or the process has too many; [`Error::Driver`] if this
+    /// device does not import timelines.
+    pub fn open_ipc_timeline(&self, handle: &IpcHandle) -> Result<Option<ExternalSemaphore>> {
+        check_other_process(handle)?;
+        let Some(fd) = handle.timeline() else { return Ok(None) };
+        let fd = fd.try_clone().map_err(Error::Descriptor)?;
+        let file = self.external().device_file(handle.memory().description(), fd)?;
+        // SAFETY: a process of the same user says that the descriptor is of a timeline semaphore of the device and driver with
+        // these UUIDs, which are this device's.
+        let timeline =
+            unsafe { ExternalSemaphore::import_fd(self.device().logical(), SemaphoreKind::Timeline, file.into()) };
+        Ok(Some(timeline?))
+    }
+}
+
+fn check_other_process(handle: &IpcHandle) -> Result<()> {
+    let process = process::id();
+    if handle.exporter() == process { Err(IpcError::SameProcess { process }.into()) } else { Ok(()) }
 }
 
 #[cfg(test)]

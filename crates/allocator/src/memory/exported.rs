@@ -12,6 +12,9 @@ use std::process;
 use serde::{Deserialize, Serialize};
 
 #[cfg(unix)]
+use vkarray_driver::{Error as DriverError, ExternalSemaphore, SemaphoreKind};
+
+#[cfg(unix)]
 use crate::error::{Error, Result};
 
 /// Exported memory in plain data: what an importer compares before it imports. Sizes are bytes.
@@ -106,6 +109,7 @@ pub struct IpcHandle {
     range: Range<u64>,
     exporter: u32,
     is_read_only: bool,
+    timeline: Option<OwnedFd>,
 }
 
 #[cfg(unix)]
@@ -122,12 +126,45 @@ impl IpcHandle {
         if end > size {
             return Err(Error::OutOfBounds { offset: start, len, size });
         }
-        Ok(Self::from_parts(memory, range, process::id(), read_only))
+        Ok(Self::from_parts(memory, range, process::id(), read_only, None))
     }
 
     /// A handle whose bytes are known to lie in the block.
-    pub(crate) fn from_parts(memory: ExportedMemory, range: Range<u64>, exporter: u32, is_read_only: bool) -> Self {
-        Self { memory, range, exporter, is_read_only }
+    pub(crate) fn from_parts(
+        memory: ExportedMemory,
+        range: Range<u64>,
+        exporter: u32,
+        is_read_only: bool,
+        timeline: Option<OwnedFd>,
+    ) -> Self {
+        Self { memory, range, exporter, is_read_only, timeline }
+    }
+
+    /// Sends a timeline semaphore with the memory, so that the two processes' devices wait for each other.
+    ///
+    /// The receiver opens it with [`Allocator::open_ipc_timeline`](crate::Allocator::open_ipc_timeline). Which value is
+    /// signalled next, and that a process ended or lost its device, is for messages between the processes to say.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for a binary semaphore; [`Error::Driver`] with
+    /// [`DifferentDevices`](DriverError::DifferentDevices) for a semaphore of other hardware or another driver than the
+    /// memory's, and with the errors of [`ExternalSemaphore::export_fd`].
+    pub fn with_timeline(mut self, timeline: &ExternalSemaphore) -> Result<Self> {
+        if timeline.kind() != SemaphoreKind::Timeline {
+            return Err(Error::Unsupported { what: "a binary semaphore in a handle for another process" });
+        }
+        let (info, memory) = (timeline.device().info(), self.memory.description());
+        if (&info.uuid, &info.driver.uuid) != (&memory.device_uuid, &memory.driver_uuid) {
+            return Err(DriverError::DifferentDevices.into());
+        }
+        self.timeline = Some(timeline.export_fd()?);
+        Ok(self)
+    }
+
+    /// The descriptor of the timeline semaphore, if one is sent with the memory.
+    pub(crate) fn timeline(&self) -> Option<&OwnedFd> {
+        self.timeline.as_ref()
     }
 
     /// Names only the bytes `part` of the bytes that it names.

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::str::FromStr;
 
 use vkarray_allocator::{IpcError, IpcHandle};
+use vkarray_driver::ExternalSemaphore;
 use vkarray_kernel::{DType, Element};
 
 use super::interface::{AsDeviceArray, DeviceArrayInterface, MemoryHandle, VERSION};
@@ -31,12 +32,21 @@ pub struct IpcOptions {
     /// The memory may have more bytes than the array, such as those of a view's whole block or of a manager's chunk, and the
     /// receiver gets all of them.
     pub whole_block: bool,
+    /// The handle is made while work on the array is under way, and the host does not wait for it: the receiver's streams wait
+    /// for a [timeline](IpcArrayHandle::with_timeline).
+    pub unfinished: bool,
 }
 
 impl IpcOptions {
     /// Sets whether the receiver's array is read-only.
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
+        self
+    }
+
+    /// Sets whether the handle is made without waiting for the work on the array.
+    pub fn unfinished(mut self, unfinished: bool) -> Self {
+        self.unfinished = unfinished;
         self
     }
 
@@ -99,7 +109,9 @@ impl<T: Element> DeviceNDArray<T> {
         if !options.whole_block && handle.size() != shared {
             return Err(Error::SharesMore { bytes: first..first + handle.size(), block: shared });
         }
-        if let Some(point) = block.ready_point(self.context().default_stream())? {
+        if !options.unfinished
+            && let Some(point) = block.ready_point(self.context().default_stream())?
+        {
             point.wait(None)?;
         }
         let mut described = DeviceArrayInterface { ready: None, ..self.device_array_interface()? };
@@ -109,6 +121,19 @@ impl<T: Element> DeviceNDArray<T> {
 }
 
 impl IpcArrayHandle {
+    /// Sends a timeline semaphore with the array, so that neither process's host waits for the other's device.
+    ///
+    /// [`Context::open_ipc_timeline`] opens it. Messages between the processes say which value was signalled
+    /// ([`Stream::signal_external`](vkarray_driver::Stream::signal_external)) and is to be waited for
+    /// ([`Stream::wait_external`](vkarray_driver::Stream::wait_external)), and that a device was lost.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IpcHandle::with_timeline`], as [`Error::Memory`].
+    pub fn with_timeline(self, timeline: &ExternalSemaphore) -> Result<Self> {
+        Ok(Self { handle: self.handle.with_timeline(timeline)?, ..self })
+    }
+
     /// Sends the handle to the process at the other end. Blocks while the socket is full. It can be sent again, to others.
     ///
     /// # Errors
@@ -213,6 +238,15 @@ impl Context {
         }
         let array = DeviceNDArray::new(self, self.allocator().open_ipc(handle)?, layout)?;
         Ok(if handle.is_read_only() { array.read_only() } else { array })
+    }
+
+    /// Opens the timeline semaphore that was sent with an array, if one was.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::open_ipc_timeline`](vkarray_allocator::Allocator::open_ipc_timeline), as [`Error::Memory`].
+    pub fn open_ipc_timeline(&self, handle: &IpcArrayHandle) -> Result<Option<ExternalSemaphore>> {
+        Ok(self.allocator().open_ipc_timeline(&handle.handle)?)
     }
 }
 

@@ -67,6 +67,17 @@ fn a_handle_arrives_as_it_was_sent_and_can_be_sent_again() {
 }
 
 #[test]
+fn a_timeline_arrives_beside_the_memory() {
+    let (sender, receiver) = UnixStream::pair().unwrap();
+    let timeline = File::open("/dev/zero").unwrap().into();
+    IpcHandle::from_parts(memory(), 0..8, 77, false, Some(timeline)).send(&sender, b"").unwrap();
+    let (arrived, _) = IpcHandle::receive(&receiver).unwrap();
+    let device = |fd: &OwnedFd| File::from(fd.try_clone().unwrap()).metadata().unwrap().rdev();
+    assert_eq!(device(&arrived.memory().fd().unwrap()), File::open("/dev/null").unwrap().metadata().unwrap().rdev());
+    assert_eq!(device(arrived.timeline().unwrap()), File::open("/dev/zero").unwrap().metadata().unwrap().rdev());
+}
+
+#[test]
 fn bytes_outside_the_memory_make_no_handle() {
     for range in [0..1001, 1001..1001, u64::MAX..u64::MAX] {
         assert!(IpcHandle::new(memory(), range, false).is_err());
@@ -90,7 +101,10 @@ fn a_truncated_handle_is_refused_at_every_length() {
 fn a_handle_without_its_descriptor_or_with_others_is_refused() {
     for n_fds in [0, 2, 3] {
         let refused = received(&whole(), n_fds).map(drop).unwrap_err();
-        assert!(matches!(refused, IpcError::Descriptors { received } if received == n_fds), "{n_fds}: {refused}");
+        assert!(
+            matches!(refused, IpcError::Descriptors { received, expected: 1 } if received == n_fds),
+            "{n_fds}: {refused}"
+        );
     }
     assert!(received(&whole(), 6).is_err()); // More than there is room for: the system drops them.
 }
@@ -111,7 +125,8 @@ fn a_forged_head_is_refused() {
     let cases = [
         (0, &b"V"[..], no_handle.clone()),
         (7, b"\x02", no_handle), // Another version.
-        (12, b"\x02", impossible("it has unknown flags")),
+        (12, b"\x04", impossible("it has unknown flags")),
+        (12, b"\x02", Err("the handle has 2 file descriptors, and 1 were received".to_owned())),
         (16, b"G", uuid()),
         (16, b"A", uuid()), // UUIDs are written in lower case.
         (48, b"\xff", uuid()),

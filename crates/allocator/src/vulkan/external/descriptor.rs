@@ -2,7 +2,7 @@
 
 use std::fs::{File, FileType};
 use std::io;
-use std::os::fd::IntoRawFd;
+use std::os::fd::{IntoRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 
 use ash::khr::external_memory_fd;
@@ -34,19 +34,11 @@ impl ExternalMemory {
         if !self.device.external().memory_fd.importable {
             return Err(Error::Unsupported { what: "importing memory of a file descriptor" });
         }
-        let info = self.device.info();
-        check_uuid("the device", &description.device_uuid, &info.uuid)?;
-        check_uuid("the driver", &description.driver_uuid, &info.driver.uuid)?;
+        let file = self.device_file(description, exported.fd()?)?;
         let (buffer, needed) = self.buffer(description.size)?;
         check_description(description, &needed)?;
-        let fd = exported.fd()?;
-        // Of some drivers it is a regular file, whose size tells a truncated one.
-        let file = File::from(fd);
         let metadata = file.metadata().map_err(Error::Descriptor)?;
-        if !may_be_memory(metadata.file_type(), info.device_type == DeviceType::Cpu) {
-            let reason = io::Error::new(io::ErrorKind::InvalidInput, "its file is no memory");
-            return Err(Error::Descriptor(reason));
-        }
+        // The memory of some drivers is a regular file, whose size tells a truncated one.
         if metadata.is_file() && metadata.len() < needed.size {
             return Err(mismatch("the size of the file", metadata.len(), needed.size));
         }
@@ -56,6 +48,20 @@ impl ExternalMemory {
         let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(HANDLE).fd(fd);
         let memory = self.memory(&buffer, description, vk::MemoryAllocateInfo::default().push_next(&mut import))?;
         self.bind(buffer, memory, description.clone(), true)
+    }
+
+    /// The file of memory, or of a semaphore, that a device of the same hardware and driver as this one exported.
+    pub(crate) fn device_file(&self, exporter: &MemoryDescription, fd: OwnedFd) -> Result<File> {
+        let info = self.device.info();
+        check_uuid("the device", &exporter.device_uuid, &info.uuid)?;
+        check_uuid("the driver", &exporter.driver_uuid, &info.driver.uuid)?;
+        let file = File::from(fd);
+        let file_type = file.metadata().map_err(Error::Descriptor)?.file_type();
+        if !may_be_of_driver(file_type, info.device_type == DeviceType::Cpu) {
+            let reason = io::Error::new(io::ErrorKind::InvalidInput, "its file is not of a driver");
+            return Err(Error::Descriptor(reason));
+        }
+        Ok(file)
     }
 
     fn calls(&self) -> external_memory_fd::Device {
@@ -83,9 +89,9 @@ fn check_description(description: &MemoryDescription, needed: &vk::MemoryRequire
     Ok(())
 }
 
-/// Whether a driver's memory may be a file of this type. A driver would wait for the other end of a pipe or a socket. A CPU driver's
-/// memory is a regular file; that of others may be a device file or a file without a type.
-fn may_be_memory(file: FileType, is_cpu: bool) -> bool {
+/// Whether a driver may have exported a file of this type. A driver would wait for the other end of a pipe or a socket. CPU
+/// drivers export regular files; others export device files and files without a type too.
+fn may_be_of_driver(file: FileType, is_cpu: bool) -> bool {
     let is_stream = file.is_fifo() || file.is_socket();
     file.is_file() || !(is_cpu || is_stream || file.is_dir() || file.is_block_device())
 }
@@ -99,12 +105,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_files_that_are_read_at_once_may_be_memory() {
+    fn only_files_that_are_read_at_once_may_be_of_driver() {
         let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         let (pipe, _writer) = io::pipe().unwrap();
         let file_type = |fd: std::os::fd::OwnedFd| File::from(fd).metadata().unwrap().file_type();
         let opened = |path: &str| file_type(File::open(path).unwrap().into());
-        // The file, whether it may be memory of a CPU driver and of another.
+        // The file, whether it may be of a CPU driver and of another.
         let cases = [
             (file_type(tempfile::tempfile().unwrap().into()), [true, true]),
             (opened("/dev/null"), [false, true]),
@@ -113,7 +119,7 @@ mod tests {
             (file_type(socket.into()), [false, false]),
         ];
         for (file, expected) in cases {
-            assert_eq!([true, false].map(|is_cpu| may_be_memory(file, is_cpu)), expected, "{file:?}");
+            assert_eq!([true, false].map(|is_cpu| may_be_of_driver(file, is_cpu)), expected, "{file:?}");
         }
     }
 
