@@ -3,7 +3,7 @@
 use std::thread;
 
 use vkarray::kernel::{ArgList, AsArg, Error as KernelError};
-use vkarray::{Context, DeviceNDArray, Groups};
+use vkarray::{Context, DeviceNDArray, Groups, Source};
 
 use super::kernel;
 use crate::fixture::kernels::{step, stepped};
@@ -157,34 +157,37 @@ fn views_at_unaligned_offsets_are_bound() {
     assert_eq!(contents(&both), (0..300).map(sum).collect::<Vec<_>>());
 }
 
+/// Also with checks.
 #[test]
 fn a_kernel_on_an_unaligned_view_keeps_what_others_write_meanwhile() {
     let fixture = Fixture::open();
-    let touch = kernel(
-        &fixture,
+    let source = Source::wgsl(
         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
          @compute @workgroup_size(1) fn touch() { x[0] += 1u; }",
     );
-    let x = fixture.zeros::<u32>([1000]).unwrap();
-    let view = x.slice([(1..).into()]).unwrap();
-    let n = 100;
-    thread::scope(|scope| {
-        let stream = fixture.stream().unwrap();
-        let (touch, view) = (&touch, &view);
-        let others = scope.spawn(move || {
-            for _ in 0..n {
-                touch.dispatch(&stream, Groups::exact([1, 1, 1]), &[view.as_arg()][..]).unwrap();
+    for is_sanitized in [false, true] {
+        let touch = fixture.kernel(source.clone()).sanitize(is_sanitized).build().unwrap();
+        let x = fixture.zeros::<u32>([1000]).unwrap();
+        let view = x.slice([(1..).into()]).unwrap();
+        let n = 100;
+        thread::scope(|scope| {
+            let stream = fixture.stream().unwrap();
+            let (touch, view) = (&touch, &view);
+            let others = scope.spawn(move || {
+                for _ in 0..n {
+                    touch.dispatch(&stream, Groups::exact([1, 1, 1]), &[view.as_arg()][..]).unwrap();
+                }
+            });
+            let mut value = 0;
+            while !others.is_finished() {
+                value += 1;
+                x.set([500], value).unwrap();
+                assert_eq!(x.get([500]).unwrap(), value, "{is_sanitized}");
             }
+            others.join().unwrap();
         });
-        let mut value = 0;
-        while !others.is_finished() {
-            value += 1;
-            x.set([500], value).unwrap();
-            assert_eq!(x.get([500]).unwrap(), value);
-        }
-        others.join().unwrap();
-    });
-    assert_eq!(x.get([1]).unwrap(), n);
+        assert_eq!(x.get([1]).unwrap(), n);
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, ArrayShape};
 use crate::dispatch::launch::{CopyBack, Launch, Prepared};
 use crate::dispatch::preparation::Preparation;
+use crate::dispatch::sanitized::Report;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::Kernel;
 use crate::signature::ScalarValue;
@@ -110,13 +111,14 @@ impl Kernel {
                 groups: RecordedGroups::new(groups)?,
                 args: args.iter().enumerate().map(named).collect::<Result<_>>()?,
             };
-            recorded.steps_for(graph.stream(), &resolved(args)?).map(|steps| (recorded, steps))
+            recorded.steps_for(graph.stream(), &resolved(args)?).map(|(steps, _)| (recorded, steps))
         });
         let (dispatch, steps) = dispatch?;
         Ok(DispatchNode(graph.add(dispatch, steps)?))
     }
 
-    /// Runs the kernel and the copies of what it cannot bind as one operation, by a graph that is replayed once.
+    /// Runs the kernel and the copies of what it cannot bind as one operation, by a graph that is replayed once. A kernel with
+    /// checks is waited for.
     pub(crate) fn dispatch_with_copies(
         &self,
         stream: &Stream,
@@ -124,9 +126,10 @@ impl Kernel {
         args: &[NamedArg<'_>],
     ) -> Result<()> {
         let dispatch = Dispatch { kernel: self.clone(), groups: RecordedGroups::new(groups)?, args: Vec::new() };
-        let steps = dispatch.steps_for(stream, &resolved(args)?)?;
+        let (steps, report) = dispatch.steps_for(stream, &resolved(args)?)?;
         let (graph, _) = Graph::record(stream, |graph| graph.add((), steps))?;
-        Ok(graph.replay(stream)?)
+        graph.replay(stream)?;
+        report.map_or(Ok(()), |report| report.read(stream))
     }
 
     fn name_of(&self, idx: usize, arg: &NamedArg<'_>) -> String {
@@ -183,7 +186,7 @@ impl DispatchNode {
             .iter()
             .map(|(name, recorded)| NamedArg { name: Some(name), arg: recorded.as_arg() })
             .collect();
-        let steps = dispatch.steps_for(graph.stream(), &args)?;
+        let (steps, _) = dispatch.steps_for(graph.stream(), &args)?;
         drop(args);
         Ok(graph.replace(self.0, dispatch, steps)?)
     }
@@ -210,20 +213,23 @@ impl Dispatch {
         Ok(())
     }
 
-    /// Checks the dispatch and describes it as steps of a graph: none if there is nothing to launch.
-    fn steps_for(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<SmallVec<[Step; 1]>> {
+    /// Checks the dispatch and describes it as steps of a graph: none if there is nothing to launch. Beside them is the report
+    /// of a kernel with checks.
+    fn steps_for(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<(SmallVec<[Step; 1]>, Option<Report>)> {
         let mut steps = SmallVec::new();
         let (groups, mut kernel) = (self.groups.as_groups(), self.kernel.clone());
         loop {
             let before = Steps { stream, steps: &mut steps };
             let mut launch = Launch::new(&kernel.pipeline);
             match kernel.prepare(&mut launch, before, groups, args)? {
-                Prepared::Empty => return Ok(steps),
+                Prepared::Empty => return Ok((steps, None)),
                 Prepared::Folded(folded) => kernel = folded,
                 Prepared::WithCopies => unreachable!("the steps of a graph are one operation"),
                 Prepared::Launch => {
                     launch.keep_arguments(args);
                     self.groups.keep(&mut launch);
+                    let sanitizer = kernel.pipeline.sanitizer.as_ref();
+                    let report = sanitizer.map(|own| kernel.bind_report(stream, &mut launch, own)).transpose()?;
                     let copies_back = launch.more.as_mut().map(|more| mem::take(&mut more.copies_back));
                     steps.push(step(kernel, launch));
                     for CopyBack { copy, block, bytes } in copies_back.iter().flatten() {
@@ -234,7 +240,7 @@ impl Dispatch {
                             0..bytes.end - bytes.start,
                         )?);
                     }
-                    return Ok(steps);
+                    return Ok((steps, report));
                 }
             }
         }

@@ -256,8 +256,7 @@ impl Kernel {
         }
         let arrays = || pipeline.signature.params.iter().zip(packed.arrays.iter().map(|&idx| &args[idx].arg));
         let is_copied = |(param, arg): (&Param, _)| param.writes && is_misaligned(param, &pipeline.limits, arg);
-        // A kernel with checks is waited for, and cannot be a step of a graph.
-        if !P::IS_ONE_OPERATION && pipeline.sanitizer.is_none() && arrays().any(is_copied) {
+        if !P::IS_ONE_OPERATION && arrays().any(is_copied) {
             return Ok(Prepared::WithCopies);
         }
         for (param, arg) in arrays() {

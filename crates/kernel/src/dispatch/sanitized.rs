@@ -2,7 +2,9 @@
 //!
 //! The folder `sanitize` builds the checks and decodes the report; nothing there uses a device.
 
-use vkarray_allocator::MemoryKind;
+use std::sync::Arc;
+
+use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 
 use crate::dispatch::launch::Launch;
@@ -36,9 +38,33 @@ impl Sanitizer {
     }
 }
 
+/// What a launch with checks writes.
+pub(crate) struct Report {
+    kernel: Kernel,
+    block: Arc<Block>,
+}
+
+impl Report {
+    /// Waits for the launch, and returns the first fault as an error.
+    pub(crate) fn read(&self, stream: &Stream) -> Result<()> {
+        let Some(sanitizer) = &self.kernel.pipeline.sanitizer else { return Ok(()) };
+        let mut words = [0_u32; REPORT_WORDS];
+        self.block.copy_to_host(stream, 0, bytemuck::cast_slice_mut(&mut words))?;
+        let found = sanitizer.sanitized.read(&self.kernel.signature().entry, &sanitizer.source_name, &words);
+        found.map_or(Ok(()), |finding| Err(Error::Found(Box::new(finding))))
+    }
+}
+
 impl Kernel {
     /// Runs a launch with checks, waits, and returns the first fault as an error.
     pub(crate) fn dispatch_sanitized(&self, stream: &Stream, launch: &mut Launch, sanitizer: &Sanitizer) -> Result<()> {
+        let report = self.bind_report(stream, launch, sanitizer)?;
+        self.submit(stream, launch)?;
+        report.read(stream)
+    }
+
+    /// Gives a launch with checks a report, which the launch keeps alive.
+    pub(crate) fn bind_report(&self, stream: &Stream, launch: &mut Launch, sanitizer: &Sanitizer) -> Result<Report> {
         let kernel = &self.signature().entry;
         let bytes = sanitizer.report_bytes(launch.counts).ok_or_else(|| Error::Sanitize {
             kernel: kernel.clone(),
@@ -55,11 +81,8 @@ impl Kernel {
             report.copy_from_host(stream, REPORT_BYTES, bytemuck::cast_slice(&first_notes))?;
         }
         launch.bind(&report, 0..bytes, ParamKind::Storage, true)?;
-        self.submit(stream, launch)?;
-        let mut words = [0_u32; REPORT_WORDS];
-        report.copy_to_host(stream, 0, bytemuck::cast_slice_mut(&mut words))?;
-        let found = sanitizer.sanitized.read(kernel, &sanitizer.source_name, &words);
-        found.map_or(Ok(()), |finding| Err(Error::Found(Box::new(finding))))
+        launch.keep(Arc::clone(&report));
+        Ok(Report { kernel: self.clone(), block: report })
     }
 
     /// Refuses a kernel with checks: the call that records a graph cannot return what later replays find.

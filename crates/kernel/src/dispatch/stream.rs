@@ -5,13 +5,12 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::hazard::Stage;
 use vkarray_driver::{KeepAlive, Recorder, Result as DriverResult, Stream};
 
 use crate::call::args::NamedArg;
 use crate::call::arguments::Arguments;
 use crate::call::groups::{Extent, Groups};
-use crate::dispatch::launch::{CopyBack, Launch, Prepared};
+use crate::dispatch::launch::{Launch, Prepared};
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Binding, Kernel, Pipeline, Set};
 use crate::shader::Part;
@@ -123,21 +122,12 @@ impl Kernel {
             _ => groups,
         };
         match (self.prepare(&mut launch, stream, groups, args)?, &self.pipeline.sanitizer) {
-            (Prepared::Launch, None) => return self.submit(stream, &launch),
-            (Prepared::Launch, Some(sanitizer)) => {
-                // What is copied back is checked before the kernel runs.
-                let more = launch.more.iter().flat_map(|more| &more.copies_back);
-                launch.accesses.extend(more.map(|copied| copied.block.write(copied.bytes.clone(), Stage::Transfer)));
-                self.dispatch_sanitized(stream, &mut launch, sanitizer)?;
-            }
-            (Prepared::Empty, _) => return Ok(()),
-            (Prepared::Folded(kernel), _) => return kernel.dispatch_args(stream, groups, args),
-            (Prepared::WithCopies, _) => return self.dispatch_with_copies(stream, groups, args),
+            (Prepared::Launch, None) => self.submit(stream, &launch),
+            (Prepared::Launch, Some(sanitizer)) => self.dispatch_sanitized(stream, &mut launch, sanitizer),
+            (Prepared::Empty, _) => Ok(()),
+            (Prepared::Folded(kernel), _) => kernel.dispatch_args(stream, groups, args),
+            (Prepared::WithCopies, _) => self.dispatch_with_copies(stream, groups, args),
         }
-        for CopyBack { copy, block, bytes } in launch.more.iter().flat_map(|more| &more.copies_back) {
-            block.copy_from_block(stream, bytes.start, copy, 0..bytes.end - bytes.start)?;
-        }
-        Ok(())
     }
 
     /// Records a launch of this kernel that has its memory.
