@@ -33,7 +33,7 @@ fn is_in_range(index: vec2<u32>, length: u32) -> bool {
     return index.y == 0u && index.x < length;
 }
 
-// The remainder of a division by a length of less than 2^31, one bit after the other.
+// The remainder of a division, one bit after the other. A rest of 2^31 and more is above 2^32 when it is doubled.
 fn remainder(value: vec2<u32>, length: u32) -> u32 {
     if value.y == 0u {
         return value.x % length;
@@ -41,8 +41,8 @@ fn remainder(value: vec2<u32>, length: u32) -> u32 {
     var rest = 0u;
     for (var bit = 64u; bit > 0u; bit--) {
         let word = select(value.x, value.y, bit > 32u);
-        rest = (rest << 1u) | ((word >> ((bit - 1u) % 32u)) & 1u);
-        rest = select(rest, rest - length, rest >= length);
+        let doubled = (rest << 1u) | ((word >> ((bit - 1u) % 32u)) & 1u);
+        rest = select(doubled, doubled - length, rest >= 0x80000000u || doubled >= length);
     }
     return rest;
 }

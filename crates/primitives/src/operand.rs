@@ -4,6 +4,8 @@
 //! on devices without 8-bit, 16-bit or 64-bit types. Kernels that compute see 32 or 64 bits; narrower numbers are converted
 //! first ([`Widen`]). The next file to read is `indexing/mod.rs`.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, Kernel, Limits, Source};
@@ -11,6 +13,7 @@ use vkarray_ndarray::{Context, DeviceNDArray, LayoutError, OnStream, Order, Resu
 use vkarray_shaders::functions;
 
 use crate::error::Error;
+use crate::generate::DeviceLimits;
 
 /// An array, with the stream on which the work of a method runs: `x.sort(-1)` runs on the default stream of the context,
 /// `x.on(&stream).sort(-1)` on `stream`.
@@ -165,6 +168,48 @@ pub(crate) fn words<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
     let offset = array.offset() as u64 * array.itemsize() as u64;
     let shape = ArrayShape { offset, is_writable: array.is_writable(), ..ArrayShape::new(DType::U32, &[], nbytes) };
     Arg::Array(ArrayArg::new(array.block(), shape))
+}
+
+/// The elements of a range of an array's block as words, from where the device can bind them on, and the number of bytes before
+/// the first one.
+pub(crate) fn words_of_block<'a, T: Element>(array: &'a DeviceNDArray<T>, range: &Range<usize>) -> (Arg<'a>, u64) {
+    let alignment = DeviceLimits::new(array.context().info()).alignment;
+    let [first, end] = [range.start, range.end].map(|at| at as u64 * size_of::<T>() as u64);
+    let start = first / alignment * alignment;
+    let shape = ArrayShape::new(DType::U32, &[], end.next_multiple_of(4) - start);
+    let shape = ArrayShape { offset: start, is_writable: array.is_writable(), ..shape };
+    (Arg::Array(ArrayArg::new(array.block(), shape)), first - start)
+}
+
+/// The elements of a packed array, along one axis.
+pub(crate) fn flat<T: Element>(array: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+    array.reshape([array.size()])
+}
+
+/// A range of an array of one axis.
+pub(crate) fn part<T: Element>(array: &DeviceNDArray<T>, range: &Range<usize>) -> Result<DeviceNDArray<T>> {
+    array.slice_axis(0, range.start.cast_signed()..range.end.cast_signed())
+}
+
+/// The most elements of so many bytes that a kernel binds from any offset on. It is a multiple of `multiple`, a power of two, and
+/// so many elements from a place that the device can bind there is another one.
+pub(crate) fn longest(ctx: &Context, itemsize: usize, multiple: usize) -> usize {
+    let limits = DeviceLimits::new(ctx.info());
+    let in_memory = |nbytes: u64| usize::try_from(nbytes).unwrap_or(usize::MAX);
+    let unit = in_memory(limits.alignment).max(multiple);
+    (in_memory(limits.max_range - limits.alignment) / itemsize / unit * unit).max(unit)
+}
+
+/// The parts of `count` elements that kernels bind one after the other: each begins with a multiple of `multiple`, and has at
+/// most [`longest`] elements of so many bytes.
+pub(crate) fn parts(
+    ctx: &Context,
+    count: usize,
+    itemsize: usize,
+    multiple: usize,
+) -> impl Iterator<Item = Range<usize>> + use<> {
+    let length = longest(ctx, itemsize, multiple);
+    (0..count).step_by(length).map(move |start| start..count.min(start + length))
 }
 
 /// A packed array as kernels see it that compute with its type: integers of 64 bits are pairs of words.

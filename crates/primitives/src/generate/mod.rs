@@ -26,7 +26,7 @@ pub(crate) use function::{Combine, check_names, fault};
 pub(crate) use library::with_functions;
 pub(crate) use limits::DeviceLimits;
 pub(crate) use names::Names;
-pub(crate) use nest::Nest;
+pub(crate) use nest::{Axis, Nest};
 pub(crate) use ops::{dtype_code, operation, truth};
 pub(crate) use params::{Param, ParamOf, Params};
 pub(crate) use program::{Program, key_part, position};

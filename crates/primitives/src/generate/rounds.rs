@@ -46,7 +46,7 @@ mod tests {
             ("indices.wgsl", (1, 65)),
             ("matmul.wgsl", (6, 17 + part * (1 + 5 + 17 + 16 * 17) + 1 + 17)),
             ("philox.wgsl", (4, 11 + 5)),
-            ("put.wgsl", (1, 5 + 65)),
+            ("put.wgsl", (1, walk + 65)),
             ("scan.wgsl", (7, 5 * 8 + 2 * 9)),
             ("search.wgsl", (1, search)),
             ("sort.wgsl", (2, 257 + search)),
