@@ -19,6 +19,7 @@ mod forms;
 mod indexing;
 mod numpy_expressions;
 mod numpy_functions;
+mod parts;
 mod reductions;
 mod refusals;
 mod steady;

@@ -1,14 +1,15 @@
 // out[k] = the element, or the place, of the k-th flag that is set
 //
 // Flags are the bytes of words, and blocks have BLOCK of them. `count_flags` writes the number of set flags of each block;
-// `ends` are the inclusive sums of these numbers. `compact_elements` writes elements of PARTS words, `compact_places` places.
+// `ends` are the inclusive sums of these numbers. `compact_elements` writes elements of PARTS words, `compact_places` places,
+// which are counted from `first` on. The first result is word `base` of `out` or `places`.
 // The text before this file defines PARTS. Each has a workgroup for each block.
 
 const BLOCK = 4096u;
 const WORDS = BLOCK / 4u;
 const WORDS_PER_LANE = WORDS / 256u;
 
-struct Compact { count: u32 }
+struct Compact { count: u32, base: u32, first: u32 }
 
 @group(0) @binding(0) var<storage, read> flags: array<u32>;
 @group(0) @binding(1) var<storage, read_write> counts: array<u32>;
@@ -101,7 +102,7 @@ fn element_at(number: u32, word: u32) -> u32 {
 
 fn write_element(number: u32, part: u32, word: u32) {
     if number != NOT_SET {
-        out[number * PARTS + part] = word;
+        out[compact.base + number * PARTS + part] = word;
     }
 }
 
@@ -134,7 +135,7 @@ fn compact_places(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     for (var flag = lane; flag < BLOCK; flag += 256u) {
         let number = number_of(flag);
         if number != NOT_SET {
-            places[number] = group.x * BLOCK + flag;
+            places[compact.base + number] = compact.first + group.x * BLOCK + flag;
         }
     }
 }

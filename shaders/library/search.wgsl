@@ -2,10 +2,11 @@
 //
 // `search` writes the place of each key. `count_bins` counts keys between edges: bin b has the keys from edge b to before
 // edge b + 1, and the last bin also those up to `last`, which follows the edges in `sorted_keys`. `search_equal` writes 1
-// for each key that is among the sorted ones, and 0 for the others; a NaN of a float is among none. The text before this
-// file defines RIGHT, NAN_DIFFERS and `key_order.wgsl`. All cover (number of keys).
+// for each key that is among the sorted ones, and 0 for the others; a NaN of a float is among none. Of more sorted keys than
+// are bound at once, the parts are searched one after the other, and what the parts before gave is added unless `is_first`. The
+// text before this file defines RIGHT, NAN_DIFFERS and `key_order.wgsl`. All cover (number of keys).
 
-struct Search { n_sorted: u32, count: u32 }
+struct Search { n_sorted: u32, count: u32, is_first: u32 }
 
 @group(0) @binding(0) var<storage, read> sorted_keys: array<Key>;
 @group(0) @binding(1) var<storage, read> keys: array<Key>;
@@ -28,10 +29,18 @@ fn place_of(key: Key) -> u32 {
     return low;
 }
 
+// What the parts before gave for a key.
+fn before(key: u32) -> u32 {
+    if search.is_first != 0u {
+        return 0u;
+    }
+    return places[key];
+}
+
 @compute @workgroup_size(256)
 fn search_places(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < search.count {
-        places[id.x] = place_of(keys[id.x]);
+        places[id.x] = place_of(keys[id.x]) + before(id.x);
     }
 }
 
@@ -56,5 +65,5 @@ fn search_equal(@builtin(global_invocation_id) id: vec3<u32>) {
     let place = place_of(key);
     let is_nan = NAN_DIFFERS && all(vec2(key) == vec2(0xffffffffu));
     let found = sorted_keys[min(place, search.n_sorted - 1u)];
-    places[id.x] = u32(!is_nan && place < search.n_sorted && is_same(found, key));
+    places[id.x] = before(id.x) | u32(!is_nan && place < search.n_sorted && is_same(found, key));
 }

@@ -68,9 +68,6 @@ pub const SORT_KEYS: &str = include_str!("../library/sort_keys.wgsl");
 /// The lower or upper triangle of matrices.
 pub const TRIANGLE: &str = include_str!("../library/triangle.wgsl");
 
-/// The index along one axis of a flat place.
-pub const UNRAVEL: &str = include_str!("../library/unravel.wgsl");
-
 /// The function `uniform_double`, which makes a random `f64` of two words.
 #[must_use]
 pub fn uniform_double() -> String {
@@ -85,8 +82,8 @@ mod tests {
 
     #[test]
     fn every_kernel_is_valid_behind_the_lines_that_its_comment_asks_for() {
-        let units = "const UNITS = 4u;\nconst BITS = 8u;\nconst ALONG = true;\n";
-        let words = "const UNITS = 1u;\nconst BITS = 32u;\nconst ALONG = false;\n";
+        let units = "const UNITS = 4u;\nconst BITS = 8u;\nconst ALONG = true;\nconst IS_WHOLE = true;\n";
+        let words = "const UNITS = 1u;\nconst BITS = 32u;\nconst ALONG = false;\nconst IS_WHOLE = false;\n";
         let indices = "const INDEX_WORDS = 2u;\nconst IS_SIGNED = true;\nconst MODE = 1u;\n";
         let key = "alias Key = u32;\nconst RIGHT = true;\nconst NAN_DIFFERS = true;\n";
         let wide_key = "alias Key = vec2<u32>;\nconst RIGHT = false;\nconst NAN_DIFFERS = false;\n";
@@ -103,7 +100,6 @@ mod tests {
             [units, indices, INDICES, PUT].concat(),
             [indices, INDICES, INDEX_CHECK].concat(),
             ["const PARTS = 2u;\n", COMPACT].concat(),
-            UNRAVEL.to_owned(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),
             [keys, SORT_KEYS].concat(),
             [key, KEY_ORDER, SORT].concat(),

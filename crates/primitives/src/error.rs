@@ -61,11 +61,11 @@ pub enum Error {
     /// More or fewer types of results than a text has results.
     #[error("{given} results are asked for, and the text has {}", quoted(names))]
     ResultCount { given: usize, names: Vec<String> },
-    /// An array over which `argmin` or `argmax` cannot be found, since it is not bound as a whole.
+    /// An array that the operation binds as a whole, and the device does not.
     #[error(
-        "a reduction reads {nbytes} bytes of one array, more than the {limit} that the device binds at once; reduce its parts"
+        "{operation} uses {nbytes} bytes of one array at once, more than the {limit} that the device binds; use parts of it"
     )]
-    LongOperand { nbytes: u64, limit: u64 },
+    LongOperand { operation: &'static str, nbytes: u64, limit: u64 },
     /// A reduction over more elements than one launch takes, which cannot be done in parts: that of `argmin` and `argmax`.
     #[error("a reduction that is one launch has {given} elements, more than {limit}; reduce its parts")]
     ManyElements { given: u64, limit: u64 },

@@ -212,6 +212,12 @@ pub(crate) fn parts(
     (0..count).step_by(length).map(move |start| start..count.min(start + length))
 }
 
+/// Refuses an array that an operation binds as a whole and the device does not.
+pub(crate) fn check_bound(ctx: &Context, operation: &'static str, count: usize, itemsize: usize) -> Result<()> {
+    let (nbytes, limit) = (count as u64 * itemsize as u64, DeviceLimits::new(ctx.info()).max_range);
+    if nbytes <= limit { Ok(()) } else { Err(Error::LongOperand { operation, nbytes, limit }.into()) }
+}
+
 /// A packed array as kernels see it that compute with its type: integers of 64 bits are pairs of words.
 pub(crate) fn numbers<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
     if matches!(DType::of::<T>(), DType::I64 | DType::U64) { words(array) } else { array.as_arg() }

@@ -1,14 +1,18 @@
 //! Elements that a mask selects. The set flags of each block are counted, a scan adds the counts up, and the last sum is
 //! read back; then each block writes its elements where those before it end.
 
+use std::ops::Range;
+
 use vkarray_driver::Stream;
-use vkarray_kernel::{Bool, Element, Groups};
-use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, OnStream, Result};
+use vkarray_kernel::{Arg, Bool, Element, Groups};
+use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, OnStream, Operand, Result};
 use vkarray_shaders::functions;
 
 use super::take::{IndexMode, gather_axis};
+use crate::elementwise::Evaluate;
 use crate::error::Error;
-use crate::operand::{converted, kernel, packed, run, to_u32, words};
+use crate::generate::word;
+use crate::operand::{converted, flat, kernel, packed, part, parts, run, to_u32, words, words_of_block};
 use crate::scan::number_flags;
 
 /// The places of set flags, one-dimensional words of 0 and 1, and the inclusive sums of the flags. Waits for the device.
@@ -35,34 +39,70 @@ pub(crate) fn places_of_flags(
 /// Flags of one workgroup of `compact.wgsl`.
 const BLOCK: usize = 4096;
 
-/// The number of set flags up to the end of each block, and of all. Waits for the device.
-fn ends_of_blocks(flags: &DeviceNDArray<Bool>, stream: &Stream) -> Result<(DeviceNDArray<u32>, usize)> {
-    let (ctx, n) = (flags.context(), flags.size());
-    let counts = ctx.device_array::<u32>([n.div_ceil(BLOCK)])?;
-    if n == 0 {
-        return Ok((counts, 0));
+/// Flags that a kernel binds at once.
+struct FlagPart {
+    flags: DeviceNDArray<Bool>,
+    /// Where they are among all flags.
+    range: Range<usize>,
+    /// The number of set flags up to the end of each block of the part.
+    ends: DeviceNDArray<u32>,
+    /// The numbers of its set flags among all of them.
+    numbers: Range<usize>,
+}
+
+/// The parts of an array of flags, beside each of which a result of so many bytes may be read or written, and the number of set
+/// flags. Waits for the device.
+fn flag_parts(flags: &DeviceNDArray<Bool>, itemsize: usize, stream: &Stream) -> Result<(Vec<FlagPart>, usize)> {
+    let flags = flat(&packed(flags.on(stream))?)?;
+    let (ctx, mut found, mut n_set) = (flags.context(), Vec::new(), 0);
+    to_u32(flags.size())?;
+    for range in parts(ctx, flags.size(), itemsize, BLOCK) {
+        let own = part(&flags, &range)?;
+        let counts = ctx.device_array::<u32>([range.len().div_ceil(BLOCK)])?;
+        let count = kernel(ctx, "compact.wgsl", &["const PARTS = 1u;\n", functions::COMPACT], "count_flags")?;
+        let args = (words(&own), words(&counts), to_u32(range.len())?, 0_u32, 0_u32);
+        count.dispatch(stream, Groups::covering(counts.size() * 256), args)?;
+        let ends = number_flags(&counts, stream)?;
+        let first = n_set;
+        n_set += part(&ends, &(ends.size() - 1..ends.size()))?.on(stream).copy_to_host()?[0] as usize;
+        found.push(FlagPart { flags: own, range, ends, numbers: first..n_set });
     }
-    let count = kernel(ctx, "compact.wgsl", &["const PARTS = 1u;\n", functions::COMPACT], "count_flags")?;
-    count.dispatch(stream, Groups::covering(counts.size() * 256), (words(flags), words(&counts), to_u32(n)?))?;
-    let ends = number_flags(&counts, stream)?;
-    let last = ends.size().cast_signed() - 1;
-    let n_set = ends.slice_axis(0, last..last + 1)?.on(stream).copy_to_host()?[0] as usize;
-    Ok((ends, n_set))
+    Ok((found, n_set))
+}
+
+impl FlagPart {
+    /// Writes the elements of the set flags, or their places if no elements are given, to their numbers in `out`.
+    fn compact<T: Element>(
+        &self,
+        rows: Option<&DeviceNDArray<T>>,
+        out: &DeviceNDArray<T>,
+        stream: &Stream,
+    ) -> Result<()> {
+        if self.numbers.is_empty() {
+            return Ok(());
+        }
+        let text = [&format!("const PARTS = {}u;\n", size_of::<T>() / 4), functions::COMPACT];
+        let entry = if rows.is_some() { "compact_elements" } else { "compact_places" };
+        let kernel = kernel(out.context(), "compact.wgsl", &text, entry)?;
+        let rows = rows.map(|rows| part(rows, &self.range)).transpose()?;
+        let [first, end] = [self.numbers.start, self.numbers.end].map(|number| out.offset() + number);
+        let (target, skipped) = words_of_block(out, &(first..end));
+        let mut args = vec![words(&self.flags), words(&self.ends)];
+        args.extend(rows.as_ref().map(words));
+        args.push(target);
+        args.extend([self.range.len() as u64, skipped / 4, self.range.start as u64].map(|n| Arg::Scalar(word(n))));
+        Ok(kernel.dispatch(stream, Groups::covering(self.ends.size() * 256), args.as_slice())?)
+    }
 }
 
 /// The flat places, in C order, of the elements that are not zero. Waits for the device.
 fn positions_of<T: Element>(x: OnStream<'_, T>) -> Result<DeviceNDArray<u32>> {
     let stream = x.stream();
     let flags = x.reshape_copy(x.array().size(), vkarray_ndarray::Order::C)?;
-    let flags = packed(converted::<T, Bool>(flags, stream)?.on(stream))?;
-    let (ends, n_set) = ends_of_blocks(&flags, stream)?;
+    let flags = converted::<T, Bool>(flags, stream)?;
+    let (parts, n_set) = flag_parts(&flags, size_of::<u32>(), stream)?;
     let places = flags.context().device_array::<u32>([n_set])?;
-    if n_set > 0 {
-        let text = ["const PARTS = 1u;\n", functions::COMPACT];
-        let kernel = kernel(flags.context(), "compact.wgsl", &text, "compact_places")?;
-        let args = (words(&flags), words(&ends), words(&places), to_u32(flags.size())?);
-        kernel.dispatch(stream, Groups::covering(ends.size() * 256), args)?;
-    }
+    parts.iter().try_for_each(|part| part.compact(None, &places, stream))?;
     Ok(places)
 }
 
@@ -74,20 +114,14 @@ pub(super) fn compact<T: Element>(x: OnStream<'_, T>, mask: &DeviceNDArray<Bool>
     };
     let rows = [&[mask.size()], rest].concat();
     let rows = x.reshape_copy(rows.as_slice(), vkarray_ndarray::Order::C)?;
-    let parts = size_of::<T>() / 4;
     if !rest.is_empty() || !matches!(size_of::<T>(), 4 | 8 | 16) {
         return gather_axis(rows.on(stream), &positions_of(mask.on(stream))?, 0);
     }
     let flags = mask.on(stream).reshape_copy(mask.size(), vkarray_ndarray::Order::C)?;
-    let (flags, rows) = (packed(flags.on(stream))?, packed(rows.on(stream))?);
-    let (ends, n_set) = ends_of_blocks(&flags, stream)?;
+    let rows = packed(rows.on(stream))?;
+    let (parts, n_set) = flag_parts(&flags, size_of::<T>(), stream)?;
     let out = rows.context().device_array::<T>([n_set])?;
-    if n_set > 0 {
-        let text = [&format!("const PARTS = {parts}u;\n"), functions::COMPACT];
-        let kernel = kernel(rows.context(), "compact.wgsl", &text, "compact_elements")?;
-        let args = (words(&flags), words(&ends), words(&rows), words(&out), to_u32(flags.size())?);
-        kernel.dispatch(stream, Groups::covering(ends.size() * 256), args)?;
-    }
+    parts.iter().try_for_each(|part| part.compact(Some(&rows), &out, stream))?;
     Ok(out)
 }
 
@@ -113,20 +147,16 @@ pub(super) fn nonzero<T: Element>(x: OnStream<'_, T>) -> Result<Vec<DeviceNDArra
     if shape.is_empty() {
         return Err(ArrayError::NoAxis { operation: "nonzero" });
     }
-    let (places, stream, ctx) = (positions_of(x)?, x.stream(), x.array().context());
-    let text = [functions::UNRAVEL];
-    let kernel = kernel(ctx, "unravel.wgsl", &text, "unravel")?;
+    let places = positions_of(x)?;
     let mut below = x.array().size();
     shape
         .iter()
         .map(|&length| {
-            let indices = ctx.device_array::<u32>([places.size()])?;
-            if places.size() > 0 {
-                below /= length;
-                let args = (words(&places), words(&indices), to_u32(below)?, to_u32(length)?);
-                run(&kernel, stream, places.size(), &args)?;
+            if places.size() == 0 {
+                return places.copy();
             }
-            Ok(indices)
+            below /= length;
+            places.floor_divide(to_u32(below)?).remainder(to_u32(length)?).on(x.stream()).eval()
         })
         .collect()
 }

@@ -1,12 +1,15 @@
 //! Elements at indices. An index is checked on the device; only where it must be in range does the host wait for the answer.
 
+use std::ops::Range;
+
 use vkarray_driver::Stream;
-use vkarray_kernel::Element;
+use vkarray_kernel::{Arg, Element, Kernel};
 use vkarray_ndarray::{DeviceNDArray, OnStream, Result};
 use vkarray_shaders::functions;
 
 use crate::error::Error;
-use crate::operand::{Units, Word, axis_of, kernel, packed, run, to_u32, words};
+use crate::generate::word;
+use crate::operand::{Units, Word, axis_of, flat, kernel, packed, part, parts, run, to_u32, words};
 
 /// What happens with an index that is out of range: the modes of NumPy's `take`.
 ///
@@ -56,20 +59,22 @@ pub(super) fn check_indices<I: IndexElement>(
     indices: &DeviceNDArray<I>,
     length: usize,
 ) -> Result<()> {
-    let ctx = indices.context();
-    let count = to_u32(indices.size())?;
+    let (ctx, n) = (indices.context(), indices.size());
+    let (flat, count) = (flat(indices)?, to_u32(n)?);
     let first = ctx.device_array::<u32>([1])?;
     first.on(stream).fill(count)?;
-    let check =
-        kernel(ctx, "index_check.wgsl", &[&index_text::<I>(IndexMode::Raise), functions::INDEX_CHECK], "index_check")?;
-    let args = (words(indices), words(&first), count, to_u32(length)?);
-    check.dispatch(stream, vkarray_kernel::Groups::covering(indices.size()), args)?;
+    let text = [&index_text::<I>(IndexMode::Raise), functions::INDEX_CHECK];
+    let check = kernel(ctx, "index_check.wgsl", &text, "index_check")?;
+    for range in parts(ctx, n, size_of::<I>(), 1) {
+        let own = part(&flat, &range)?;
+        let args = (words(&own), words(&first), to_u32(range.start)?, to_u32(range.len())?, to_u32(length)?);
+        run(&check, stream, range.len(), &args)?;
+    }
     let position = first.on(stream).copy_to_host()?[0] as usize;
-    if position == indices.size() {
+    if position == n {
         return Ok(());
     }
-    let index = indices.reshape(indices.size())?.slice_axis(0, position.cast_signed()..position.cast_signed() + 1)?;
-    let index = index.on(stream).copy_to_host()?[0].into();
+    let index = part(&flat, &(position..position + 1))?.on(stream).copy_to_host()?[0].into();
     Err(Error::IndexOutOfRange { operation, index, position, length }.into())
 }
 
@@ -149,13 +154,87 @@ fn gather<T: Element, I: IndexElement>(
     let units = Units::of::<T>();
     let inner = source.shape()[how.axis + 1..].iter().product::<usize>() * units.parts;
     let n_indices = if how.is_along { indices.shape()[how.axis] } else { indices.size() };
-    let along = format!("const ALONG = {};\n", how.is_along);
-    let text = [&units.text(), &along, &index_text::<I>(how.mode), functions::GATHER];
-    let kernel = kernel(ctx, "gather.wgsl", &text, "gather_units")?;
-    let n_units = out.size() * units.parts;
-    let numbers = [n_units, length, n_indices, inner, units.parts].map(to_u32);
-    let [count, length, n_indices, inner, parts] = numbers;
-    let args = (words(&source), words(&indices), words(&out), count?, length?, n_indices?, inner?, parts?);
-    run(&kernel, stream, n_units.div_ceil(units.per_word), &args)?;
+    to_u32(source.size().max(out.size()) * units.parts)?;
+    let moves = Moves {
+        stream,
+        how: &how,
+        sizes: [length, n_indices, inner, units.parts],
+        source: flat(&source)?,
+        indices: flat(&indices)?,
+        out: flat(&out)?,
+    };
+    moves.run(&index_text::<I>(how.mode))?;
     Ok(out)
+}
+
+/// The arrays between which elements are moved, each with one axis.
+struct Moves<'a, T: Element, I: Element> {
+    stream: &'a Stream,
+    how: &'a Gather,
+    /// The length of the axis, the indices of a row, the units behind the axis, and the units of an element.
+    sizes: [usize; 4],
+    source: DeviceNDArray<T>,
+    indices: DeviceNDArray<I>,
+    out: DeviceNDArray<T>,
+}
+
+impl<T: Element, I: Element> Moves<'_, T, I> {
+    /// Moves the elements, part by part where the arrays are longer than what the device binds.
+    fn run(&self, index_text: &str) -> Result<()> {
+        let (ctx, units) = (self.out.context(), Units::of::<T>());
+        let [outs, sources, indices] = [
+            (self.out.size(), size_of::<T>()),
+            (self.source.size(), size_of::<T>()),
+            (self.indices.size(), size_of::<I>()),
+        ]
+        .map(|(count, itemsize)| parts(ctx, count, itemsize, 1).collect::<Vec<_>>());
+        let is_whole = [&outs, &sources, &indices].iter().all(|ranges| ranges.len() == 1);
+        if !is_whole {
+            self.out.on(self.stream).fill(T::zeroed())?;
+        }
+        let constants = format!("const ALONG = {};\nconst IS_WHOLE = {is_whole};\n", self.how.is_along);
+        let text = [&units.text(), &constants, index_text, functions::GATHER];
+        let kernel = kernel(ctx, "gather.wgsl", &text, "gather_units")?;
+        for out in &outs {
+            let reach = self.reach(out);
+            let of_out = |ranges: &[Range<usize>], reach: &Range<usize>| -> Vec<_> {
+                ranges.iter().filter(|range| range.start < reach.end && reach.start < range.end).cloned().collect()
+            };
+            for source in of_out(&sources, &reach[0]) {
+                for indices in of_out(&indices, &reach[1]) {
+                    self.dispatch(&kernel, [out, &source, &indices])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements of the source, and the indices, that elements of the result may come from.
+    fn reach(&self, out: &Range<usize>) -> [Range<usize>; 2] {
+        let [length, n_indices, inner, parts] = self.sizes;
+        let rows = [out.start * parts / inner, (out.end * parts - 1) / inner];
+        let outer = rows.map(|row| row / n_indices);
+        let row_of_source = length * inner / parts;
+        let source = outer[0] * row_of_source..(outer[1] + 1) * row_of_source;
+        let indices = if self.how.is_along {
+            out.clone()
+        } else if outer[0] == outer[1] {
+            rows[0] % n_indices..rows[1] % n_indices + 1
+        } else {
+            0..n_indices
+        };
+        [source, indices]
+    }
+
+    fn dispatch(&self, kernel: &Kernel, [out, source, indices]: [&Range<usize>; 3]) -> Result<()> {
+        let [length, n_indices, inner, parts] = self.sizes;
+        let arrays = (part(&self.source, source)?, part(&self.indices, indices)?, part(&self.out, out)?);
+        let mut args = vec![words(&arrays.0), words(&arrays.1), words(&arrays.2)];
+        let count = out.len() * parts;
+        let own = [out.start * parts, indices.start, indices.len(), source.start * parts, source.len() * parts];
+        args.extend(
+            [&[count, length, n_indices, inner, parts][..], &own].concat().iter().map(|&n| Arg::Scalar(word(n as u64))),
+        );
+        run(kernel, self.stream, count.div_ceil(Units::of::<T>().per_word), &args)
+    }
 }

@@ -7,7 +7,10 @@ use vkarray_shaders::functions;
 
 use crate::error::Error;
 use crate::generate::PRODUCTS;
-use crate::operand::{Arithmetic, Units, Widen, converted, kernel, numbers, packed, run, to_u32, widened, words};
+use crate::operand::{
+    Arithmetic, Units, Widen, check_bound, converted, flat, kernel, numbers, packed, part, parts, run, to_u32, widened,
+    words,
+};
 
 /// Rows and columns of the result that one workgroup computes.
 const TILE: usize = 64;
@@ -36,6 +39,8 @@ pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> 
     } else if out.size() > 0 {
         let (left, stride_a) = matrices(left.on(stream), &stack)?;
         let (right, stride_b) = matrices(right.on(stream), &stack)?;
+        let largest = left.size().max(right.size()).max(out.size());
+        check_bound(a.context(), "matmul", largest, size_of::<T::Wide>())?;
         let arithmetic = Arithmetic::of::<T>();
         let add_product = format!(
             "const ZERO = {};\nfn add_product(sum: T, a: T, b: T) -> T {{\n    return add(sum, multiply(a, b));\n}}\n",
@@ -92,7 +97,14 @@ pub(super) fn triangle<T: Widen>(x: OnStream<'_, T>, k: isize, is_lower: bool) -
     let count = out.size() * units.parts;
     // A diagonal beyond the matrix is the same as the one next to it.
     let k = i32::try_from(k.clamp(-rows.cast_signed(), columns.cast_signed())).unwrap_or(i32::MAX);
-    let args = (words(&source), words(&out), to_u32(count)?, to_u32(rows)?, to_u32(columns)?, to_u32(units.parts)?, k);
-    run(&kernel, stream, count.div_ceil(units.per_word), &args)?;
+    let (rows, columns, n_parts) = (to_u32(rows)?, to_u32(columns)?, to_u32(units.parts)?);
+    to_u32(count)?;
+    let (source, target) = (flat(&source)?, flat(&out)?);
+    for range in parts(array.context(), out.size(), size_of::<T>(), 1) {
+        let [first, count] = [range.start, range.len()].map(|n| n * units.parts);
+        let (from, to) = (part(&source, &range)?, part(&target, &range)?);
+        let args = (words(&from), words(&to), to_u32(count)?, rows, columns, n_parts, to_u32(first)?, k);
+        run(&kernel, stream, count.div_ceil(units.per_word), &args)?;
+    }
     Ok(out)
 }

@@ -22,7 +22,7 @@ use vkarray_ndarray::{Context, DeviceNDArray, IntoShape, Result};
 use vkarray_shaders::functions;
 
 use crate::error::Error;
-use crate::operand::{AsOnStream, UniformFloat, Word, is_packed};
+use crate::operand::{AsOnStream, UniformFloat, Word, flat, is_packed, part, parts};
 use engine::Engine;
 pub use engine::{philox_4x32, philox_4x64};
 
@@ -258,9 +258,10 @@ impl Rng {
         let start = self.position.checked_next_multiple_of(words_each as u64).unwrap_or(0);
         let is_direct = is_packed(array) && array.is_writable();
         let out = if is_direct { array.clone() } else { array.context().device_array(array.shape())? };
-        let pieces = out.reshape(out.size())?.split(CHUNK / words_each)?;
-        for (piece, at) in pieces.iter().filter(|piece| piece.size() > 0).zip((0..).step_by(CHUNK)) {
-            self.engine.write(&piece.on(target.stream()), start.wrapping_add(at), convert)?;
+        let all = flat(&out)?;
+        for range in parts(out.context(), out.size(), size_of::<A::Item>(), 1) {
+            let first = start.wrapping_add((range.start * words_each) as u64);
+            self.engine.write(&part(&all, &range)?.on(target.stream()), first, convert)?;
         }
         if !is_direct {
             target.copy_from_device(&out)?;
@@ -269,9 +270,6 @@ impl Rng {
         Ok(())
     }
 }
-
-/// Words that one dispatch writes: the longest range that every device binds.
-const CHUNK: usize = 1 << 25;
 
 /// What a kernel makes of two words.
 #[derive(Debug, Default)]

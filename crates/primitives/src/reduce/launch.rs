@@ -302,7 +302,8 @@ impl Passes<'_, '_> {
             let start = first * itemsize / alignment * alignment;
             let end = (end * itemsize).next_multiple_of(4);
             if end.saturating_sub(start) > self.limits.max_range {
-                return Err(Error::LongOperand { nbytes: end - start, limit: self.limits.max_range }.into());
+                let (operation, nbytes, limit) = (self.reduction.name(), end - start, self.limits.max_range);
+                return Err(Error::LongOperand { operation, nbytes, limit }.into());
             }
             let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], end - start) };
             pass.bases.push(offset - start / itemsize);

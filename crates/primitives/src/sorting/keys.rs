@@ -1,10 +1,12 @@
 //! [`Keys`]: numbers as unsigned integers of one or two words that have the order of the numbers.
 
+use std::ops::Range;
+
 use vkarray_kernel::DType;
 use vkarray_ndarray::{DeviceNDArray, OnStream, Result};
 use vkarray_shaders::functions;
 
-use crate::operand::{Widen, kernel, run, widened, words};
+use crate::operand::{Widen, flat, kernel, part, parts, run, to_u32, widened, words};
 
 /// The keys of an array, in its C order.
 #[derive(Debug)]
@@ -39,6 +41,7 @@ impl Keys {
     /// The keys of an array; inverted where the order is descending.
     pub(super) fn of<T: Widen>(x: OnStream<'_, T>, is_descending: bool) -> Result<Self> {
         let (source, count, kind) = (widened(x)?, x.array().size(), KeyKind::of::<T>());
+        to_u32(count)?;
         let words_of_keys = source.context().device_array::<u32>([count * kind.n_words])?;
         if count > 0 {
             let number = match DType::of::<T::Wide>() {
@@ -51,8 +54,22 @@ impl Keys {
                 kind.n_words
             );
             let kernel = kernel(source.context(), "sort_keys.wgsl", &[&constants, functions::SORT_KEYS], "sort_keys")?;
-            run(&kernel, x.stream(), count, &(words(&source), words(&words_of_keys)))?;
+            let source = flat(&source)?;
+            for range in parts(source.context(), count, size_of::<T::Wide>(), 1) {
+                let own = part(&words_of_keys, &(range.start * kind.n_words..range.end * kind.n_words))?;
+                run(&kernel, x.stream(), range.len(), &(words(&part(&source, &range)?), words(&own)))?;
+            }
         }
         Ok(Self { words: words_of_keys, count, kind })
+    }
+
+    /// The parts of these keys that kernels bind one after the other.
+    pub(super) fn parts(&self) -> Result<Vec<(Range<usize>, DeviceNDArray<u32>)>> {
+        let n_words = self.kind.n_words;
+        let ranges = parts(self.words.context(), self.count, 4 * n_words, 1);
+        let own = |range: Range<usize>| {
+            part(&self.words, &(range.start * n_words..range.end * n_words)).map(|words| (range, words))
+        };
+        ranges.map(own).collect()
     }
 }

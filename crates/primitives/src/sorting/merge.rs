@@ -7,7 +7,7 @@ use vkarray_shaders::functions;
 
 use super::keys::Keys;
 use crate::indexing::gather_rows;
-use crate::operand::{Widen, axis_of, kernel, run, to_u32, words};
+use crate::operand::{Widen, axis_of, check_bound, kernel, run, to_u32, words};
 
 /// Keys that one workgroup sorts.
 const BLOCK: usize = 256;
@@ -29,6 +29,7 @@ pub(super) fn argsort<T: Widen>(x: OnStream<'_, T>, axis: isize, is_descending: 
 /// The places of the elements of each row in order, and the sorted keys.
 pub(super) fn order_rows<T: Widen>(x: OnStream<'_, T>, is_descending: bool) -> Result<(DeviceNDArray<u32>, Keys)> {
     let (array, stream) = (x.array(), x.stream());
+    check_bound(array.context(), "sorting", array.size(), size_of::<T::Wide>())?;
     let keys = Keys::of(x, is_descending)?;
     let order = array.context().device_array::<u32>(array.shape())?;
     if keys.count == 0 {

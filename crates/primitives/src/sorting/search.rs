@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use vkarray_driver::Stream;
 use vkarray_kernel::Bool;
 use vkarray_ndarray::{DeviceNDArray, Error as ArrayError, OnStream, Order, Result, collect_values};
 use vkarray_shaders::functions;
@@ -9,7 +10,7 @@ use vkarray_shaders::functions;
 use super::keys::Keys;
 use super::merge::order_rows;
 use crate::error::Error;
-use crate::operand::{Widen, kernel, run, to_u32, words};
+use crate::operand::{Widen, check_bound, flat, kernel, part, run, to_u32, words};
 
 /// On which side of equal elements a value is inserted.
 ///
@@ -32,6 +33,26 @@ fn text(keys: &Keys, side: Side) -> String {
     [&keys.kind.text(), &constants, functions::SEARCH].concat()
 }
 
+/// Searches every part of the sorted keys for every part of the keys. `results` has a number for each key.
+fn search(
+    [sorted, keys]: [&Keys; 2],
+    (side, entry): (Side, &str),
+    results: &DeviceNDArray<u32>,
+    stream: &Stream,
+) -> Result<()> {
+    let (results, sorted) = (flat(results)?, sorted.parts()?);
+    let kernel = kernel(results.context(), "search.wgsl", &[&text(keys, side)], entry)?;
+    for (range, own) in keys.parts()? {
+        let found = part(&results, &range)?;
+        for (among, sorted) in &sorted {
+            let (n_sorted, count) = (to_u32(among.len())?, to_u32(range.len())?);
+            let args = (words(sorted), words(&own), words(&found), n_sorted, count, u32::from(among.start == 0));
+            run(&kernel, stream, range.len(), &args)?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether each element is among `values`.
 pub(super) fn isin<T: Widen>(x: OnStream<'_, T>, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
     let (ctx, stream) = (x.array().context(), x.stream());
@@ -41,10 +62,7 @@ pub(super) fn isin<T: Widen>(x: OnStream<'_, T>, values: &DeviceNDArray<T>) -> R
     } else if flags.size() > 0 {
         let values = values.on(stream).reshape_copy(values.size(), Order::C)?;
         let (sorted, keys) = (order_rows(values.on(stream), false)?.1, Keys::of(x, false)?);
-        let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, Side::Left)], "search_equal")?;
-        let (n_sorted, count) = (to_u32(sorted.count)?, to_u32(keys.count)?);
-        let args = (words(&sorted.words), words(&keys.words), words(&flags), n_sorted, count);
-        run(&kernel, stream, keys.count, &args)?;
+        search([&sorted, &keys], (Side::Left, "search_equal"), &flags, stream)?;
     }
     flags.on(stream).astype()
 }
@@ -63,10 +81,7 @@ pub(super) fn searchsorted<T: Widen>(
         places.on(stream).fill(0)?;
     } else if places.size() > 0 {
         let (sorted, keys) = (Keys::of(x, false)?, Keys::of(values.on(stream), false)?);
-        let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, side)], "search_places")?;
-        let (n_sorted, count) = (to_u32(sorted.count)?, to_u32(keys.count)?);
-        let args = (words(&sorted.words), words(&keys.words), words(&places), n_sorted, count);
-        run(&kernel, stream, keys.count, &args)?;
+        search([&sorted, &keys], (side, "search_places"), &places, stream)?;
     }
     Ok(places)
 }
@@ -91,6 +106,7 @@ pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) 
         return Err(Error::Edges { count: edges.len() }.into());
     }
     let (ctx, stream, n_bins) = (x.array().context(), x.stream(), edges.len() - 1);
+    check_bound(ctx, "histogram", edges.len(), size_of::<T::Wide>())?;
     let counts = ctx.device_array::<u32>([n_bins])?;
     counts.on(stream).fill(0)?;
     if x.array().size() > 0 {
@@ -98,9 +114,11 @@ pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) 
         on_device.on(stream).copy_from_host(&ndarray::aview1(edges))?;
         let (sorted, keys) = (Keys::of(on_device.on(stream), false)?, Keys::of(x, false)?);
         let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, Side::Right)], "count_bins")?;
-        let (n_sorted, count) = (to_u32(n_bins)?, to_u32(keys.count)?);
-        let args = (words(&sorted.words), words(&keys.words), words(&counts), n_sorted, count);
-        run(&kernel, stream, keys.count, &args)?;
+        for (range, own) in keys.parts()? {
+            let args =
+                (words(&sorted.words), words(&own), words(&counts), to_u32(n_bins)?, to_u32(range.len())?, 0_u32);
+            run(&kernel, stream, range.len(), &args)?;
+        }
     }
     Ok(counts)
 }
