@@ -20,6 +20,7 @@ mod indexing;
 mod numpy_expressions;
 mod numpy_functions;
 mod parts;
+mod reduced_expressions;
 mod reductions;
 mod refusals;
 mod steady;
