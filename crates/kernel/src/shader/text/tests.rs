@@ -116,3 +116,25 @@ fn what_no_kernel_takes_is_named_with_what_to_do() {
         assert!(found.starts_with(&start), "{found}\n{start}");
     }
 }
+
+/// Every text that is cut into words is cut between characters: a character outside ASCII may stand anywhere.
+#[test]
+fn characters_outside_ascii_may_stand_anywhere() {
+    let wgsl = "enable f16, subgroups; requires subgroup_id; /* a */ alias half2 = vec2<f16>;
+@group(0) @binding(0) var<storage, read_write> x: array<u32>; // b
+override N: u32 = 2; fn f(a: float3) -> f32 { return fmod(a.x, 2.0); }
+@compute @workgroup_size(1) fn main() { x[0] = u32(bitcast<half2>(x[1]).x); }";
+    let glsl = "#version 310 es\n#extension GL_EXT_x : enable /* a */\n#ifdef A\n#define B(c) \\\n (c)\n#endif // b
+layout(local_size_x = 1, local_size_y_id = 3) in; precision highp float;
+layout(std430, binding = 0) buffer X { float x[]; } own; layout(constant_id = 0) const bool IS = true;
+layout(push_constant) uniform P { vec2 a; int n; } p; shared uint s[4];
+void main() { own.x[gl_GlobalInvocationID.x] = p.a.x * 0x1Fu + float(p.n); barrier(); }";
+    for (text, source) in [(wgsl, Source::wgsl as fn(String) -> Source), (glsl, Source::glsl)] {
+        for (at, letter) in (0..=text.len()).flat_map(|at| ["Θ", "→", "\u{85}", "𝛼/*", "ß;"].map(|letter| (at, letter)))
+        {
+            let changed = [&text[..at], letter, &text[at..]].concat();
+            let Ok(module) = Module::parse(&source(changed).named("Θ.wgsl")) else { continue };
+            let _ = module.translate(None, &BTreeMap::new(), &Options::default());
+        }
+    }
+}
