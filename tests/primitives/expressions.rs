@@ -32,6 +32,17 @@ fn transposed_operands_of_any_size_are_read() {
     }
 }
 
+/// A driver ends an invocation's loops after 65,535 rounds, and a remainder of `f64` may take 187.
+#[test]
+fn expressions_of_too_many_loops_are_refused() {
+    let ctx = Fixture::open();
+    let (large, small) = (ctx.full(8, 1e300).unwrap(), ctx.full(8, 1e-290).unwrap());
+    let last = (0..351).fold(small.expr(), |last, _| large.remainder(last));
+    let refused = last.eval().unwrap_err().to_string();
+    assert!(refused.starts_with("an expression may go 65637 times round the loops"), "{refused}");
+    assert_eq!(last.max(..).unwrap_err().to_string(), refused);
+}
+
 #[test]
 fn targets_may_have_gaps_between_their_rows() {
     let ctx = Fixture::open();

@@ -34,6 +34,11 @@ pub enum ExprError {
     /// More operations than a kernel may have.
     #[error("an expression has more than {limit} operations; evaluate a part of it first")]
     TooLong { limit: usize },
+    /// Operations whose loops may go round more often than every driver allows an invocation.
+    #[error(
+        "an expression may go {rounds} times round the loops of its operations, more than the {limit} that drivers allow; evaluate a part of it first"
+    )]
+    TooManyRounds { rounds: u64, limit: u64 },
     /// A target that shares memory with an array that the same step reads elsewhere, or with another target.
     #[error("{target} shares memory with {other}, so they cannot be written and read in one step")]
     SharedMemory { target: OperandShape, other: OperandShape },

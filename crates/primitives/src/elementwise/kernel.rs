@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use vkarray_kernel::DType;
 
 use crate::generate::{
-    Buffer, DeviceLimits, Nest, Param, ParamOf, Params, Program, Width, key_part, position, with_functions,
+    Buffer, DeviceLimits, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, Width, key_part, position, with_functions,
 };
 
 /// How a kernel finds the elements of an array.
@@ -45,8 +45,8 @@ const TILE_UNITS: u32 = 8;
 
 impl Form {
     /// The fastest form for a nest. The first `n_outs` operands are outputs, and of those with less than 4 bytes all are
-    /// packed.
-    pub(super) fn new(nest: &Nest, n_outs: usize, limits: &DeviceLimits) -> Self {
+    /// packed. Computing an element takes up to so many rounds of loops.
+    pub(super) fn new(nest: &Nest, n_outs: usize, limits: &DeviceLimits, rounds: u64) -> Self {
         let is_four = |value: u64| value.is_multiple_of(4);
         let is_packed = |operand: usize| nest.is_packed(operand);
         let is_aligned = |operand: usize| is_four(nest.operands[operand].offset);
@@ -56,7 +56,8 @@ impl Form {
             strides(operand).next() == Some(1) && outer_are_four && is_aligned(operand)
         };
         let all = 0..nest.operands.len();
-        let is_wide = is_four(nest.axes[0].len)
+        let is_wide = 4 * rounds <= MAX_ROUNDS
+            && is_four(nest.axes[0].len)
             && all.clone().all(|operand| {
                 if is_packed(operand) { is_aligned(operand) } else { operand >= n_outs || is_row(operand) }
             });

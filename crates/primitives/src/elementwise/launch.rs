@@ -9,7 +9,7 @@ use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, NamedArg, Source}
 use vkarray_ndarray::{ArrayLeaf, ExprError, Result};
 
 use super::kernel::Form;
-use crate::generate::{DeviceLimits, Nest, Param, ParamOf, Params, Program, bound_dtype, key_part, word};
+use crate::generate::{DeviceLimits, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, bound_dtype, key_part, word};
 
 /// Distinguishes the keys of these kernels from those of others.
 const KEY: u32 = 0x656c_656d;
@@ -87,7 +87,11 @@ impl Launch<'_, '_> {
         };
         let mut forms = SmallVec::<[(Form, Params); 1]>::new();
         for piece in pieces {
-            let form = Form::new(piece, self.n_outs, self.limits);
+            let form = Form::new(piece, self.n_outs, self.limits, self.program.rounds());
+            let rounds = u64::from(form.lanes) * self.program.rounds();
+            if rounds > MAX_ROUNDS {
+                return Err(ExprError::TooManyRounds { rounds, limit: MAX_ROUNDS }.into());
+            }
             let params = form.params(self.program);
             forms.push((form, params));
         }

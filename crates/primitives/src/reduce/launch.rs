@@ -10,7 +10,7 @@ use vkarray_ndarray::{
 use super::axes::{Axes, IntoAxes, Split};
 use super::kernel::ReduceForm;
 use super::kind::{Field, Reduction};
-use super::share::{Share, Team, fours, is_across, most_of_launch, second_team};
+use super::share::{MOST_ROUNDS, Share, Team, fours, is_across, most_of_launch, second_team};
 use crate::elementwise::{Evaluate, stream_of};
 use crate::error::Error;
 use crate::generate::{Combine, DeviceLimits, Nest, Param, ParamOf, Program, bound_dtype, word};
@@ -81,11 +81,11 @@ fn reduce_task<T: Element, R: Element>(task: &Task<'_, T>, axes: &Axes) -> Resul
     }
     let launch = Passes { program: &program, dtype, reduction, context, stream, limits: &limits };
     let leaves: SmallVec<[_; 6]> = program.leaves.iter().map(|&(leaf, _)| leaf).collect();
-    let fits = program.leaves.len() + 2 <= limits.max_buffers;
+    let fits = program.leaves.len() + 2 <= limits.max_buffers && program.rounds() <= MOST_ROUNDS;
     let nest = launch.nest(shape, &leaves);
     let bytes = if fits { launch.run(&nest, &split, &leaves, &results)? } else { Some(0) };
     let Some(bytes) = bytes else { return Ok(results) };
-    // More arrays or strides than a kernel takes: the values are computed first. Then there are few.
+    // More arrays, strides or rounds than a kernel takes: the values are computed first. Then there are few.
     let is_computed = |node: &Node| matches!(node.kind(), NodeKind::Array(leaf) if leaf.layout().is_c_contiguous());
     if roots.iter().all(|root| is_computed(root)) {
         let (arrays, numbers, limit) = (leaves.len(), program.scalars.len(), limits.max_params);

@@ -32,6 +32,9 @@ const ACROSS_JOBS: (u64, u64) = (1 << 16, 64);
 /// small.
 const MAX_ELEMENTS: u64 = 4 * 64;
 
+/// The most rounds of loops for an element with which an invocation takes four of them.
+pub(super) const MOST_ROUNDS: u64 = MAX_ROUNDS / 8;
+
 /// The same where computing an element takes so many rounds of loops: what half of [`MAX_ROUNDS`] are enough for, but at
 /// least one unit of four.
 fn most_elements(rounds: u64) -> u64 {

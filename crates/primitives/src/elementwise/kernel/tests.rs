@@ -125,7 +125,7 @@ fn the_form_follows_from_strides_and_alignment() {
     let limits = DeviceLimits::for_tests();
     let form = |lens: &[u64], strides: &[&[i64]], offsets: &[u64], dtypes: &[DType]| {
         let nest = Nest::for_tests(lens, strides, offsets, dtypes);
-        let form = Form::new(&nest, 1, &limits);
+        let form = Form::new(&nest, 1, &limits, 0);
         (form.lanes, form.is_wide, form.access.to_vec())
     };
     let f = DType::F32;
@@ -138,6 +138,9 @@ fn the_form_follows_from_strides_and_alignment() {
     let expected = (4, true, vec![Packed, Row, Column, Row, Strided]);
     assert_eq!(form(&[8, 3], rows, &[0; 5], &[f; 5]), expected);
     assert_eq!(form(&[8, 3], &[&[1, 8], &[1, 9]], &[0; 2], &[f; 2]), (4, true, vec![Packed, Strided]));
+    let nest = Nest::for_tests(&[8], &[&[1], &[1]], &[0; 2], &[f; 2]);
+    let lanes = |rounds| Form::new(&nest, 1, &limits, rounds).lanes;
+    assert_eq!([0, 16_383, 16_384].map(lanes), [4, 4, 1], "rounds of the loops of four elements");
     // Targets with gaps between their rows.
     assert_eq!(form(&[8, 3], &[&[1, 12], &[1, 12]], &[4, 0], &[f; 2]), (4, true, vec![Row, Row]));
     assert_eq!(form(&[8, 3], &[&[1, 12], &[1, 8]], &[0, 8], &[f; 2]), (4, true, vec![Row, Packed]));
@@ -152,7 +155,7 @@ fn workgroups_compute_tiles_where_an_operand_lies_across() {
     let limits = DeviceLimits::for_tests(); // Workgroups of 128: tiles of 16 rows.
     let is_tiled = |lens: &[u64], strides: &[&[i64]]| {
         let nest = Nest::for_tests(lens, strides, &[0; 2], &[DType::F32; 2]);
-        Form::new(&nest, 1, &limits).is_tiled
+        Form::new(&nest, 1, &limits, 0).is_tiled
     };
     assert!(is_tiled(&[64, 32], &[&[1, 64], &[32, 1]]), "a transposed matrix");
     assert!(is_tiled(&[64, 32, 3], &[&[1, 64, 2048], &[32, 1, 2048]]), "several of them");
