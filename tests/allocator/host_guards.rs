@@ -5,7 +5,8 @@ use std::thread;
 
 use ndarray::Array2;
 use vkarray::memory::HostOptions;
-use vkarray::{Graph, Groups, Index};
+use vkarray::prelude::Evaluate;
+use vkarray::{Graph, Groups, Index, s};
 
 use super::host_arrays;
 use crate::fixture::kernels::{mix, mixed, step, stepped};
@@ -25,6 +26,24 @@ fn numbers(first: u32) -> Vec<u32> {
 fn is_held<T>(outcome: Result<T, impl std::error::Error>) -> bool {
     let text = outcome.err().map(|error| error.to_string()).unwrap_or_default();
     text.starts_with("the host holds bytes ")
+}
+
+#[test]
+fn a_guard_excludes_kernels_from_the_words_at_its_ends() {
+    let fixture = Fixture::open();
+    let x = fixture.pinned_array::<u8>([1024]).unwrap();
+    x.write_on_host().unwrap().as_mut_slice().unwrap().fill(1);
+    let (behind, before) = (x.slice(s![517..]).unwrap(), x.slice(s![..512]).unwrap());
+    let guard = behind.write_on_host().unwrap();
+    // Bytes 516 and 517 are of one word.
+    assert!(is_held((x.slice(s![..517]).unwrap() + 1_u8).eval()));
+    assert_eq!(contents(&(&before + 1_u8).eval().unwrap()), [2; 512]);
+    drop(guard);
+    let guard = before.read_on_host().unwrap();
+    assert_eq!(contents(&(&behind + 1_u8).eval().unwrap()), [2; 507]);
+    assert!(is_held(x.slice(s![511..]).unwrap().fill(3)));
+    drop(guard);
+    assert_eq!(contents(&x), [1; 1024]);
 }
 
 #[test]
