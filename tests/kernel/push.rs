@@ -4,6 +4,7 @@ use vkarray::kernel::{ArgList, AsArg, Error as KernelError, Immediate};
 use vkarray::{Context, Graph, Groups};
 
 use super::kernel;
+use crate::fixture::kernels::{step, stepped};
 use crate::fixture::{Fixture, contents, skipped};
 
 #[test]
@@ -249,4 +250,20 @@ fn a_struct_in_a_graph_can_be_replaced() {
     let refused = nodes[0].set(&mut graph, "params", Immediate(&[0_u32; 3])).unwrap_err().to_string();
     assert!(refused.ends_with("52 without padding, got a struct of 12 bytes"), "{refused}");
     assert_eq!(replay(&mut graph), [5, 6].map(|n| Tight::new(n).numbers()));
+}
+
+#[test]
+fn arguments_without_names_are_recorded_and_replaced_by_their_kind() {
+    let fixture = Fixture::open();
+    let (step, stream) = (step(&fixture), fixture.stream().unwrap());
+    let arrays = [fixture.slice_to_device(&[1_u32; 5]).unwrap(), fixture.slice_to_device(&[2_u32; 5]).unwrap()];
+    let all = || Groups::covering([5]);
+    let (mut graph, node) = Graph::record(&stream, |graph| step.record(graph, all(), (3_u32, &arrays[0]))).unwrap();
+    node.set(&mut graph, "add", 4_u32).unwrap();
+    graph.replay(&stream).unwrap();
+    node.update(&mut graph, all(), (5_u32, &arrays[1])).unwrap();
+    graph.replay(&stream).unwrap();
+    node.update(&mut graph, all(), (6_u32,)).unwrap();
+    graph.replay(&stream).unwrap();
+    assert_eq!(arrays.each_ref().map(contents), [[stepped(1, 4); 5], [stepped(stepped(2, 5), 6); 5]]);
 }

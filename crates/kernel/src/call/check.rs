@@ -25,8 +25,8 @@ use crate::signature::{DType, ElementType, Param, ParamKind, Parameter, Signatur
 mod order;
 mod pack;
 
-pub(crate) use order::not_recorded;
 use order::{Target, bind_arguments};
+pub(crate) use order::{not_recorded, parameter_name};
 use pack::{pack, pack_struct};
 
 /// A call that fits, as it is to be bound.

@@ -12,7 +12,7 @@ use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
 
 use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg};
 use crate::call::arguments::Arguments;
-use crate::call::check::not_recorded;
+use crate::call::check::{not_recorded, parameter_name};
 use crate::call::constant::ConstArray;
 use crate::call::groups::{Extent, Groups, Indirect};
 use crate::call::memory::resolved;
@@ -103,8 +103,8 @@ impl Kernel {
         self.check_recordable()?;
         let dispatch = args.with(|args| {
             // A named or surplus argument that the kernel does not take is refused with the others.
-            let named = |(idx, arg): (usize, &NamedArg<'_>)| {
-                RecordedArg::new(&arg.arg).map(|recorded| (self.name_of(idx, arg), recorded))
+            let named = |(idx, given): (usize, &NamedArg<'_>)| {
+                Ok((parameter_name(self.signature(), &args[..idx], given), RecordedArg::new(&given.arg)?))
             };
             let recorded = Dispatch {
                 kernel: self.clone(),
@@ -131,15 +131,6 @@ impl Kernel {
         graph.replay(stream)?;
         report.map_or(Ok(()), |report| report.read(stream))
     }
-
-    fn name_of(&self, idx: usize, arg: &NamedArg<'_>) -> String {
-        let signature = self.signature();
-        let by_place = || match (&arg.arg, &signature.push_constants) {
-            (Arg::Block(_), Some(push)) => Some(push.name.as_str()),
-            _ => signature.arguments().nth(idx).map(|parameter| parameter.name()),
-        };
-        arg.name.map(|name| signature.own_name(name)).or_else(by_place).unwrap_or_default().to_owned()
-    }
 }
 
 impl DispatchNode {
@@ -163,7 +154,7 @@ impl DispatchNode {
 
     /// Replaces the size of the dispatch and some of its arguments together, from the next replay on. Does not wait.
     ///
-    /// Arguments without a name are those of the first parameters, buffers first; the others stay.
+    /// Arguments without a name are those of the first parameters of their kind; the others stay.
     ///
     /// # Errors
     ///
@@ -179,7 +170,7 @@ impl DispatchNode {
             dispatch.groups = RecordedGroups::new(groups)?;
         }
         for (idx, change) in changes.iter().enumerate() {
-            dispatch.apply(idx, change)?;
+            dispatch.apply(parameter_name(dispatch.kernel.signature(), &changes[..idx], change), change)?;
         }
         let args: SmallVec<[NamedArg<'_>; 8]> = dispatch
             .args
@@ -194,9 +185,8 @@ impl DispatchNode {
 
 impl Dispatch {
     /// Replaces one argument.
-    fn apply(&mut self, idx: usize, change: &NamedArg<'_>) -> Result<()> {
+    fn apply(&mut self, name: String, change: &NamedArg<'_>) -> Result<()> {
         let signature = self.kernel.signature();
-        let name = self.kernel.name_of(idx, change);
         let Some((_, recorded)) = self.args.iter_mut().find(|(param, _)| *param == name) else {
             return Err(not_recorded(signature, name, &change.arg.shape()));
         };

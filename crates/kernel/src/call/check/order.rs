@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::refusal;
 use crate::call::mismatch::Mismatch;
-use crate::call::shape::{ArgShape, ToArgument};
+use crate::call::shape::{ArgShape, Argument, ToArgument};
 use crate::error::{Error, Names, Result, nearest};
 use crate::signature::{Parameter, PushConstants, Signature};
 
@@ -128,6 +128,20 @@ fn positions(signature: &Signature, arguments: &[impl ToArgument], n_targets: us
     let positions: ArgumentOrder = arguments.iter().map(next).collect();
     let fits = next_array <= signature.params.len() && next_number <= n_targets;
     if fits { positions } else { (0..arguments.len()).collect() }
+}
+
+/// The parameter of an argument behind others: the one that it names, or else the next of its kind. Empty for an argument
+/// beyond the last.
+pub(crate) fn parameter_name(signature: &Signature, before: &[impl ToArgument], given: &impl ToArgument) -> String {
+    let Argument { name, shape } = given.to_argument();
+    if let Some(name) = name {
+        return signature.own_name(name).to_owned();
+    }
+    let targets = Targets { signature, is_block: matches!(shape, ArgShape::Block(_)) };
+    let is_array = shape.is_array();
+    let n_before = before.iter().filter(|other| other.to_argument().shape.is_array() == is_array).count();
+    let mut of_kind = targets.iter().filter(|target| matches!(target, Target::One(Parameter::Array(_))) == is_array);
+    of_kind.nth(n_before).map_or("", |target| target.name()).to_owned()
 }
 
 /// Whether the push constants are given as one struct. Refuses some of them beside it, and a struct for one of them.
