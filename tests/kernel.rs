@@ -3,7 +3,7 @@
 //! | file | behaviour |
 //! |---|---|
 //! | `launch.rs`, `indirect.rs`, `folding.rs` | sizes of launches, read from the host or the device; read the first one first |
-//! | `bindings.rs`, `aliases.rs`, `push.rs`, `constants.rs`, `const_arrays.rs`, `layouts.rs` | how arguments reach a kernel |
+//! | `bindings.rs`, `strided.rs`, `aliases.rs`, `push.rs`, `constants.rs`, `const_arrays.rs`, `layouts.rs` | how arguments reach a kernel |
 //! | `refusals.rs`, `forged.rs`, `trust.rs`, `bounds.rs` | refused calls, forged arguments, hostile modules, indices out of range |
 //! | `language.rs`, `pointers.rs`, `shared.rs`, `local.rs`, `atomics.rs`, `capabilities.rs`, `subgroups.rs` | what WGSL computes |
 //! | `glsl.rs`, `spirv.rs`, `compilers.rs`, `collection.rs`, `inference.rs`, `renderer.rs` | shaders of other languages, compilers and authors |
@@ -42,6 +42,7 @@ mod sanitizer;
 mod shared;
 mod spirv;
 mod steady;
+mod strided;
 mod subgroups;
 mod trust;
 mod typed;

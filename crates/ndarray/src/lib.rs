@@ -32,7 +32,7 @@ mod multi_device;
 pub use array::collect_values;
 pub use array::{
     ArrayLeaf, BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, OnStream,
-    PendingCopy, PinnedArray, Prototype, RangeProblem, Registered,
+    PendingCopy, PinnedArray, Prototype, RangeProblem, Registered, Strided,
 };
 pub use context::{Context, ContextBuilder};
 pub use error::{Error, Result};

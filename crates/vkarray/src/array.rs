@@ -24,7 +24,7 @@ pub use vkarray_ndarray::ArraySeed;
 pub use vkarray_ndarray::{
     AccessMode, ArrayAccess, BoundSlice, ContextBuilder, HostElements, HostRead, HostWrite, IntoAxis, IntoReshape,
     IntoShape, Layout, LayoutError, MAX_NDIM, MirroredArray, MultiDeviceArray, MultiDeviceError, Number, Offsets,
-    OnStream, PendingCopy, PinnedArray, Prototype, RangeProblem, Registered, ReplicaState, Runs, Span,
+    OnStream, PendingCopy, PinnedArray, Prototype, RangeProblem, Registered, ReplicaState, Runs, Span, Strided,
     broadcast_shapes,
 };
 pub use vkarray_ndarray::{

@@ -103,7 +103,7 @@ pub use vkarray_shaders as shaders;
 
 /// The names that most programs need: `use vkarray::prelude::*;`.
 pub mod prelude {
-    pub use crate::array::{Expr, Logic, Operand};
+    pub use crate::array::{Expr, Logic, Operand, Strided};
     pub use crate::kernel::{Arg, AsArg, ConstArray};
     pub use crate::primitives::{
         Compare, Elementwise, Evaluate, Indexing, Joining, Linalg, Quantiles, Reduce, Scan, Sorting, Statistics,

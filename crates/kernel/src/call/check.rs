@@ -9,6 +9,7 @@
 //! - of several variables with different numbers, which share a binding: any array, in whole elements of the smallest;
 //! - of structs: records of exactly the struct's stride, raw bytes (`u8`), or the struct's scalar when it has only one;
 //! - with padding inside its elements (`vec3`): arrays whose rows have the same padding;
+//! - without a length, where the shader asks for strides: arrays of any strides, whose elements have the size of its own;
 //! - in constant memory: arrays of the declared size, and shorter ones if they are [padded](ArrayShape::is_padded).
 //!
 //! Read next: `check/order.rs` for which argument is for which parameter, `check/pack.rs` for push constants.
@@ -18,6 +19,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::call::mismatch::Mismatch;
 use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
+use crate::call::strided;
 use crate::error::{Error, Result};
 use crate::requirements::Limits;
 use crate::signature::{DType, ElementType, Param, ParamKind, Parameter, Signature};
@@ -91,6 +93,9 @@ pub(crate) fn check_arguments(signature: &Signature, arguments: &[impl ToArgumen
                 let is_constant = matches!(shape, ArgShape::Constant(_));
                 let packing = if is_constant { Packing::of(param, array) } else { None };
                 ArrayCheck { kernel, param, array, packing }.run(limits)?;
+                if let Some(strides) = array.strides {
+                    strided::pack(signature, (param, array, strides), limits, block)?;
+                }
                 if array.nbytes == 0 && !param.is_constant {
                     packed.empty = packed.empty.or(Some(packed.arrays.len()));
                 }
@@ -132,16 +137,20 @@ struct ArrayCheck<'a> {
 
 impl ArrayCheck<'_> {
     fn run(&self, limits: &Limits) -> Result<()> {
-        if !self.array.is_contiguous {
+        let has_strides = self.array.strides.is_some();
+        if !self.array.is_contiguous && !has_strides {
             return Err(self.refuse(Mismatch::NotContiguous { given: self.array.to_string() }));
         }
         match &self.packing {
             Some(packing) => self.check_whole_elements(packing)?,
             None => self.check_dtype()?,
         }
-        self.check_length()?;
-        self.check_padding()?;
-        self.check_range(limits)?;
+        // `strided.rs` checks the bytes of an array with strides.
+        if !has_strides {
+            self.check_length()?;
+            self.check_padding()?;
+            self.check_range(limits)?;
+        }
         if self.param.writes && !self.array.is_writable {
             return Err(self.refuse(Mismatch::ReadOnly { given: self.array.to_string() }));
         }

@@ -57,6 +57,24 @@ pub enum Mismatch {
     /// An array with gaps or in another order.
     #[error("needs a contiguous array, got {given}, which is not; copy it first, with `to_contiguous`")]
     NotContiguous { given: String },
+    /// An array with strides for a shader that does not ask for its strides.
+    #[error(
+        "got {given}, and the shader asks for no strides; declare the push constants `{name}_first` and `{name}_strides`, \
+         or a struct `{name}_layout` with the fields `first` and `strides`"
+    )]
+    NoStrides { name: String, given: String },
+    /// A push constant that is named as the layout of an array, and asks for something else.
+    #[error("is {ty}, and an array with strides fills only `first`, `shape` and `strides`")]
+    NoLayout { ty: String },
+    /// An array with strides for a parameter that is not an array without a length, of elements of its size.
+    #[error("is {ty}, got {given}; only an array without a length, of elements of the same size, takes strides")]
+    StridedElements { ty: String, given: String },
+    /// Strides that reach beyond the array's bytes.
+    #[error("got {given}, which reaches beyond its {nbytes} bytes")]
+    StridesReach { given: String, nbytes: u64 },
+    /// An array of which several elements share memory, for a parameter that the kernel writes.
+    #[error("is written by the kernel, got {given}, elements of which may share memory")]
+    SharedElements { given: String },
     /// A read-only array for a parameter the kernel writes.
     #[error("is written by the kernel, got {given}, which is read-only")]
     ReadOnly { given: String },

@@ -4,7 +4,7 @@
 //! ([`ConstArray`]) is the exception to "plain data": it sends its values to the device when a kernel first binds them.
 //!
 //! Read `shape.rs` first (what a check sees of an argument), then `check.rs` (the rules and every error), then
-//! `fast_check.rs`, which accepts common calls at little cost.
+//! `fast_check.rs`, which accepts common calls at little cost. `strided.rs` has what arrays with strides need.
 
 pub(crate) mod args;
 pub(crate) mod arguments;
@@ -16,6 +16,7 @@ pub(crate) mod memory;
 pub(crate) mod mismatch;
 pub(crate) mod packing;
 pub(crate) mod shape;
+pub(crate) mod strided;
 
 pub use args::{Arg, ArrayArg, AsArg, Immediate, NamedArg};
 pub use arguments::{ArgList, Arguments};

@@ -28,6 +28,9 @@ pub struct ArrayShape<'a> {
     pub offset: u64,
     /// Whether its elements are in C order without gaps.
     pub is_contiguous: bool,
+    /// The strides in elements that the shader asks for. `offset` and `nbytes` are then those of the bytes from the array's
+    /// lowest element to its highest, and the array is not contiguous, even where its elements are.
+    pub strides: Option<&'a [isize]>,
     /// Whether a kernel may write it.
     pub is_writable: bool,
     /// Whether it may be given for longer constant memory, whose remainder then reads as zero.
@@ -48,6 +51,7 @@ impl<'a> ArrayShape<'a> {
             nbytes,
             offset: 0,
             is_contiguous: true,
+            strides: None,
             is_writable: true,
             is_padded: false,
             is_untyped: false,
@@ -63,7 +67,8 @@ impl fmt::Display for ArrayShape<'_> {
         if self.is_untyped {
             return write!(f, "memory of {} bytes", self.nbytes);
         }
-        write!(f, "an array of {} with shape {}", self.dtype, tuple_text(self.shape))
+        write!(f, "an array of {} with shape {}", self.dtype, tuple_text(self.shape))?;
+        self.strides.map_or(Ok(()), |strides| write!(f, " and strides {}", tuple_text(strides)))
     }
 }
 

@@ -70,10 +70,11 @@ struct Dispatch {
 /// An argument that outlives the call.
 #[derive(Debug, Clone)]
 enum RecordedArg {
-    /// The array's shape is beside the rest of its description, which has an empty one.
+    /// The array's shape and strides are beside the rest of its description, which has none.
     Array {
         block: Arc<Block>,
         shape: SmallVec<[usize; 4]>,
+        strides: Option<SmallVec<[isize; 4]>>,
         rest: ArrayShape<'static>,
     },
     Constant(ConstArray),
@@ -104,7 +105,7 @@ impl Kernel {
         let dispatch = args.with(|args| {
             // A named or surplus argument that the kernel does not take is refused with the others.
             let named = |(idx, given): (usize, &NamedArg<'_>)| {
-                Ok((parameter_name(self.signature(), &args[..idx], given), RecordedArg::new(&given.arg)?))
+                Ok((parameter_name(self.signature(), args, &args[..idx], given), RecordedArg::new(&given.arg)?))
             };
             let recorded = Dispatch {
                 kernel: self.clone(),
@@ -170,20 +171,20 @@ impl DispatchNode {
             dispatch.groups = RecordedGroups::new(groups)?;
         }
         for (idx, change) in changes.iter().enumerate() {
-            dispatch.apply(parameter_name(dispatch.kernel.signature(), &changes[..idx], change), change)?;
+            let signature = dispatch.kernel.signature();
+            let name = parameter_name(signature, &dispatch.arguments(), &changes[..idx], change);
+            dispatch.apply(name, change)?;
         }
-        let args: SmallVec<[NamedArg<'_>; 8]> = dispatch
-            .args
-            .iter()
-            .map(|(name, recorded)| NamedArg { name: Some(name), arg: recorded.as_arg() })
-            .collect();
-        let (steps, _) = dispatch.steps_for(graph.stream(), &args)?;
-        drop(args);
+        let (steps, _) = dispatch.steps_for(graph.stream(), &dispatch.arguments())?;
         Ok(graph.replace(self.0, dispatch, steps)?)
     }
 }
 
 impl Dispatch {
+    fn arguments(&self) -> SmallVec<[NamedArg<'_>; 8]> {
+        self.args.iter().map(|(name, recorded)| NamedArg { name: Some(name), arg: recorded.as_arg() }).collect()
+    }
+
     /// Replaces one argument.
     fn apply(&mut self, name: String, change: &NamedArg<'_>) -> Result<()> {
         let signature = self.kernel.signature();
@@ -323,15 +324,18 @@ impl RecordedArg {
     }
 
     fn of(array: &ArrayArg<'_>) -> Self {
-        let rest = ArrayShape { label: None, shape: &[], ..array.shape };
-        Self::Array { block: Arc::clone(array.block), shape: array.shape.shape.into(), rest }
+        let &ArrayArg { block, shape } = array;
+        let (rest, strides) = (ArrayShape { label: None, shape: &[], strides: None, ..shape }, shape.strides);
+        Self::Array { block: Arc::clone(block), shape: shape.shape.into(), strides: strides.map(Into::into), rest }
     }
 }
 
 impl AsArg for RecordedArg {
     fn as_arg(&self) -> Arg<'_> {
         match self {
-            Self::Array { block, shape, rest } => Arg::Array(ArrayArg { block, shape: ArrayShape { shape, ..*rest } }),
+            Self::Array { block, shape, strides, rest } => {
+                Arg::Array(ArrayArg { block, shape: ArrayShape { shape, strides: strides.as_deref(), ..*rest } })
+            }
             Self::Constant(constant) => Arg::Constant(constant),
             Self::Scalar(value) => Arg::Scalar(*value),
             Self::Scalars(values) => Arg::Scalars(values.clone()),

@@ -20,6 +20,7 @@ use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
 use crate::call::mismatch::Mismatch;
 use crate::call::packing::Packing;
+use crate::call::strided::lead;
 use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Kernel, Pipeline};
@@ -337,9 +338,11 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
     Ok(())
 }
 
-/// Whether it is an array that the device cannot bind at its offset.
+/// Whether it is an array that the device cannot bind at its offset, nor at the bytes that an array with strides leads in.
 fn is_misaligned(param: &Param, limits: &Limits, arg: &Arg<'_>) -> bool {
-    matches!(arg, Arg::Array(array) if !array.shape.offset.is_multiple_of(limits.offset_alignment(param.kind)))
+    let Arg::Array(ArrayArg { shape, .. }) = arg else { return false };
+    let alignment = limits.offset_alignment(param.kind);
+    !(shape.offset - lead(shape, alignment)).is_multiple_of(alignment)
 }
 
 /// Finds the memory for an argument, and adds it. Constant memory is bound at the size that the shader declares; a view whose
@@ -364,7 +367,9 @@ fn bind(
             (copy, array.shape.nbytes)
         }
         Arg::Array(array) => {
-            return Ok(launch.bind(array.block, array.bytes(), param.kind, param.writes)?);
+            let Range { start, end } = array.bytes();
+            let start = start - lead(&array.shape, limits.offset_alignment(param.kind));
+            return Ok(launch.bind(array.block, start..end, param.kind, param.writes)?);
         }
         Arg::Constant(constant) => {
             let packing = Packing::of(param, &constant.shape());

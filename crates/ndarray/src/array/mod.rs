@@ -35,6 +35,7 @@ mod properties;
 mod range;
 mod register;
 mod shared;
+mod strided;
 mod transfer;
 mod views;
 
@@ -59,6 +60,7 @@ pub use pinned::PinnedArray;
 pub use range::{Number, RangeProblem};
 pub use register::{BoundSlice, Registered};
 pub use shared::MirroredArray;
+pub use strided::Strided;
 pub use transfer::collect_values;
 #[cfg(feature = "dlpack")]
 pub(crate) use transfer::host_values;
@@ -356,6 +358,7 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
             nbytes: self.extent.nbytes,
             offset: self.extent.offset,
             is_contiguous: self.extent.is_contiguous,
+            strides: None,
             is_writable: self.is_writable,
             is_padded: self.is_padded,
             is_untyped: false,

@@ -4,15 +4,17 @@
 //! numbers may stand before, between or behind the arrays, wherever the shader declares its `var<immediate>`.
 //!
 //! Push constants come one by one or as one struct. In the second case the block is one parameter ([`Target::Block`]) that
-//! follows the buffers, and its members are none. `check.rs` checks what an argument must be.
+//! follows the buffers, and its members are none. Nor are push constants that ask for the strides of an array which is given
+//! with them: the array fills these. `check.rs` checks what an argument must be.
 
 use smallvec::SmallVec;
 
 use super::refusal;
 use crate::call::mismatch::Mismatch;
-use crate::call::shape::{ArgShape, Argument, ToArgument};
+use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
+use crate::call::strided::asked;
 use crate::error::{Error, Names, Result, nearest};
-use crate::signature::{Parameter, PushConstants, Signature};
+use crate::signature::{Param, Parameter, PushConstants, Signature};
 
 /// What one argument is for.
 #[derive(Clone, Copy)]
@@ -47,26 +49,36 @@ impl<'a> Target<'a> {
 }
 
 /// What the arguments of a call are for.
-#[derive(Clone, Copy)]
 pub(super) struct Targets<'a> {
     signature: &'a Signature,
     is_block: bool, // The push constants are given as one struct.
+    /// The parameters whose arrays are given with strides.
+    strided: SmallVec<[&'a Param; 4]>,
 }
 
 impl<'a> Targets<'a> {
+    fn new(signature: &'a Signature, arguments: &[impl ToArgument]) -> Result<Self> {
+        let (strided, is_block) = (strided(signature, arguments), is_block(signature, arguments)?);
+        if let (true, Some(param), Some(push)) = (is_block, strided.first(), &signature.push_constants) {
+            return Err(mixed(signature, push, format!("the strides of `{}`", param.name)));
+        }
+        Ok(Self { signature, is_block, strided })
+    }
+
     /// Buffers first, then push constants.
-    pub(super) fn iter(self) -> impl Iterator<Item = Target<'a>> {
-        let Self { signature, is_block } = self;
-        let one_by_one = signature.arguments().take(if is_block { signature.params.len() } else { usize::MAX });
-        one_by_one.map(Target::One).chain(signature.push_constants.as_ref().filter(|_| is_block).map(Target::Block))
+    pub(super) fn iter(&self) -> impl Iterator<Item = Target<'a>> {
+        let &Self { signature, is_block, ref strided } = self;
+        let is_given = move |parameter: &Parameter<'_>| match parameter {
+            Parameter::Array(_) => true,
+            Parameter::Scalar(member) => {
+                !is_block && !strided.iter().any(|param| asked(signature, member, param).is_some())
+            }
+        };
+        let one_by_one = signature.arguments().filter(is_given).map(Target::One);
+        one_by_one.chain(signature.push_constants.as_ref().filter(move |_| is_block).map(Target::Block))
     }
 
-    fn len(self) -> usize {
-        let Signature { params, push_constants, .. } = self.signature;
-        if self.is_block { params.len() + usize::from(push_constants.is_some()) } else { self.signature.n_arguments() }
-    }
-
-    fn names(self) -> Names {
+    fn names(&self) -> Names {
         self.iter().map(|target| target.name()).collect()
     }
 }
@@ -81,8 +93,8 @@ pub(super) fn bind_arguments<'a>(
 ) -> Result<(Targets<'a>, ArgumentOrder)> {
     const UNBOUND: usize = usize::MAX;
     let kernel = || signature.entry.clone();
-    let targets = Targets { signature, is_block: is_block(signature, arguments)? };
-    let n_targets = targets.len();
+    let targets = Targets::new(signature, arguments)?;
+    let n_targets = targets.iter().count();
     let n_positional = arguments.iter().take_while(|given| given.to_argument().name.is_none()).count();
     if n_positional > n_targets || (n_positional == arguments.len() && n_positional < n_targets) {
         let (given, names) = (arguments.len(), targets.names());
@@ -97,16 +109,17 @@ pub(super) fn bind_arguments<'a>(
             return Err(Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 });
         };
         let Some(position) = targets.iter().position(|target| target.is_called(name)) else {
-            return Err(unknown(targets, name));
+            return Err(unknown(&targets, name));
         };
         if order[position] != UNBOUND {
             return Err(Error::DuplicateArgument { kernel: kernel(), param: name.to_owned() });
         }
         order[position] = index;
     }
-    match targets.iter().zip(&order).find(|&(_, &index)| index == UNBOUND) {
+    let missing = targets.iter().zip(&order).find(|&(_, &index)| index == UNBOUND);
+    match missing.map(|(target, _)| target) {
         None => Ok((targets, order)),
-        Some((missing, _)) => Err(Error::MissingArgument {
+        Some(missing) => Err(Error::MissingArgument {
             kernel: kernel(),
             param: missing.name().to_owned(),
             ty: missing.ty(),
@@ -131,17 +144,38 @@ fn positions(signature: &Signature, arguments: &[impl ToArgument], n_targets: us
 }
 
 /// The parameter of an argument behind others: the one that it names, or else the next of its kind. Empty for an argument
-/// beyond the last.
-pub(crate) fn parameter_name(signature: &Signature, before: &[impl ToArgument], given: &impl ToArgument) -> String {
+/// beyond the last. The whole call says which arrays have strides.
+pub(crate) fn parameter_name(
+    signature: &Signature,
+    call: &[impl ToArgument],
+    before: &[impl ToArgument],
+    given: &impl ToArgument,
+) -> String {
     let Argument { name, shape } = given.to_argument();
     if let Some(name) = name {
         return signature.own_name(name).to_owned();
     }
-    let targets = Targets { signature, is_block: matches!(shape, ArgShape::Block(_)) };
+    let is_block = matches!(shape, ArgShape::Block(_));
+    let targets = Targets { signature, is_block, strided: strided(signature, call) };
     let is_array = shape.is_array();
     let n_before = before.iter().filter(|other| other.to_argument().shape.is_array() == is_array).count();
     let mut of_kind = targets.iter().filter(|target| matches!(target, Target::One(Parameter::Array(_))) == is_array);
     of_kind.nth(n_before).map_or("", |target| target.name()).to_owned()
+}
+
+/// The parameters whose arrays are given with strides.
+fn strided<'a>(signature: &'a Signature, arguments: &[impl ToArgument]) -> SmallVec<[&'a Param; 4]> {
+    let mut params = signature.params.iter();
+    let param_of = |given: &_| {
+        let Argument { name, shape } = ToArgument::to_argument(given);
+        let param = match name {
+            Some(name) => signature.params.iter().find(|param| param.is_called(name)),
+            None if shape.is_array() => params.next(),
+            None => None,
+        };
+        param.filter(|_| matches!(shape, ArgShape::Array(ArrayShape { strides: Some(_), .. })))
+    };
+    arguments.iter().filter_map(param_of).collect()
 }
 
 /// Whether the push constants are given as one struct. Refuses some of them beside it, and a struct for one of them.
@@ -178,17 +212,18 @@ fn mixed(signature: &Signature, push: &PushConstants, other: String) -> Error {
 
 /// Why an argument cannot replace one that a graph recorded: none was recorded under that name.
 pub(crate) fn not_recorded(signature: &Signature, name: String, given: &ArgShape<'_>) -> Error {
-    let targets = Targets { signature, is_block: matches!(given, ArgShape::Block(_)) };
+    let is_block = matches!(given, ArgShape::Block(_));
+    let targets = Targets { signature, is_block, strided: SmallVec::new() };
     match &signature.push_constants {
         // The push constants were recorded as a struct and are given one by one, or the other way round.
         Some(push) if targets.iter().any(|target| target.is_called(&name)) => {
             mixed(signature, push, format!("`{name}`"))
         }
-        _ => unknown(targets, &name),
+        _ => unknown(&targets, &name),
     }
 }
 
-fn unknown(targets: Targets<'_>, name: &str) -> Error {
+fn unknown(targets: &Targets<'_>, name: &str) -> Error {
     let (kernel, param) = (targets.signature.entry.clone(), name.to_owned());
     if targets.signature.constants.iter().any(|constant| constant.name == name) {
         return Error::ConstantAsArgument { kernel, param };
