@@ -312,14 +312,14 @@ fn memory_objects_follow_the_order_of_their_stream() {
         let (stream, semaphore) = (ctx.stream().unwrap(), HostSemaphore::new(ctx.device()));
         let place = (Arc::clone(ctx.allocator()), stream.clone());
         let (device, host) = (DeviceMemory::new(&place, 43).unwrap(), HostMemory::new(&place, 43).unwrap());
-        device.copy_from_host(&[1; 43]).unwrap();
-        host.copy_from_host(&[1; 43]).unwrap();
+        device.copy_from_host([1; 43]).unwrap();
+        host.copy_from_host([1; 43]).unwrap();
         stream.synchronize().unwrap();
         let peeks = [device.block().unwrap().0, host.block().unwrap().0].map(|block| Peek::at(&block));
         assert!(peeks[1].is_some() || !host.block().unwrap().0.is_coherent());
         stream.wait_for(&semaphore.point(1)).unwrap();
         device.view(1..6).unwrap().memset(2).unwrap();
-        device.view(7..42).unwrap().copy_from_host(&[3; 35]).unwrap();
+        device.view(7..42).unwrap().copy_from_host([3; 35]).unwrap();
         host.view(1..6).unwrap().fill(&[4; 5]).unwrap();
         host.view(7..16).unwrap().fill(&[5, 6, 7]).unwrap();
         host.view(20..43).unwrap().copy_from_device(&device.view(20..43).unwrap()).unwrap();

@@ -35,7 +35,7 @@ macro_rules! there_and_back {
     ($ctx:expr, $source:ident, $target:ident) => {
         for len in LENGTHS {
             let source = $source::new($ctx, len).unwrap();
-            source.copy_from_host(&bytes(3, len)).unwrap();
+            source.copy_from_host(bytes(3, len)).unwrap();
             let target = $target::new($ctx, len + 3).unwrap();
             target.memset(9).unwrap();
             target.copy_from_device(&source).unwrap();
@@ -86,7 +86,7 @@ fn a_fill_changes_only_its_bytes() {
         (0..9).flat_map(|start| [0, 1, 2, 3, 4, 5, 7, 8, 16, 33, 48, 8192, 8196].map(|len| (start, len)))
     {
         for pattern in patterns.iter().filter(|pattern| len % pattern.len() as u64 == 0) {
-            device.copy_from_host(&bytes(100, 9000)).unwrap();
+            device.copy_from_host(bytes(100, 9000)).unwrap();
             device.view(start..start + len).unwrap().fill(pattern).unwrap();
             let mut expected = bytes(100, 9000);
             let filled = &mut expected[index(start)..index(start + len)];
@@ -105,7 +105,7 @@ fn overlapping_copies_within_an_allocation_keep_the_source_bytes() {
     let fixture = Fixture::open();
     for (from, to, len) in [(0, 1, 50), (1, 0, 50), (0, 50, 50), (7, 7, 20), (3, 40, 60), (40, 3, 60)] {
         let memory = DeviceMemory::new(&*fixture, 100).unwrap();
-        memory.copy_from_host(&bytes(1, 100)).unwrap();
+        memory.copy_from_host(bytes(1, 100)).unwrap();
         let (source, target) = (memory.view(from..from + len).unwrap(), memory.view(to..to + len).unwrap());
         target.copy_from_device(&source).unwrap();
         let mut expected = bytes(1, 100);
@@ -126,7 +126,7 @@ fn freed_memory_is_refused_by_all_who_share_it() {
     let used = "40 bytes of memory were used after they were freed";
     let outcomes = [
         clone.memset(1),
-        clone.copy_from_host(&[1]),
+        clone.copy_from_host([1]),
         clone.copy_to_host_into(&mut [0; 40]),
         clone.to_bytes().map(drop),
         clone.copy_from_device(&DeviceMemory::new(&*fixture, 1).unwrap()),
@@ -159,11 +159,11 @@ fn sizes_alignments_and_ranges_are_checked() {
         device.copy_from_device(&host).unwrap();
     }
     let memory = DeviceMemory::new(ctx, 10).unwrap();
-    memory.copy_from_host(&bytes(1, 10)).unwrap();
-    assert_eq!(message(memory.copy_from_host(&[0; 11])), "11 bytes do not fit into 10");
+    memory.copy_from_host(bytes(1, 10)).unwrap();
+    assert_eq!(message(memory.copy_from_host([0; 11])), "11 bytes do not fit into 10");
     assert_eq!(message(memory.copy_to_host_into(&mut [0; 9])), "10 bytes do not fit into 9");
     assert_eq!(message(memory.copy_to_host_into(&mut [])), "10 bytes do not fit into 0");
-    memory.copy_from_host(&[]).unwrap();
+    memory.copy_from_host([]).unwrap();
     let mut larger = [7; 12];
     memory.copy_to_host_into(&mut larger).unwrap();
     assert_eq!((larger[..10].to_vec(), &larger[10..]), (bytes(1, 10), &[7, 7][..]));
@@ -193,7 +193,7 @@ fn memory_is_converted_to_another_kind_only_by_a_copy() {
     assert_eq!(array.copy_to_host().unwrap().as_slice().unwrap(), [1, 0, 0]);
     assert!(HostMemory::from_block(ctx, array.block(), 0..1, std::sync::Arc::new(())).is_err());
     let there = DeviceMemory::new(&foreign, 8).unwrap();
-    host.copy_from_host(&bytes(5, 8)).unwrap();
+    host.copy_from_host(bytes(5, 8)).unwrap();
     there.copy_from_device(&host).unwrap(); // Over the host: they share no device.
     assert_eq!(there.to_bytes().unwrap(), bytes(5, 8));
 }
@@ -202,7 +202,7 @@ fn memory_is_converted_to_another_kind_only_by_a_copy() {
 fn a_serialized_state_restores_the_memory() {
     let fixture = Fixture::open();
     let memory = HostMemory::builder(77).alignment(512).allocate(&*fixture).unwrap();
-    memory.copy_from_host(&bytes(2, 77)).unwrap();
+    memory.copy_from_host(bytes(2, 77)).unwrap();
     let text = serde_json::to_string(&memory.state().unwrap()).unwrap();
     let state: MemoryState = serde_json::from_str(&text).unwrap();
     assert_eq!(state.device_uuid, fixture.info().uuid);

@@ -94,7 +94,7 @@ fn bytes_of_every_kind_are_set_and_outlive_their_source() {
 
 fn read_twice<K: HostVisible>(ctx: &Context) {
     let memory = UsmMemory::<K>::new(ctx, 64).unwrap();
-    memory.copy_from_host(&pattern(1, 64)).unwrap();
+    memory.copy_from_host(pattern(1, 64)).unwrap();
     let (first, second) = (memory.read_on_host::<u8>().unwrap(), memory.read_on_host::<u8>().unwrap());
     assert_eq!(*first, *second);
     assert_eq!(first.as_ptr(), second.as_ptr());
@@ -111,7 +111,7 @@ fn two_readers_of_one_object_see_the_same_bytes() {
 
 fn restored<K: UsmKind>(ctx: &Context) {
     let memory = UsmMemory::<K>::new(ctx, 33).unwrap();
-    memory.copy_from_host(&pattern(9, 33)).unwrap();
+    memory.copy_from_host(pattern(9, 33)).unwrap();
     let text = serde_json::to_string(&memory.state().unwrap()).unwrap();
     let again = serde_json::from_str::<MemoryState>(&text).unwrap().restore::<K>(ctx).unwrap();
     assert_eq!((again.usm_type(), again.to_bytes().unwrap()), (K::TYPE, pattern(9, 33)));
@@ -140,7 +140,7 @@ fn a_copy_comes_from_the_manager_of_its_own_context() {
         (allocator, fixture.stream().unwrap())
     });
     let source = DeviceMemory::new(&here, 1000).unwrap();
-    source.copy_from_host(&pattern(2, 1000)).unwrap();
+    source.copy_from_host(pattern(2, 1000)).unwrap();
     let part = source.view(0..999).unwrap();
     let copy = DeviceMemory::copy_of(&there, &part).unwrap();
     assert_eq!(copy.to_bytes().unwrap(), pattern(2, 1000)[..999]);

@@ -208,7 +208,7 @@ fn memory_objects_and_exchanged_arrays_end_with_a_reset() {
         ctx.reset().unwrap();
         assert_dead("to_bytes", device.to_bytes());
         assert_dead("copy_to_host_into", host.copy_to_host_into(&mut [0; 100]));
-        assert_dead("copy_from_host", device.copy_from_host(&[1]));
+        assert_dead("copy_from_host", device.copy_from_host([1]));
         assert_dead("copy_from_device", device.copy_from_device(&host));
         assert_dead("memset", host.memset(3));
         assert_dead("fill", device.fill(&[1, 2, 3, 4]));

@@ -95,7 +95,7 @@ fn memory_objects(ctx: &Context, first: u32) -> Result<(), Error> {
     let fill = u8::try_from(first % 251).unwrap();
     let (device, host) = (DeviceMemory::new(ctx, 301)?, HostMemory::new(ctx, 301)?);
     device.memset(fill)?;
-    device.view(1..299)?.copy_from_host(&[fill + 1; 298])?;
+    device.view(1..299)?.copy_from_host([fill + 1; 298])?;
     host.copy_from_device(&device)?;
     let mut expected = [fill; 301];
     expected[1..299].fill(fill + 1);

@@ -50,6 +50,37 @@ fn shares<K: UsmKind>(ctx: &Context) {
 }
 
 #[test]
+fn memory_objects_copy_from_anything_with_an_interface_or_bytes() {
+    let fixture = Fixture::open();
+    let ctx = &*fixture;
+    let x = ctx.to_device(&Array2::from_shape_fn((3, 4), |(i, j)| u8::try_from(10 * i + j).unwrap())).unwrap();
+    let memory = HostMemory::new(ctx, 14).unwrap();
+    memory.copy_from_host([9; 14]).unwrap();
+    memory.copy_from_interface(ctx, &x.t().read_only()).unwrap(); // Any order without gaps, as it lies in memory.
+    assert_eq!(memory.to_bytes().unwrap(), [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 9, 9]);
+    memory.copy_from_host(vec![5, 6]).unwrap();
+    memory.copy_from_host("").unwrap();
+    let start = memory.view(0..4).unwrap();
+    memory.view(1..5).unwrap().copy_from_interface(ctx, &start).unwrap(); // The bytes overlap.
+    memory.view(6..8).unwrap().copy_from_interface(ctx, &Arc::new(x.slice(s![2, ..2]).unwrap())).unwrap();
+    let expected = [5, 5, 6, 2, 3, 11, 20, 21, 20, 21, 22, 23, 9, 9];
+    assert_eq!(memory.to_bytes().unwrap(), expected);
+
+    let refused = start.copy_from_interface(ctx, &x).unwrap_err();
+    assert_eq!(refused.to_string(), "12 bytes do not fit into 4");
+    let gaps = memory.copy_from_interface(ctx, &x.slice(s![.., ..2]).unwrap()).unwrap_err();
+    assert!(matches!(gaps, Error::Layout(_)), "{gaps}");
+    let block = x.block();
+    #[expect(clippy::reversed_empty_ranges, reason = "it is refused")]
+    let reversed = memory.copy_from_block(block, 8..4);
+    assert!(reversed.is_err() && memory.copy_from_block(block, 8..20).is_err());
+    let freed = DeviceMemory::new(ctx, 4).unwrap();
+    freed.free().unwrap();
+    assert!(memory.copy_from_interface(ctx, &freed).is_err() && freed.copy_from_interface(ctx, &x).is_err());
+    assert_eq!(memory.to_bytes().unwrap(), expected);
+}
+
+#[test]
 fn memory_objects_and_arrays_share_memory() {
     let fixture = Fixture::open();
     shares::<vkarray::memory::OnDevice>(&fixture);

@@ -1,8 +1,10 @@
 //! Copies and fills of memory objects.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{UsmKind, UsmMemory};
+use crate::allocator::Block;
 use crate::copy::BlockRange;
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
@@ -45,14 +47,14 @@ impl<K: UsmKind> UsmMemory<K> {
         block.copy_to_host(&self.stream, range.start, target)
     }
 
-    /// Copies `source` to the beginning. Returns when it has been read.
+    /// Copies `source`, bytes of any form (a vector, an array, a slice), to the beginning. Returns when it has been read.
     ///
     /// # Errors
     ///
     /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of
     /// [`Block::copy_from_host`](crate::Block::copy_from_host).
-    pub fn copy_from_host(&self, source: &[u8]) -> Result<()> {
-        let (block, range) = self.block()?;
+    pub fn copy_from_host(&self, source: impl AsRef<[u8]>) -> Result<()> {
+        let ((block, range), source) = (self.block()?, source.as_ref());
         self.check_holds(source.len() as u64)?;
         block.copy_from_host(&self.stream, range.start, source)
     }
@@ -66,22 +68,47 @@ impl<K: UsmKind> UsmMemory<K> {
     /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of copying.
     pub fn copy_from_device<J: UsmKind>(&self, source: &UsmMemory<J>) -> Result<()> {
         let ((to, at), (from, range)) = (self.block()?, source.block()?);
+        if Arc::ptr_eq(to.device(), from.device()) {
+            return self.copy_from_block(&from, range);
+        }
         let len = source.nbytes();
         self.check_holds(len)?;
-        if !Arc::ptr_eq(to.device(), from.device()) {
-            let source = BlockRange { block: &from, range, stream: &source.stream };
-            let target = at.start..at.start + len;
-            return source.copy_to(&BlockRange { block: &to, range: target, stream: &self.stream });
-        }
-        let overlaps = Arc::ptr_eq(&to, &from) && at.start < range.end && range.start < at.start + len;
+        let source = BlockRange { block: &from, range, stream: &source.stream };
+        let target = at.start..at.start + len;
+        source.copy_to(&BlockRange { block: &to, range: target, stream: &self.stream })
+    }
+
+    /// Copies the bytes `range` of a block of the same device to the beginning. Otherwise as [`UsmMemory::copy_from_device`].
+    ///
+    /// ```
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray::memory::DeviceMemory;
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, memory) = (ctx.full([4], 7_u32)?, DeviceMemory::new(&ctx, 8)?);
+    /// memory.copy_from_block(x.block(), 4..12)?;
+    /// assert_eq!(memory.to_bytes()?, [7, 0, 0, 0, 7, 0, 0, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`UsmMemory::copy_from_device`], and of [`Block::copy_from_block`](crate::Block::copy_from_block).
+    pub fn copy_from_block(&self, from: &Arc<Block>, range: Range<u64>) -> Result<()> {
+        let (to, at) = self.block()?;
+        let len = range.end.saturating_sub(range.start);
+        self.check_holds(len)?;
+        let overlaps = Arc::ptr_eq(&to, from) && at.start < range.end && range.start < at.start + len;
         if !overlaps {
-            return to.copy_from_block(&self.stream, at.start, &from, range);
+            return to.copy_from_block(&self.stream, at.start, from, range);
         }
         if at.start == range.start {
             return Ok(()); // The bytes are the same.
         }
         let between = to.allocator().allocate(len, MemoryKind::Device)?;
-        between.copy_from_block(&self.stream, 0, &from, range)?;
+        between.copy_from_block(&self.stream, 0, from, range)?;
         to.copy_from_block(&self.stream, at.start, &between, 0..len)
     }
 

@@ -54,6 +54,9 @@ impl<K: UsmKind> AsDeviceArray for UsmMemory<K> {
 /// let host = HostMemory::copy_of_interface(&ctx, &x)?; // Another kind, so a copy.
 /// let y = host.into_array::<u16>(&ctx)?;
 /// assert_eq!((y.shape(), y.get([2])?), (&[8][..], u16::MAX));
+///
+/// memory.copy_from_interface(&ctx, &ctx.full([2], 5_u32)?)?; // The first eight bytes.
+/// assert_eq!(x.to_vec()?, [5, 5, 2, 3]);
 /// # anyhow::Ok(())
 /// ```
 pub trait ArrayMemory: Sized {
@@ -76,6 +79,14 @@ pub trait ArrayMemory: Sized {
     ///
     /// Those of [`ArrayMemory::from_interface`] that are not about the kind; those of allocating and copying.
     fn copy_of_interface(context: &Context, object: &impl AsDeviceArray) -> Result<Self>;
+
+    /// Copies the elements of an object with the array interface, which are dense, to the beginning.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ArrayMemory::copy_of_interface`]; [`SizeMismatch`](vkarray_allocator::Error::SizeMismatch) if they are
+    /// more bytes than the memory has.
+    fn copy_from_interface(&self, context: &Context, object: &impl AsDeviceArray) -> Result<()>;
 
     /// Shares the memory of an array, whose elements are dense.
     ///
@@ -108,9 +119,13 @@ impl<K: UsmKind> ArrayMemory for UsmMemory<K> {
     fn copy_of_interface(context: &Context, object: &impl AsDeviceArray) -> Result<Self> {
         let (block, range) = dense_bytes(context, object, false)?;
         let copy = Self::new(context, range.end - range.start)?;
-        let (target, at) = copy.block()?;
-        target.copy_from_block(context.default_stream(), at.start, &block, range)?;
+        copy.copy_from_block(&block, range)?;
         Ok(copy)
+    }
+
+    fn copy_from_interface(&self, context: &Context, object: &impl AsDeviceArray) -> Result<()> {
+        let (block, range) = dense_bytes(context, object, false)?;
+        Ok(self.copy_from_block(&block, range)?)
     }
 
     fn into_array<T: Element>(self, context: &Context) -> Result<DeviceNDArray<T>> {
