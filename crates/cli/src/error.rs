@@ -61,8 +61,6 @@ pub(crate) enum Error {
 
     #[error("cannot replay {}: {reason}", .path.display())]
     Log { path: PathBuf, reason: MemoryError },
-    #[error("{} has no figures that `bench --save` wrote: {reason}", .path.display())]
-    Figures { path: PathBuf, reason: serde_json::Error },
     #[error("{} is a log, which only `bench replay` reads", .path.display())]
     UnwantedLog { path: PathBuf },
 

@@ -39,12 +39,8 @@ replay: the allocations and frees of a log, as the Logging manager and RMM write
 startup: twenty different kernels built in a fresh process: cold with nothing on disk, warm with what that left there,
         startup_ratio the one over the other; startup_open is the device opened. Drivers' own caches are off
 
-A ratio of --against is the new median over the old one. Its band goes from the least new value over the largest old one
-to the largest over the least; a band that contains 1 is noise.
-
 Example:
-  vkarray bench launch --save before.jsonl
-  vkarray bench launch --against before.jsonl --plot ratios.svg
+  vkarray bench launch --json > figures.jsonl
 ";
 
 /// Flags of `vkarray bench`.
@@ -71,15 +67,6 @@ pub(crate) struct BenchArgs {
     /// Size of the copies of `bench connections`, in MiB
     #[arg(long, value_name = "N", default_value = "64")]
     pub(crate) mib: NonZeroU32,
-    /// Write the figures to a file, as --json prints them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) save: Option<PathBuf>,
-    /// Compare with the figures of a file that --save wrote: each ratio with what noise makes of it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) against: Option<PathBuf>,
-    /// Draw the ratios of --against, or else the rates beside that of the fastest copy on the device, as SVG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plot: Option<PathBuf>,
     /// Number of runs; each figure is their median
     #[arg(long, value_name = "N", default_value = "9")]
     pub(crate) runs: NonZeroU32,

@@ -1,19 +1,17 @@
 //! Figures, printed as aligned lines or as JSON lines.
 //!
-//! Each line is printed as soon as its figure is known, so an interrupted bench has printed all figures so far. The printer
-//! keeps the figures for `saved.rs`, which writes them to files and compares them.
+//! Each line is printed as soon as its figure is known, so an interrupted bench has printed all figures so far.
 
-use std::cell::RefCell;
 use std::time::SystemTime;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use vkarray::device::DeviceInfo;
 
 use crate::error::Result;
 use crate::stdio::print;
 
 /// The unit of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Unit {
     /// Microseconds.
     #[serde(rename = "us")]
@@ -45,13 +43,13 @@ impl Unit {
 }
 
 /// The device and the time of the measurements.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Header {
-    pub(super) device: String,
-    pub(super) driver: String,
+    device: String,
+    driver: String,
     vulkan: String,
-    pub(super) version: String,
-    pub(super) date: String,
+    version: String,
+    date: String,
 }
 
 impl Header {
@@ -67,20 +65,20 @@ impl Header {
 }
 
 /// A median and the ends.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Spread {
-    pub(super) value: f64,
-    pub(super) min: f64,
-    pub(super) max: f64,
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Spread {
+    value: f64,
+    min: f64,
+    max: f64,
 }
 
 /// What was measured, under a name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Figure {
-    pub(super) name: String,
+#[derive(Debug, Serialize)]
+struct Figure<'a> {
+    name: &'a str,
     #[serde(flatten)]
-    pub(super) spread: Spread,
-    pub(super) unit: Unit,
+    spread: Spread,
+    unit: Unit,
 }
 
 #[derive(Debug, Serialize)]
@@ -95,21 +93,15 @@ struct Skipped<'a> {
     reason: &'a str,
 }
 
-/// Prints figures on standard output, and keeps them.
+/// Prints figures on standard output.
 #[derive(Debug)]
 pub(super) struct Printer {
     is_json: bool,
-    figures: RefCell<Vec<Figure>>,
 }
 
 impl Printer {
     pub(super) fn new(is_json: bool) -> Self {
-        Self { is_json, figures: RefCell::default() }
-    }
-
-    /// The figures so far.
-    pub(super) fn figures(&self) -> Vec<Figure> {
-        self.figures.borrow().clone()
+        Self { is_json }
     }
 
     pub(super) fn header(&self, header: &Header) -> Result<()> {
@@ -122,10 +114,7 @@ impl Printer {
         let spread = Spread::of(values.collect());
         let Spread { value, min, max } = spread;
         let text = || format!("{name:<32} {value:>12.3} {:<6} ({min:.3} to {max:.3})", unit.text());
-        let figure = Figure { name: name.to_owned(), spread, unit };
-        self.line(&figure, text)?;
-        self.figures.borrow_mut().push(figure);
-        Ok(())
+        self.line(&Figure { name, spread, unit }, text)
     }
 
     /// Prints what the next figures are about.
@@ -174,7 +163,7 @@ mod tests {
     #[test]
     fn a_json_figure_has_its_five_fields() {
         let spread = Spread::of(vec![0.5]);
-        let figure = Figure { name: "copy_up".to_owned(), spread, unit: Unit::GigabytesPerSecond };
+        let figure = Figure { name: "copy_up", spread, unit: Unit::GigabytesPerSecond };
         let text = serde_json::to_string(&figure).unwrap();
         assert_eq!(text, r#"{"name":"copy_up","value":0.5,"min":0.5,"max":0.5,"unit":"GB/s"}"#);
     }

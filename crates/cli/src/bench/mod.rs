@@ -2,9 +2,8 @@
 //!
 //! `launch.rs`, `graph.rs`, `pingpong.rs`, `jobs.rs`, `threads.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`,
 //! `memory.rs`, `connections.rs`, `replay.rs` and `startup.rs` each define measurements. Times are measured on the host,
-//! around bursts of work that end with a wait. `figure.rs` prints figures, `saved.rs` compares them with saved ones,
-//! `plot.rs` draws them, `kernels.rs` has the kernels. The programs that measure other libraries in the same way are in
-//! `benches/`.
+//! around bursts of work that end with a wait. `figure.rs` prints figures, `kernels.rs` has the kernels. The programs that
+//! measure other libraries in the same way, and compare runs, are in `benches/`.
 
 mod arrays;
 mod connections;
@@ -17,15 +16,11 @@ mod launch;
 mod memory;
 mod overlap;
 mod pingpong;
-mod plot;
 mod replay;
-mod saved;
 mod startup;
 mod threads;
 mod views;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,10 +29,8 @@ use vkarray::Context;
 use vkarray::memory::{LogStep, ManagerFactory};
 
 use self::figure::{Header, Printer, Unit};
-use self::saved::{Ratio, Saved, print_ratios, save};
 use crate::args::{BenchArgs, Suite};
 use crate::error::{Error, Result};
-use crate::files::{Files, Target};
 
 /// Measures and prints, each figure as soon as it is known.
 ///
@@ -54,11 +47,6 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         (Some(path), _) => return Err(Error::UnwantedLog { path: path.clone() }),
         (None, _) => Vec::new(),
     };
-    let mut files = Files::default();
-    [&args.log, &args.against].into_iter().flatten().for_each(|path| files.read(path, None));
-    let mut target = |path: &Option<PathBuf>| path.as_ref().map(|path| files.target(path)).transpose();
-    let targets = Targets { save: target(&args.save)?, plot: target(&args.plot)? };
-    let against = args.against.as_deref().map(Saved::read).transpose()?;
     let mut builder = Context::builder();
     if let Some(selector) = &args.device {
         builder = builder.device(selector);
@@ -67,38 +55,12 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         builder = builder.memory_manager(ManagerFactory::named(name)?);
     }
     let ctx = builder.open()?;
-    let (printer, header) = (Printer::new(args.json), Header::new(ctx.info()));
-    printer.header(&header)?;
+    let printer = Printer::new(args.json);
+    printer.header(&Header::new(ctx.info()))?;
     let bench = Bench { ctx: &ctx, runs: args.runs.get(), printer: &printer };
     measure(&bench, args, &log)?;
-    let against = against.as_ref().zip(args.against.as_deref());
-    conclude(&targets, &header, &printer, against)?;
     let messages = ctx.device().physical().instance().take_messages();
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
-}
-
-/// The files that are written.
-struct Targets {
-    save: Option<Target>,
-    plot: Option<Target>,
-}
-
-/// Saves, compares and draws the figures, as far as the flags ask for it. `against` are saved figures and their file.
-fn conclude(targets: &Targets, header: &Header, printer: &Printer, against: Option<(&Saved, &Path)>) -> Result<()> {
-    let figures = printer.figures();
-    if let Some(target) = &targets.save {
-        save(target, header, &figures)?;
-    }
-    let title = format!("{}, {}, vkarray {}", header.device, header.driver, header.version);
-    let mut drawn = None;
-    if let Some((saved, path)) = against {
-        let ratios = Ratio::of_all(&figures, &saved.figures);
-        print_ratios(printer, path, &saved.header, &ratios)?;
-        drawn = Some(plot::ratios(&format!("{title}, against {}", path.display()), &ratios));
-    }
-    let Some(target) = &targets.plot else { return Ok(()) };
-    let drawn = drawn.unwrap_or_else(|| plot::figures(&title, &figures));
-    target.write(|file| Ok(file.write_all(drawn.as_bytes())?))
 }
 
 /// Measures and prints the figures of a suite.
@@ -117,12 +79,7 @@ fn measure(bench: &Bench<'_>, args: &BenchArgs, log: &[LogStep]) -> Result<()> {
         Suite::Connections => connections::measure(bench, u64::from(args.mib.get()) << 20)?,
         Suite::Jobs => jobs::measure(bench)?,
         Suite::Threads => threads::measure(bench)?,
-        Suite::Arrays => {
-            if args.plot.is_some() {
-                copy::on_device(bench, &bench.ctx.stream()?)?; // The roof of the plot.
-            }
-            arrays::measure(bench)?;
-        }
+        Suite::Arrays => arrays::measure(bench)?,
         Suite::Memory => memory::measure(bench)?,
         Suite::Replay => replay::measure(bench, log)?,
         Suite::Startup => startup::measure(bench, args)?,

@@ -127,32 +127,6 @@ fn a_log_is_replayed_on_the_manager_of_choice() {
 }
 
 #[test]
-fn figures_are_saved_compared_and_drawn() {
-    let folder = Folder::new();
-    folder.done("bench memory --runs 1 --save before.jsonl --plot figures.svg");
-    let saved = std::fs::read_to_string(folder.path("before.jsonl")).expect("written");
-    assert_eq!(saved.lines().count(), 12, "{saved}");
-    let (_, lines) = parsed(&folder.done("bench memory --runs 1 --json --against before.jsonl --plot ratios.svg"));
-    let ratios: Vec<&Value> = lines.iter().filter(|line| line["ratio"].is_number()).collect();
-    assert_eq!(ratios.len(), 11, "{lines:?}");
-    assert!(ratios.iter().all(|ratio| ratio["min"].as_f64() <= ratio["ratio"].as_f64() && ratio["change"].is_string()));
-    for (name, n_rows) in [("figures.svg", 11), ("ratios.svg", 11)] {
-        let svg = std::fs::read_to_string(folder.path(name)).expect("written");
-        assert_eq!(svg.matches("<circle").count(), n_rows, "{name}: {svg}");
-    }
-    folder.put("wrong.jsonl", "{}");
-    for (line, part) in [
-        ("bench memory --against wrong.jsonl", "wrong.jsonl has no figures that `bench --save` wrote"),
-        ("bench memory --against none.jsonl", "cannot read none.jsonl"),
-        ("bench memory --save none/f.jsonl", "there is no folder none"),
-        ("bench memory --plot none/f.svg", "there is no folder none"),
-    ] {
-        let message = folder.refused(2, &mut folder.command(line));
-        assert!(message.contains(part), "{message}");
-    }
-}
-
-#[test]
 fn text_has_a_line_a_figure() {
     let output = Folder::new().done("bench memory --runs 1");
     let text = text(&output.stdout);

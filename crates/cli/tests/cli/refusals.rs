@@ -32,13 +32,10 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
         (format!("{SAXPY} {arrays}").replace("--covering 4", "--covering 0"), "runs nothing"),
         (format!("{SAXPY} {arrays} --trace none/trace.json"), "there is no folder none"),
         ("run none.wgsl --groups 1".to_owned(), "cannot read none.wgsl"),
-        ("bench replay none.csv".to_owned(), "cannot read none.csv"),
-        ("bench replay bad.csv".to_owned(), "cannot replay bad.csv: memory log, line 2: 0x1 is freed and not live"),
         (
             "bench replay log.csv --manager heap".to_owned(),
             "the program names the memory manager `heap`, which is not known",
         ),
-        ("bench memory log.csv".to_owned(), "log.csv is a log, which only `bench replay` reads"),
         ("run bad.wgsl --groups 1".to_owned(), "bad.wgsl:1:"),
         ("run mistyped.wgsl --groups 1".to_owned(), "mistyped.wgsl:2:"),
     ];
@@ -152,8 +149,6 @@ fn help_and_documentation_have_the_same_exit_codes() {
 fn a_file_is_neither_written_twice_nor_read_and_written() {
     let folder = Folder::new();
     ndarray_npy::write_npy(folder.path("in.npy"), &ndarray::arr1(&[0.0_f32])).expect("the folder is ours");
-    folder.put("saved.jsonl", r#"{"device":"d","driver":"e","vulkan":"1.3","version":"0.1.0","date":"today"}"#);
-    folder.put("log.csv", "Action,Pointer,Size\n");
     let run = "run saxpy.wgsl --arg a=2 --arg x=@in.npy --arg y=zeros:f32[1] --covering 1";
     let in_place = "run saxpy.wgsl --arg a=2 --arg y=@in.npy --arg x=zeros:f32[1] --covering 1 --compare y=in.npy";
     for (line, part) in [
@@ -166,9 +161,6 @@ fn a_file_is_neither_written_twice_nor_read_and_written() {
         (format!("{in_place} --out y=in.npy"), "in.npy is a file that is read"), // The file to compare with.
         ("run heat.toml --trace heat.toml".to_owned(), "heat.toml is a file that is read"),
         ("run heat.toml --trace heat.wgsl".to_owned(), "heat.wgsl is a file that is read"),
-        ("bench launch --against saved.jsonl --plot saved.jsonl".to_owned(), "saved.jsonl is a file that is read"),
-        ("bench launch --save a.svg --plot ./a.svg".to_owned(), "./a.svg is the file of two"),
-        ("bench replay log.csv --save log.csv".to_owned(), "log.csv is a file that is read"),
         ("eval y=x --arg x=@in.npy --out y=in.npy".to_owned(), "in.npy is a file that is read"),
     ] {
         let message = folder.refused(2, &mut folder.command(&line));
