@@ -1,6 +1,8 @@
 //! Lifetimes: objects in use are dropped in every order. Their work finishes, and the device is released afterwards.
 
 use std::any::Any;
+use std::collections::BTreeSet;
+use std::fs;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use vkarray::memory::MemoryKind;
 use vkarray::{Context, Groups};
 
 use crate::fixture::kernels::{spin, spun, step, stepped};
-use crate::fixture::{Fixture, poll};
+use crate::fixture::{Fixture, child, poll};
 
 /// Long enough for work to run still when its objects are dropped, short enough to repeat for every permutation.
 const ITERATIONS: u32 = 5_000;
@@ -150,4 +152,33 @@ fn streams_can_be_dropped_while_others_wait_for_them() {
         drop(streams);
     }
     assert_eq!(array.copy_to_host().unwrap().as_slice(), Some([expected; 8].as_slice()));
+}
+
+/// glibc does not take back all of the static TLS of a driver that is unmapped, so NVIDIA's can be mapped some thirty times only.
+#[cfg(target_os = "linux")]
+#[test]
+fn drivers_stay_loaded_when_the_last_device_closes() {
+    const TEST: &str = "driver::lifetimes::drivers_stay_loaded_when_the_last_device_closes";
+    if child::argument().is_none() {
+        let (passed, text) = child::run(TEST, "", &[]);
+        return assert!(passed, "{text}");
+    }
+    let before = libraries();
+    let ctx = Context::open_default().unwrap();
+    let open = libraries();
+    assert_ne!(open, before);
+    drop(ctx);
+    assert_eq!(libraries(), open);
+    for _ in 0..60 {
+        drop(Context::open_default().unwrap());
+    }
+    assert_eq!(libraries(), open);
+}
+
+/// The shared libraries that the process has mapped.
+#[cfg(target_os = "linux")]
+fn libraries() -> BTreeSet<String> {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let paths = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
+    paths.filter(|path| path.contains(".so")).map(str::to_owned).collect()
 }

@@ -5,7 +5,8 @@
 //! Everything about a device that the runtime reads is copied into plain data first (`query.rs` into `device_info.rs`, and
 //! features by the table of `features.rs`), so that which device is chosen (`select.rs`), how it is opened (`plan.rs`) and
 //! how a smaller one is simulated (`limit_profile.rs`) are pure functions. `driver_fault.rs` has known faults of drivers,
-//! `messages.rs` the messages of the validation layer, `fork.rs` finds out that a process was forked. Nothing here opens a device.
+//! `messages.rs` the messages of the validation layer, `fork.rs` finds out that a process was forked, `close.rs` ends an instance.
+//! Nothing here opens a device.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use ash::{ext, vk};
 use crate::error::{Error, INSTALL_DRIVER, INSTALL_LAYER, Result};
 use crate::lock::Rank;
 
+mod close;
 mod descriptors;
 mod device_info;
 mod driver_fault;
@@ -290,24 +292,6 @@ impl Instance {
             .map_err(Error::from_call("vkCreateDebugUtilsMessengerEXT"))?;
         self.debug = Some((table, messenger));
         Ok(())
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        if self.process.is_forked() {
-            // The instance belongs to the parent process, and the layer may write messages until the child ends.
-            std::mem::forget(self.messages.take());
-            return;
-        }
-        if let Some((table, messenger)) = self.debug.take() {
-            // SAFETY: created from this instance and destroyed once.
-            unsafe { table.destroy_debug_utils_messenger(messenger, None) };
-        }
-        if !self.is_adopted {
-            // SAFETY: every device holds an `Arc` of its instance, so none is left.
-            unsafe { self.raw.destroy_instance(None) };
-        }
     }
 }
 
