@@ -41,6 +41,18 @@ impl ProcessId {
         FORKS.load(Ordering::Relaxed) != self.forks
     }
 
+    /// Ends the calling process, which is a fork of this one and has no other thread.
+    ///
+    /// Exit handlers do not run: those of drivers join threads that only the parent has. Lavapipe's crashed there.
+    pub(crate) fn end_fork(self) {
+        debug_assert!(self.is_forked(), "this process goes on");
+        #[cfg(unix)]
+        // SAFETY: `_exit` may be called at any time, also in a fork of a process with threads.
+        unsafe {
+            libc::_exit(0)
+        };
+    }
+
     pub(crate) fn check(self) -> Result<()> {
         if self.is_forked() {
             return Err(Error::Forked { opened_by: self.process, used_by: process::id() });

@@ -147,6 +147,9 @@ impl Waiter {
             log_in_drop(|| log::error!("the waiting thread panicked and goes on: {message}"));
             thread::sleep(PAUSE); // The cause may last.
         }
+        if self.tracker.process.is_forked() {
+            self.tracker.process.end_fork(); // A callback forked and returned here, on the only thread of the child.
+        }
     }
 
     fn serve(&self) {
