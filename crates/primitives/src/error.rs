@@ -1,5 +1,4 @@
-//! [`Error`]: why an operation of this crate is refused. It converts to the error of the array crate, which every function
-//! returns, so that a program has one type of errors.
+//! [`Error`]: why an operation of this crate is refused. Functions of this crate return the error of the array crate, to which this error converts, so that a program has one type of errors.
 
 use std::fmt;
 
@@ -28,10 +27,10 @@ pub enum Error {
     /// More or fewer values than a mask selects elements.
     #[error("put_mask: {values} values are given, and the mask selects {places} elements")]
     MaskValues { values: usize, places: usize },
-    /// Elements asked for of an axis, or of values, that have none.
+    /// An operation that takes elements from an axis, or from a list of values, without elements.
     #[error("{operation}: {indices} elements are asked for, and there are none to take")]
     EmptyAxis { operation: &'static str, indices: usize },
-    /// A range of numbers without any.
+    /// A range that has no numbers.
     #[error("{operation}: there are no numbers from {start} to before {end}")]
     EmptyRange { operation: &'static str, start: String, end: String },
     /// Edges of bins that do not ascend, or are too few.
@@ -40,13 +39,13 @@ pub enum Error {
     /// No arrays where at least one is needed.
     #[error("{operation} needs at least one array")]
     NoArrays { operation: &'static str },
-    /// More elements than a kernel counts.
+    /// More elements than one operation counts.
     #[error("{count} elements are more than the 2^32 - 1 that one operation counts")]
     TooManyElements { count: usize },
-    /// The least, the largest or a position of no elements.
+    /// The least element, the largest element or a position, among no elements.
     #[error("{operation} of no elements, along axes of shape {}, has no value", tuple_text(shape))]
     EmptyReduction { operation: &'static str, shape: Vec<usize> },
-    /// A text in WGSL that is not valid, or not for arguments of these types.
+    /// A text in WGSL that is not valid, or is not valid for arguments of these types.
     #[error(transparent)]
     Text(Box<TextFault>),
     /// An argument that a text does not have.
@@ -61,12 +60,12 @@ pub enum Error {
     /// More or fewer types of results than a text has results.
     #[error("{given} results are asked for, and the text has {}", quoted(names))]
     ResultCount { given: usize, names: Vec<String> },
-    /// An array that the operation binds as a whole, and the device does not.
+    /// An array that the operation binds as a whole and that is longer than what the device binds.
     #[error(
         "{operation} uses {nbytes} bytes of one array at once, more than the {limit} that the device binds; use parts of it"
     )]
     LongOperand { operation: &'static str, nbytes: u64, limit: u64 },
-    /// A reduction over more elements than one launch takes, which cannot be done in parts: that of `argmin` and `argmax`.
+    /// An `argmin` or `argmax` over more elements than one launch takes. These reductions cannot be done in parts.
     #[error("a reduction that is one launch has {given} elements, more than {limit}; reduce its parts")]
     ManyElements { given: u64, limit: u64 },
 }
@@ -78,11 +77,11 @@ pub struct TextFault {
     pub line: usize,
     /// The character of the line, from 1 on.
     pub column: usize,
-    /// What is wrong there.
+    /// What is wrong at this line and column.
     pub reason: String,
     /// The arguments and results, each with its type: `x: f32`.
     pub types: Vec<String>,
-    /// The line.
+    /// The text of the line.
     pub source_line: String,
 }
 
@@ -93,7 +92,7 @@ impl TextFault {
     }
 }
 
-/// Prints the line too, with a mark below the character.
+/// Prints the message and the line, with a mark below the character.
 impl fmt::Display for TextFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, column, reason, types, source_line } = self;

@@ -1,9 +1,10 @@
 //! Arrays that compute: fused expressions, reductions, and the functions of the Python array API standard.
 //!
-//! **Is:** kernels that the library writes or has, and the choice of one for arrays of any layout. **Is not:** layouts,
-//! copies and memory, which the array crate has; and not a line of `unsafe`. **Start** at `elementwise`.
+//! **Is:** the kernels of the library, and the choice of a kernel for arrays of any layout. **Is not:** layouts, copies
+//! and memory, which belong to the array crate; and no line of it is `unsafe`. **Start** at `elementwise`.
 //!
-//! The methods are those of traits, which the prelude of `vkarray` has, since the array type belongs to another crate.
+//! The methods belong to traits, because the array type belongs to another crate. The prelude of `vkarray` has these
+//! traits.
 //!
 //! The folders and files, each of which uses only those above it:
 //!

@@ -18,7 +18,7 @@ use crate::generate::DeviceLimits;
 /// An array, with the stream on which the work of a method runs: `x.sort(-1)` runs on the default stream of the context,
 /// `x.on(&stream).sort(-1)` on `stream`.
 ///
-/// The methods of this crate are those of traits that are implemented for all types with this trait.
+/// The methods of this crate belong to traits that are implemented for all types with this trait.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -63,9 +63,9 @@ impl<A: AsOnStream + ?Sized> AsOnStream for &A {
     }
 }
 
-/// A type of numbers, with the type of 32 or 64 bits that has all its values, in which kernels compute.
+/// A type of numbers, with the type of 32 or 64 bits that has all of its values. Kernels compute in that type.
 pub trait Widen: Element {
-    /// Itself, if it has 32 or 64 bits.
+    /// The type itself, if it has 32 or 64 bits.
     #[doc(hidden)]
     type Wide: Widen;
 }
@@ -83,7 +83,7 @@ widen! {
     i32 => i32, u32 => u32, f32 => f32, i64 => i64, u64 => u64, f64 => f64,
 }
 
-/// A number of 32 or 64 bits. Only this crate implements it, and so the traits above it.
+/// A number of 32 or 64 bits. Only this crate implements this trait and the traits that require it.
 pub trait Word: Element {}
 
 macro_rules! of_words {
@@ -94,7 +94,7 @@ macro_rules! of_words {
 
 of_words! { i32, u32, f32, i64, u64, f64 }
 
-/// A type of uniform random floats and of edges of even bins: `f32` or `f64`.
+/// A type of uniform random floats, and of the edges of bins of equal width: `f32` or `f64`.
 pub trait UniformFloat: Word + PartialOrd {
     #[doc(hidden)]
     fn of_f64(value: f64) -> Self;
@@ -113,8 +113,8 @@ impl UniformFloat for f64 {
     }
 }
 
-/// A type of numbers that are counted in even bins, and the type of the edges: that of the numbers if they are `f32` or
-/// `f64`, `f32` of shorter floats, and `f64` of integers, as in NumPy.
+/// A type of numbers that are counted in bins of equal width, with the type of the edges: `f32` and `f64` for numbers
+/// of these types, `f32` for shorter floats, and `f64` for integers, as in NumPy.
 pub trait Binned: Widen {
     /// The type of the edges.
     type Edge: UniformFloat + Widen;
@@ -133,7 +133,7 @@ binned! {
     f16 => f32, bf16 => f32, f32 => f32, f64 => f64,
 }
 
-/// The array, contiguous in C order and at an offset at which a kernel can bind it; itself or a copy.
+/// The array, contiguous in C order and at an offset at which a kernel can bind it: the given array, or a copy of it.
 pub(crate) fn packed<T: Element>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T>> {
     let contiguous = array.to_contiguous(Order::C)?;
     if is_packed(&contiguous) {
@@ -170,8 +170,8 @@ pub(crate) fn words<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
     Arg::Array(ArrayArg::new(array.block(), shape))
 }
 
-/// The elements of a range of an array's block as words, from where the device can bind them on, and the number of bytes before
-/// the first one.
+/// The words of a range of an array's block, from the nearest offset before it that the device can bind, and the number
+/// of bytes between that offset and the range.
 pub(crate) fn words_of_block<'a, T: Element>(array: &'a DeviceNDArray<T>, range: &Range<usize>) -> (Arg<'a>, u64) {
     let alignment = DeviceLimits::new(array.context().info()).alignment;
     let [first, end] = [range.start, range.end].map(|at| at as u64 * size_of::<T>() as u64);
@@ -181,7 +181,7 @@ pub(crate) fn words_of_block<'a, T: Element>(array: &'a DeviceNDArray<T>, range:
     (Arg::Array(ArrayArg::new(array.block(), shape)), first - start)
 }
 
-/// The elements of a packed array, along one axis.
+/// The elements of a packed array as an array of one axis.
 pub(crate) fn flat<T: Element>(array: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
     array.reshape([array.size()])
 }
@@ -191,8 +191,9 @@ pub(crate) fn part<T: Element>(array: &DeviceNDArray<T>, range: &Range<usize>) -
     array.slice_axis(0, range.start.cast_signed()..range.end.cast_signed())
 }
 
-/// The most elements of so many bytes that a kernel binds from any offset on. It is a multiple of `multiple`, a power of two, and
-/// so many elements from a place that the device can bind there is another one.
+/// The most elements of `itemsize` bytes that a kernel can bind, whatever the offset of the first one. The number is a
+/// multiple of `multiple`, which is a power of two. If the device can bind an offset, it can also bind the offset this
+/// many elements later.
 pub(crate) fn longest(ctx: &Context, itemsize: usize, multiple: usize) -> usize {
     let limits = DeviceLimits::new(ctx.info());
     let in_memory = |nbytes: u64| usize::try_from(nbytes).unwrap_or(usize::MAX);
@@ -200,8 +201,8 @@ pub(crate) fn longest(ctx: &Context, itemsize: usize, multiple: usize) -> usize 
     (in_memory(limits.max_range - limits.alignment) / itemsize / unit * unit).max(unit)
 }
 
-/// The parts of `count` elements that kernels bind one after the other: each begins with a multiple of `multiple`, and has at
-/// most [`longest`] elements of so many bytes.
+/// The parts of `count` elements that kernels bind one after the other. Each part begins at a multiple of `multiple`
+/// and has at most as many elements as [`longest`] says.
 pub(crate) fn parts(
     ctx: &Context,
     count: usize,
@@ -212,18 +213,18 @@ pub(crate) fn parts(
     (0..count).step_by(length).map(move |start| start..count.min(start + length))
 }
 
-/// Refuses an array that an operation binds as a whole and the device does not.
+/// Refuses an array that an operation binds as a whole and that is longer than what the device binds.
 pub(crate) fn check_bound(ctx: &Context, operation: &'static str, count: usize, itemsize: usize) -> Result<()> {
     let (nbytes, limit) = (count as u64 * itemsize as u64, DeviceLimits::new(ctx.info()).max_range);
     if nbytes <= limit { Ok(()) } else { Err(Error::LongOperand { operation, nbytes, limit }.into()) }
 }
 
-/// A packed array as kernels see it that compute with its type: integers of 64 bits are pairs of words.
+/// A packed array for kernels that compute with its type. Such kernels see integers of 64 bits as pairs of words.
 pub(crate) fn numbers<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
     if matches!(DType::of::<T>(), DType::I64 | DType::U64) { words(array) } else { array.as_arg() }
 }
 
-/// How kernels that move elements see them.
+/// How kernels that move elements see them: as units, which are words or parts of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Units {
     /// Units in a word: 1, 2 or 4.
@@ -239,7 +240,7 @@ impl Units {
         Self { per_word: 4 / unit, parts: bytes / unit }
     }
 
-    /// The constants of a kernel's text.
+    /// The constants in a kernel's text that describe the units.
     pub(crate) fn text(self) -> String {
         format!("const UNITS = {}u;\nconst BITS = {}u;\n", self.per_word, 32 / self.per_word)
     }
@@ -265,7 +266,7 @@ impl Arithmetic {
         Self { name, zero, one }
     }
 
-    /// `T`, `add` and `multiply`. Integers of 64 bits are pairs of words.
+    /// The definitions of `T`, `add` and `multiply`. Integers of 64 bits are pairs of words.
     pub(crate) fn text(self) -> String {
         let name = self.name;
         let [library, sum, product] = if name.starts_with("vec2") {
@@ -292,19 +293,19 @@ pub(crate) fn sum_of_lengths(lengths: impl IntoIterator<Item = usize>, shape: &[
     Ok(sum.ok_or_else(too_large)?)
 }
 
-/// An axis from 0 on.
+/// The number of an axis, counted from 0.
 pub(crate) fn axis_of(axis: isize, ndim: usize) -> Result<usize> {
     let counted = if axis < 0 { axis.checked_add_unsigned(ndim) } else { Some(axis) };
     let found = counted.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < ndim);
     Ok(found.ok_or(LayoutError::AxisOutOfRange { axis, ndim })?)
 }
 
-/// The kernel of a text and an entry point.
+/// The kernel with this text and this entry point.
 pub(crate) fn kernel(ctx: &Context, name: &'static str, text: &[&str], entry: &str) -> Result<Kernel> {
     Ok(ctx.kernel(Source::wgsl(text.concat()).named(name)).entry(entry).build()?)
 }
 
-/// Runs a kernel with one invocation for each of `count` items, which are not 0.
+/// Runs a kernel with one invocation for each of `count` items. `count` is not 0.
 pub(crate) fn run(kernel: &Kernel, stream: &Stream, count: usize, args: &impl Arguments) -> Result<()> {
     Ok(kernel.dispatch(stream, Groups::covering(count), args)?)
 }

@@ -14,7 +14,7 @@ use crate::generate::Program;
 /// The first use of an expression builds its kernel. Kernels depend on the operations, the element types and on which
 /// operands are contiguous, repeated or strided; not on sizes, strides or numbers, and they are kept on disk.
 pub trait Evaluate: Operand {
-    /// The result in a new array, in C order; in F order if all arrays of the expression's shape are.
+    /// The result in a new array. It is in F order if all arrays of the expression's shape are, otherwise in C order.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -54,14 +54,15 @@ pub trait Evaluate: Operand {
     ///
     /// # Errors
     ///
-    /// Those of [`Evaluate::eval`]; [`Error::Expression`](vkarray_ndarray::Error::Expression) for a target of another shape;
-    /// [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) and
-    /// [`Error::SharedElements`](vkarray_ndarray::Error::SharedElements) for a target that cannot be written.
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for a target of another shape, or an expression that
+    /// cannot be evaluated; [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) and
+    /// [`Error::SharedElements`](vkarray_ndarray::Error::SharedElements) for a target that cannot be written; and the
+    /// errors of [`Evaluate::eval`].
     fn assign_to(&self, target: &DeviceNDArray<Self::Item>) -> Result<()> {
         assign(&self.expr(), target)
     }
 
-    /// Computes the expression and copies the elements to the host, in C order. Blocks until they are there.
+    /// Computes the expression and copies the elements to the host, in C order. Blocks until the copy is complete.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -74,22 +75,26 @@ pub trait Evaluate: Operand {
     ///
     /// # Errors
     ///
-    /// Those of [`Evaluate::eval`] and [`DeviceNDArray::to_vec`].
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for an expression that cannot be evaluated;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) for a copy that fails; and the errors of [`Evaluate::eval`].
     fn to_vec(&self) -> Result<Vec<Self::Item>> {
         self.eval()?.to_vec()
     }
 
-    /// Computes the expression and copies the result to the host; see [`DeviceNDArray::copy_to_host`]. Blocks until it is
-    /// there.
+    /// Computes the expression and copies the result to the host, as [`DeviceNDArray::copy_to_host`] does. Blocks until
+    /// the copy is complete.
     ///
     /// # Errors
     ///
-    /// Those of [`Evaluate::eval`] and [`DeviceNDArray::copy_to_host`].
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for an expression that cannot be evaluated;
+    /// [`Error::HostMemory`](vkarray_ndarray::Error::HostMemory) if the host has no memory for the result; and the
+    /// errors of [`Evaluate::eval`].
     fn copy_to_host(&self) -> Result<ndarray::ArrayD<Self::Item>> {
         self.eval()?.copy_to_host()
     }
 
-    /// Computes an expression of one element; see [`DeviceNDArray::item`]. Blocks until it is there.
+    /// Computes an expression of one element and copies it to the host, as [`DeviceNDArray::item`] does. Blocks until
+    /// the copy is complete.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -102,7 +107,9 @@ pub trait Evaluate: Operand {
     ///
     /// # Errors
     ///
-    /// Those of [`Evaluate::eval`] and [`DeviceNDArray::item`].
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for an expression that cannot be evaluated;
+    /// [`Error::LengthMismatch`](vkarray_ndarray::Error::LengthMismatch) unless it has one element; and the errors of
+    /// [`Evaluate::eval`].
     fn item(&self) -> Result<Self::Item> {
         self.eval()?.item()
     }
@@ -144,7 +151,7 @@ fn assign<T: Element>(expr: &Expr<T>, target: &DeviceNDArray<T>) -> Result<()> {
     target.on(stream).assign(&temporary)
 }
 
-/// The array of a node that was made of one.
+/// The array of a node that was made from an array.
 fn leaf_of(node: &Arc<Node>) -> (&ArrayLeaf, DType) {
     match node.kind() {
         NodeKind::Array(leaf) => (leaf, node.dtype()),
@@ -179,7 +186,7 @@ fn shares_memory(a: (&ArrayLeaf, DType), b: (&ArrayLeaf, DType)) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// Whether all words that the elements of an array lie in are its own. Kernels write words.
+/// Whether no other array's element lies in a word that this array's elements lie in. Kernels write whole words.
 fn owns_words((leaf, dtype): (&ArrayLeaf, DType)) -> bool {
     let (layout, itemsize) = (leaf.layout(), dtype.itemsize() as usize);
     let end = (layout.offset() + layout.size()) * itemsize;
@@ -198,7 +205,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Writes `value` to `target`, which has its shape.
+    /// Writes `value` to `target`. Both have the same shape.
     ///
     /// # Errors
     ///
@@ -214,7 +221,7 @@ impl Assignment {
     }
 }
 
-/// Computes several expressions in one pass over their arrays, each of which is read once. Returns at once.
+/// Computes several expressions in one pass that reads each array once. Returns at once.
 ///
 /// All targets have the same shape. Each element is read before any target is written, so a target may be an array of
 /// any of the expressions. The stream is that of the first expression that has one.
@@ -232,9 +239,9 @@ impl Assignment {
 ///
 /// # Errors
 ///
-/// Those of [`Evaluate::eval`]. [`Error::Expression`](vkarray_ndarray::Error::Expression) for targets of different shapes,
-/// for a target that shares memory with another target, or with an array other than itself, and for one with elements of
-/// less than 4 bytes that is not contiguous or shares a word with its neighbours.
+/// [`Error::Expression`](vkarray_ndarray::Error::Expression) for targets of different shapes, for a target that shares
+/// memory with another target or with an array other than itself, and for a target with elements of less than 4 bytes
+/// that is not contiguous or shares a word with its neighbours; and the errors of [`Evaluate::eval`].
 pub fn assign_all(assignments: &[Assignment]) -> Result<()> {
     let Some(first) = assignments.first() else { return Ok(()) };
     let nodes: Vec<_> = assignments.iter().map(|assignment| &assignment.node).collect();

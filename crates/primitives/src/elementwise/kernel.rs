@@ -14,9 +14,9 @@ use crate::generate::{
 /// How a kernel finds the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// In the order of the rounds.
+    /// The elements lie in the order of the rounds.
     Packed,
-    /// Always the same element.
+    /// All rounds read the same element.
     Single,
     /// The elements of a unit follow each other, and units have strides.
     Row,
@@ -44,8 +44,8 @@ pub(super) struct Form {
 const TILE_UNITS: u32 = 8;
 
 impl Form {
-    /// The fastest form for a nest. The first `n_outs` operands are outputs, and of those with less than 4 bytes all are
-    /// packed. Computing an element takes up to so many rounds of loops.
+    /// The fastest form for a nest. The first `n_outs` operands are outputs; outputs with elements of less than 4 bytes
+    /// are packed. Computing one element takes up to `rounds` rounds of loops.
     pub(super) fn new(nest: &Nest, n_outs: usize, limits: &DeviceLimits, rounds: u64) -> Self {
         let is_four = |value: u64| value.is_multiple_of(4);
         let is_packed = |operand: usize| nest.is_packed(operand);
@@ -83,7 +83,7 @@ impl Form {
         };
         let mut access = SmallVec::new();
         all.clone().for_each(|operand| access.push(access_of(operand)));
-        // Elements of an operand that lie side by side along another axis are read by one workgroup.
+        // Whether elements of this operand lie side by side along the second axis, so that a tile reads them together.
         let is_across = |operand: usize| match &nest.axes[..] {
             [inner, outer, ..] => {
                 outer.strides[operand].unsigned_abs() == 1 && inner.strides[operand].unsigned_abs() > 1
@@ -117,7 +117,7 @@ impl Form {
         self.access.iter().for_each(|&access| key.push(access as u32));
     }
 
-    /// The parameters: numbers of the program, and words of the nest.
+    /// The parameters of a launch: the numbers of the program and the words of the nest.
     pub(super) fn params(&self, program: &Program<'_>) -> Params {
         let (mut params, n_axes) = (Param::scalars(program), position(self.n_axes));
         let mut word = |of| params.push(Param::word(of));
@@ -148,7 +148,7 @@ impl Form {
         dtypes.iter().zip(&self.access).enumerate().map(of).collect()
     }
 
-    /// The text of the kernel. `reads` has the operand of each leaf of the program, which is an output where that is
+    /// The text of the kernel. `reads` has the operand of each leaf of the program: an output, where the leaf is
     /// written in place.
     pub(super) fn text(&self, program: &Program<'_>, dtypes: &[DType], reads: &[usize]) -> String {
         let buffers = self.buffers(dtypes);
@@ -215,11 +215,12 @@ fn elementwise(
         )
     }
 
-    /// The coordinates of each lane: those of the unit where units do not cross rows, with the lane added.
+    /// The coordinates of each lane. Where units do not cross rows, these are the coordinates of the unit with the lane
+    /// added.
     fn coordinates(&self) -> String {
         let mut text = String::new();
         for lane in 1..self.lanes {
-            // The last unit may not be whole; what its surplus lanes compute is not written.
+            // The last unit may have fewer elements than lanes; the results of the lanes beyond are not written.
             let _ = writeln!(text, "    let i{lane} = min(i0 + {lane}u, p.n - 1u);");
         }
         if self.has_coordinates() {

@@ -11,7 +11,7 @@ use vkarray_ndarray::{ArrayLeaf, ExprError, Result};
 use super::kernel::Form;
 use crate::generate::{DeviceLimits, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, bound_dtype, key_part, word};
 
-/// Distinguishes the keys of these kernels from those of others.
+/// Keeps the keys of elementwise kernels apart from the keys of other kernels.
 const KEY: u32 = 0x656c_656d;
 
 /// An array that is read or written.
@@ -22,7 +22,7 @@ pub(super) fn is_in_place(leaf: Array<'_>, target: Array<'_>) -> bool {
     leaf.1 == target.1 && Arc::ptr_eq(leaf.0.block(), target.0.block()) && leaf.0.layout() == target.0.layout()
 }
 
-/// Computes every element of the targets, which have one shape, on a stream. Returns at once.
+/// Computes every element of the targets on a stream. The targets have one shape. Returns at once.
 ///
 /// A target may be an array of the program, and otherwise shares no memory with one. Targets with elements of less than 4
 /// bytes are contiguous, start at a word and own all words that they touch.
@@ -47,7 +47,7 @@ pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream)
     if launch.pieces(shape, &arrays)?.is_none() {
         return Ok(());
     }
-    // More strides than push constants: with contiguous copies there are none.
+    // The strides need more push constants than the device has. Contiguous copies of the arrays need none.
     let copies = arrays[targets.len()..].iter().map(|&(leaf, dtype)| leaf.repeated(shape, dtype, stream));
     let copies: SmallVec<[ArrayLeaf; 6]> = copies.collect::<Result<_>>()?;
     let of_copies = copies.iter().zip(&arrays[targets.len()..]).map(|(copy, &(_, dtype))| (copy, dtype));
@@ -63,7 +63,7 @@ pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream)
 
 struct Launch<'a, 'p> {
     program: &'a Program<'p>,
-    /// The operand of each array of the program.
+    /// For each array of the program, the operand from which it is read.
     reads: &'a [usize],
     n_outs: usize,
     limits: &'a DeviceLimits,
@@ -71,8 +71,8 @@ struct Launch<'a, 'p> {
 }
 
 impl Launch<'_, '_> {
-    /// Records the dispatches; or if the form of one does not fit, returns the bytes of its parameters, and nothing was
-    /// recorded.
+    /// Records the dispatches. If the parameters of one dispatch do not fit, records nothing and returns their size in
+    /// bytes.
     fn pieces(&self, shape: &[usize], arrays: &[Array<'_>]) -> Result<Option<usize>> {
         let mut nest = Nest::new(shape, arrays.iter().map(|&(leaf, dtype)| (leaf.layout(), dtype.itemsize())));
         nest.sort();
@@ -98,7 +98,7 @@ impl Launch<'_, '_> {
         let fits = |(piece, (form, params)): (&Nest, &(Form, Params))| {
             let shares_words = |out: usize| {
                 let parts = 4 / piece.operands[out].itemsize.min(4);
-                // The last word of the whole has no elements of another piece.
+                // Whether this piece has the last word of the target, so that no other piece writes to that word.
                 let is_last = || pieces.iter().all(|other| other.span(out)[1] <= piece.span(out)[1]);
                 piece.operands[out].offset % parts != 0 || (piece.size() % parts != 0 && !is_last())
             };

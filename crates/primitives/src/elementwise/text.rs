@@ -1,7 +1,7 @@
 //! [`Elementwise`]: expressions whose computation is written as statements in WGSL.
 //!
-//! A call is an operation of an expression like any other, so broadcasting, strides, targets, reductions and the kernels on
-//! disk are those of expressions.
+//! A call is an operation of an expression like any other. Broadcasting, strides, targets, reductions and kernels on
+//! disk work for it as for every expression.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ const MAX_CHOICES: usize = 2048;
 pub trait Elementwise {
     /// A kernel that computes each element of its results by statements in WGSL: CuPy's `ElementwiseKernel`.
     ///
-    /// A name with which a statement begins is a result; a text without `=` is an expression, with one result. Other names
-    /// that the text does not declare are arguments: arrays, expressions and numbers of any type, which broadcast to one
-    /// shape. Elements of `f16` and `bf16` are `f32` in the text, shorter integers `i32` or `u32`, complex numbers
-    /// `vec2<f32>` or `vec2<f64>`. The functions of `f32` that [`Operand`](vkarray_ndarray::Operand) has are those of the
-    /// text too, under the same names; other functions are WGSL's.
+    /// A name with which a statement begins is a result; a text without `=` is an expression, with one result. Other
+    /// names that the text does not declare are arguments: arrays, expressions and numbers of any type, which broadcast
+    /// to one shape. Elements of `f16` and `bf16` are `f32` in the text, shorter integers `i32` or `u32`, complex
+    /// numbers `vec2<f32>` or `vec2<f64>`. The text may call the functions of `f32` that
+    /// [`Operand`](vkarray_ndarray::Operand) has, under the same names; all other functions are WGSL's.
     ///
-    /// The kernel is built at its first use with these types, and kept on disk.
+    /// The kernel is built at its first use with these types and is kept on disk.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -58,12 +58,12 @@ pub struct ElementwiseKernel {
 }
 
 impl ElementwiseKernel {
-    /// The kernel of a text, as [`Elementwise::elementwise`] makes it.
+    /// The kernel of a text; [`Elementwise::elementwise`] calls this function.
     pub fn new(text: &str) -> Self {
         Self { text: text.into(), names: Names::of(text) }
     }
 
-    /// The names of its arguments, in the order in which they are first used.
+    /// The names of the arguments, in the order in which they are first used.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -78,12 +78,12 @@ impl ElementwiseKernel {
         &self.names.inputs
     }
 
-    /// The names of its results, in the order of their first assignment.
+    /// The names of the results, in the order of their first assignment.
     pub fn results(&self) -> &[String] {
         &self.names.outputs
     }
 
-    /// A call without arguments yet.
+    /// A call that has no arguments yet.
     #[must_use]
     pub fn call(&self) -> Call<'_> {
         Call { kernel: self, args: Vec::new(), stream: None }
@@ -96,7 +96,7 @@ impl ElementwiseKernel {
     }
 }
 
-/// An [`ElementwiseKernel`] with arguments, of which [`Call::result`] makes an expression.
+/// An [`ElementwiseKernel`] with arguments. [`Call::result`] turns it into an expression.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     kernel: &'a ElementwiseKernel,
@@ -105,7 +105,8 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Gives an argument its value: an array, an expression or a number. The stream is that of the first value with one.
+    /// Gives an argument its value: an array, an expression or a number. The stream of the call is that of the first
+    /// value that has a stream.
     #[must_use]
     pub fn arg<T: Element>(mut self, name: &str, value: impl IntoExpr<T>) -> Self {
         let value = value.into_expr();
@@ -124,7 +125,7 @@ impl Call<'_> {
         self.result_of(&[DType::of::<T>()], 0)
     }
 
-    /// The results, with their types. Evaluated by one [`assign_all`](crate::assign_all), they are computed in one pass.
+    /// The results, with their types. One [`assign_all`](crate::assign_all) computes all of them in one pass.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -144,16 +145,18 @@ impl Call<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Call::result`].
+    /// [`Error::MissingArgument`] for an argument without a value; [`Error::ResultCount`] for another number of results
+    /// than the text has; and the errors of [`Call::result`].
     pub fn results<R: Results>(&self) -> Result<R::Exprs> {
         R::of(self)
     }
 
-    /// One of several results. `types` are the types of all.
+    /// One of several results. `types` has the type of each result.
     ///
     /// # Errors
     ///
-    /// Those of [`Call::result`], also if `T` is not the type of the result.
+    /// [`Error::ResultCount`] if `types` has another number of types than the text has results, or `T` is not the type of
+    /// the result; [`Error::MissingArgument`] for an argument without a value; and the errors of [`Call::result`].
     pub fn result_of<T: Element>(&self, types: &[DType], result: usize) -> Result<Expr<T>> {
         let nodes = self.nodes()?;
         let names = self.kernel.results();
@@ -163,8 +166,8 @@ impl Call<'_> {
         Ok(expr.ok_or_else(|| Error::ResultCount { given: types.len(), names: names.to_vec() })?)
     }
 
-    /// The types with which the text is valid: for each result the first of the types of the arguments, in the order of
-    /// [`ElementwiseKernel::arguments`], and `f32`, `i32`, `u32` and `bool`.
+    /// The types with which the text is valid. For each result, the types of the arguments are tried first, in the
+    /// order of [`ElementwiseKernel::arguments`], then `f32`, `i32`, `u32` and `bool`.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -179,7 +182,8 @@ impl Call<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Call::result`]; [`Error::Text`] if the text is valid with none of them.
+    /// [`Error::Text`] if the text is valid with none of these types; [`Error::MissingArgument`] for an argument
+    /// without a value; and the errors of [`Call::result`].
     pub fn result_types(&self) -> Result<Vec<DType>> {
         let nodes = self.nodes()?;
         let inputs: Vec<_> = nodes.iter().map(|node| node.dtype()).collect();
@@ -197,7 +201,8 @@ impl Call<'_> {
                 (0..n_results).map(|result| candidates[choice / n.saturating_pow(result) % n]).collect();
             match fault(&self.function(&types), &inputs) {
                 None => return Ok(types),
-                // What is wrong with all types shows behind what is wrong with some.
+                // The fault that lies farthest in the text is reported: a fault that every choice of types has lies
+                // behind the faults of some choices.
                 Some(Error::Text(fault)) if farthest.as_ref().is_none_or(|other| fault.place() > other.place()) => {
                     farthest = Some(*fault);
                 }

@@ -1,4 +1,5 @@
-//! Elements in buffers: what a buffer of each element type is declared as, and how elements are read from it and written.
+//! How elements lie in buffers: the type with which a shader declares a buffer of each element type, and how it reads
+//! and writes elements.
 //!
 //! Elements of at most 4 bytes, and `Complex32`, lie in buffers of words, so that no device needs storage of short types.
 //! Integers and floats of 64 bits have their own type.
@@ -12,9 +13,10 @@ use super::params::ParamType;
 /// How many elements are read or written at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Width {
-    /// Each by itself.
+    /// One element at a time.
     One,
-    /// Four at once, from an element whose index is a multiple of four. Types of 8 bytes and more are still read one by one.
+    /// Four elements at once, from an element whose index is a multiple of four. Types of 8 bytes and more are still
+    /// read one by one.
     Four,
 }
 
@@ -41,7 +43,7 @@ impl Buffer {
         }
     }
 
-    /// The element at an index.
+    /// Text that reads the element at an index.
     pub(crate) fn load(&self, index: &str) -> String {
         let name = &self.name;
         let raw = match self.dtype.itemsize() {
@@ -102,7 +104,8 @@ impl Buffer {
     }
 }
 
-/// The element type that an array of elements of this type is described with, which is that of the shader's buffer.
+/// The element type with which an array of elements of this type is described when it is bound: the type of the
+/// shader's buffer.
 pub(crate) fn bound_dtype(dtype: DType) -> DType {
     match dtype {
         DType::I64 | DType::U64 | DType::F64 | DType::Complex64 => dtype,
@@ -110,7 +113,7 @@ pub(crate) fn bound_dtype(dtype: DType) -> DType {
     }
 }
 
-/// The value of what lies in a buffer.
+/// Text that makes a value from what lies in a buffer.
 fn decode(dtype: DType, raw: &str) -> String {
     match dtype {
         DType::Bool => format!("({raw} != 0u)"),
@@ -125,7 +128,7 @@ fn decode(dtype: DType, raw: &str) -> String {
     }
 }
 
-/// What lies in a buffer for a value.
+/// Text that makes what lies in a buffer from a value.
 pub(crate) fn encode(dtype: DType, value: &str) -> String {
     match dtype {
         DType::Bool => format!("select(0u, 1u, {value})"),
@@ -139,7 +142,7 @@ pub(crate) fn encode(dtype: DType, value: &str) -> String {
     }
 }
 
-/// How many parameters a number takes, two if it is complex, and their type.
+/// The number of parameters for a number, which is two for a complex number, and their type.
 pub(super) fn scalar_parts(dtype: DType) -> (u16, ParamType) {
     match Class::of(dtype) {
         Some(Class::Complex) => (2, ParamType::U32),
@@ -151,7 +154,7 @@ pub(super) fn scalar_parts(dtype: DType) -> (u16, ParamType) {
     }
 }
 
-/// The value of a number in the parameters.
+/// Text that makes a number from its parameters.
 pub(super) fn decode_scalar(dtype: DType, name: &str) -> String {
     match Class::of(dtype) {
         Some(Class::Complex) => format!("vec2<f32>(bitcast<f32>({name}_x), bitcast<f32>({name}_y))"),
@@ -160,7 +163,7 @@ pub(super) fn decode_scalar(dtype: DType, name: &str) -> String {
     }
 }
 
-/// A part of a number as the parameter has it.
+/// One part of a number, as the parameter holds it.
 pub(super) fn scalar_value(Scalar(words): Scalar, part: usize, ty: ParamType) -> ScalarValue {
     let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
     match ty {
@@ -171,7 +174,8 @@ pub(super) fn scalar_value(Scalar(words): Scalar, part: usize, ty: ParamType) ->
     }
 }
 
-/// The lower 32 bits. Sizes and offsets of a piece fit; indices are sums modulo 2³², so the rest of a stride has no effect.
+/// The lower 32 bits of a value. Sizes and offsets of a piece have at most 32 bits. Indices are sums modulo 2³², so the
+/// upper bits of a stride have no effect.
 #[expect(clippy::cast_possible_truncation, reason = "a piece fits 32 bits, and strides are summed modulo 2^32")]
 pub(crate) fn word(value: u64) -> ScalarValue {
     ScalarValue::U32(value as u32)

@@ -35,7 +35,7 @@ pub(super) fn text(from: DType, to: DType, v: &str) -> Option<String> {
     })
 }
 
-/// An `f32` as the nearest number of a float type, which is still an `f32`.
+/// An `f32` rounded to the nearest number of a float type. The result is still an `f32`.
 pub(super) fn rounded(to: DType, v: &str) -> String {
     match to {
         DType::F16 => format!("bitcast<f32>(f16_to_f32(f32_to_f16(bitcast<u32>({v}))))"),
@@ -44,7 +44,7 @@ pub(super) fn rounded(to: DType, v: &str) -> String {
     }
 }
 
-/// The bits and whether it has a sign.
+/// The number of bits of an integer type, and whether it has a sign.
 fn integer_parts(class: Class) -> (u32, bool) {
     match class {
         Class::Signed { bits } => (bits, true),
@@ -59,7 +59,7 @@ fn integers(source: Class, to: DType, v: &str) -> String {
     let value = match (bits, is_signed, target) {
         (64, _, _) => format!("{target}({v})"),
         (_, true, "u64") => format!("u64(i64({v}))"),
-        // A driver compares `i64({v})` with constants by the wrong sign; see `vkarray::device::DriverFault`.
+        // One driver compares `i64({v})` with constants by the wrong sign; see `vkarray::device::DriverFault`.
         (_, true, "i64") => format!("i64_of_i32({v})"),
         (_, false, "i64") => format!("i64(u64({v}))"),
         (_, false, "u64") => format!("u64({v})"),
@@ -70,7 +70,8 @@ fn integers(source: Class, to: DType, v: &str) -> String {
     cut(to, &value)
 }
 
-/// Drivers round these differently: SwiftShader does not round a large `u32` to the nearest float. So it is done on bits.
+/// Converts integers to floats by their bits, because drivers round this conversion differently: SwiftShader does not
+/// round a large `u32` to the nearest float.
 fn integer_to_float(source: Class, to: DType, v: &str) -> String {
     let (bits, is_signed) = integer_parts(source);
     if bits <= 16 {

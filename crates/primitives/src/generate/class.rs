@@ -1,7 +1,7 @@
 //! [`Class`]: how values of an element type are computed in a kernel.
 //!
 //! Integers of 8 and 16 bits are computed in 32 bits and cut to their size after each operation; `f16` and `bf16` are
-//! computed in `f32` and rounded when they are stored or cast. So no kernel needs a device's own short types.
+//! computed in `f32` and rounded when they are stored or cast. Kernels therefore need no short types of the device.
 
 use vkarray_kernel::DType;
 
@@ -9,19 +9,19 @@ use vkarray_kernel::DType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Bool,
-    /// The bits of the element type, and whether it is computed in 64.
+    /// The bits of the element type, and whether values are computed in 64 bits.
     Signed {
         bits: u32,
     },
     Unsigned {
         bits: u32,
     },
-    /// Computed in `f32`.
+    /// Values are computed in `f32`.
     Float,
     Double,
-    /// Two `f32`.
+    /// A value is two `f32`.
     Complex,
-    /// Two `f64`.
+    /// A value is two `f64`.
     DoubleComplex,
 }
 

@@ -1,4 +1,4 @@
-//! Functions that a program wrote as statements in WGSL: their text in a kernel, and where one is at fault.
+//! Functions that a program wrote as statements in WGSL: their text in a kernel, and the place of a fault in it.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ pub(super) fn declaration(function: &Function, at: usize, inputs: &[DType]) -> [
     [before, function.text.to_string(), after]
 }
 
-/// Functions of `f32` under NumPy's names that the texts call, some of which hide those of WGSL, whose errors and special
-/// values differ between drivers.
+/// The `f32` functions of the library that the texts call, under NumPy's names. They replace WGSL's functions of the
+/// same name, whose errors and special values differ between drivers.
 pub(super) fn elementary<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     use Op::{Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Copysign, Cos, Cosh, Exp, Expm1, Hypot, Isfinite, Isinf};
     use Op::{FloorDivide, Isnan, Log, Log1p, Log2, Log10, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder};
@@ -62,7 +62,7 @@ pub(super) fn elementary<'a>(texts: impl Iterator<Item = &'a str>) -> String {
         .collect()
 }
 
-/// What is wrong with the text of a function for arguments of these types, if anything is.
+/// The fault in the text of a function for arguments of these types, if it has one.
 pub(crate) fn fault(function: &Function, inputs: &[DType]) -> Option<Error> {
     let [before, text, after] = declaration(function, 0, inputs);
     let n_after = text.len() + after.len();
@@ -101,7 +101,7 @@ fn text_fault(function: &Function, inputs: &[DType], (line, column): (usize, usi
     }))
 }
 
-/// Refuses a text with names that it may not have, or that reads a result that is not there.
+/// Refuses a text that uses a name of the kernel around it, or reads a result before it has a value.
 pub(crate) fn check_names(names: &Names, function: &Function, inputs: &[DType]) -> Result<(), Error> {
     let Some(Misuse { at, reason }) = &names.misuse else { return Ok(()) };
     let before = &function.text[..*at];
@@ -109,7 +109,7 @@ pub(crate) fn check_names(names: &Names, function: &Function, inputs: &[DType]) 
     Err(text_fault(function, inputs, (before.matches('\n').count() + 1, column), reason.clone()))
 }
 
-/// What else there is to say about a fault in a line: what is written otherwise in Python.
+/// A hint about a fault in a line, for what is written otherwise in Python.
 fn hint(line: &str, reason: &str) -> String {
     const OF_ARRAYS: [&str; 10] = ["mean", "sum", "prod", "std", "var", "median", "argmin", "argmax", "amin", "amax"];
     let unknown = reason.strip_prefix("nothing is called `").and_then(|rest| rest.split('`').next());
@@ -125,8 +125,8 @@ fn hint(line: &str, reason: &str) -> String {
     }
 }
 
-/// The lines and columns of the marks in a report on a module. The place that a report names may be that of the whole
-/// function.
+/// The lines and columns that a report on a module names. A report may name the start of the whole function instead of
+/// the fault.
 fn marks<'a>(report: &'a str, module: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
     report.lines().zip(report.lines().skip(1)).filter_map(|(shown, below)| {
         let number: usize = shown.split_whitespace().next()?.parse().ok()?;
@@ -152,7 +152,8 @@ fn reason(report: &str) -> String {
     if notes.is_empty() { sentence.to_owned() } else { notes.join("; ") }
 }
 
-/// The functions of a reduction or a scan that a program wrote: how two values are combined, and the value that changes none.
+/// The functions of a reduction or a scan that a program wrote: one combines two values, the other gives the value that
+/// changes none.
 #[derive(Debug, Clone)]
 pub(crate) struct Combine {
     combine: Function,
@@ -162,7 +163,7 @@ pub(crate) struct Combine {
 }
 
 impl Combine {
-    /// The functions of two expressions: of `a` and `b`, and of nothing.
+    /// Makes the functions from two expressions: `combine` of `a` and `b`, and `identity` without arguments.
     pub(crate) fn new(combine: &str, identity: &str, dtype: DType) -> Result<Self, Error> {
         let of = |text: &str, inputs: &[&str]| {
             let (names, given) = (Names::of(text), inputs.iter().map(|&name| name.to_owned()).collect());
@@ -194,7 +195,7 @@ impl Combine {
         self.functions().iter().for_each(|(function, _)| add_to_key(function, key));
     }
 
-    /// Why a kernel was not built, as [`Program::explained`](super::Program::explained) has it.
+    /// Why a kernel was not built, as [`Program::explained`](super::Program::explained) says it.
     pub(crate) fn explained(&self, error: ArrayError) -> ArrayError {
         self.functions()
             .into_iter()

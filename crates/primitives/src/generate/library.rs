@@ -18,7 +18,7 @@ static FUNCTIONS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     functions
 });
 
-/// Integers of 64 bits from their words, and arithmetic modulo 2^64 on the words.
+/// WGSL functions that make integers of 64 bits from their words, and compute with the words modulo 2^64.
 const OF_PAIRS: &str = "
 fn pair_add(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let low = a.x + b.x;
@@ -42,7 +42,7 @@ fn u64_of_pair(pair: vec2<u32>) -> u64 {
 }
 ";
 
-/// The text of a kernel, and before it the functions of the library that it calls, and those that they call.
+/// The text of a kernel behind the functions of the library that it calls, directly or through other functions.
 pub(crate) fn with_functions(text: &str) -> String {
     let (mut added, mut found) = (HashSet::new(), Vec::new());
     let mut open = calls(text);
@@ -58,7 +58,7 @@ pub(crate) fn with_functions(text: &str) -> String {
     found.iter().map(|(_, body)| body.as_str()).chain([text]).collect()
 }
 
-/// The names before each opening parenthesis.
+/// The names that stand before an opening parenthesis.
 pub(super) fn calls(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = text.match_indices('(').map(|(at, _)| &text[..at]);

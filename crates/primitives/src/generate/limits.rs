@@ -8,7 +8,7 @@ use vkarray_kernel::Limits;
 pub(crate) struct DeviceLimits {
     /// Most bytes of a bound range.
     pub(crate) max_range: u64,
-    /// Alignment of the start of a bound range in bytes; at least that of four elements of any type.
+    /// Alignment of the start of a bound range, in bytes. It is at least the size of four elements of any type.
     pub(crate) alignment: u64,
     /// Invocations in a workgroup; a power of two.
     pub(crate) group: u32,
@@ -44,7 +44,7 @@ impl DeviceLimits {
 
 #[cfg(test)]
 impl DeviceLimits {
-    /// Those that every device has.
+    /// The limits that every device has at least.
     pub(crate) fn for_tests() -> Self {
         Self { max_range: 1 << 27, alignment: 64, group: 128, max_groups: 65535, max_buffers: 4, max_params: 128 }
     }

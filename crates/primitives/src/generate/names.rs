@@ -1,5 +1,4 @@
-//! [`Names`]: which arguments and results a text in WGSL has. Whether the text is valid WGSL is decided by its translation;
-//! what would be valid and mean something else than was written is refused here ([`Misuse`]).
+//! [`Names`]: which arguments and results a text in WGSL has. The translation of the text decides whether it is valid WGSL; a text that is valid and means something else than what was written is refused here ([`Misuse`]).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,17 +9,18 @@ use vkarray_ndarray::Function;
 /// The names that a text of statements uses and does not declare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Names {
-    /// Those that are only read, in the order of their first use.
+    /// Names that are only read, in the order of their first use.
     pub(crate) inputs: Arc<[String]>,
-    /// Those with which a statement begins, which assigns a value to them. An expression has [`RESULT`].
+    /// Names with which a statement begins, so that it assigns a value to them. A text that is an expression has
+    /// [`RESULT`] alone.
     pub(crate) outputs: Arc<[String]>,
     /// Whether the text is an expression, not statements.
     pub(crate) is_expression: bool,
-    /// The first thing that a text may not have although a kernel could be made of it.
+    /// The first fault of the text that its translation does not find.
     pub(crate) misuse: Option<Misuse>,
 }
 
-/// What a text may not have, at a byte of it.
+/// A use that is refused, and the byte of the text at which it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Misuse {
     pub(crate) at: usize,
@@ -71,8 +71,8 @@ impl Names {
     }
 }
 
-/// The first use of a name that the kernel around the text has, of `return`, or of a result that has no value yet: one
-/// before the end of the statement that assigns to it first.
+/// The first use of a name that the kernel around the text has, of `return`, or of a result that has no value yet. A
+/// result has a value from the end of the statement that first assigns to it.
 fn misuse(text: &str, tokens: &[&str], outputs: &HashSet<&str>, is_expression: bool) -> Option<Misuse> {
     let mut assigned = HashSet::<&str>::new();
     let mut target = None;
@@ -103,20 +103,21 @@ fn misuse(text: &str, tokens: &[&str], outputs: &HashSet<&str>, is_expression: b
     })
 }
 
-/// Whether a statement whose first name is left out assigns a value that does not depend on the one before, as `*=` does.
+/// Whether a statement assigns a value that does not depend on the value before; `*=` for instance depends on it.
+/// `rest` is the statement without its first name.
 fn is_assignment(rest: &[&str]) -> bool {
     let statement = rest.split(|&token| token == ";").next().unwrap_or_default();
     let equals = statement.iter().position(|&token| token == "=");
     equals.is_some_and(|at| at == 0 || !"+-*/%&|^<>".contains(statement[at - 1]))
 }
 
-/// Whether a name is that of a struct or a function around the text: `Results0`, `function0`.
+/// Whether a name is that of a struct or a function that the kernel around the text has: `Results0`, `function0`.
 fn is_own(token: &str) -> bool {
     let number = token.strip_prefix("Results").or_else(|| token.strip_prefix("function"));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Names, each once, in the order in which they are first.
+/// Distinct names, in the order of their first use.
 #[derive(Default)]
 struct Distinct<'a> {
     found: Vec<&'a str>,

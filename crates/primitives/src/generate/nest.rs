@@ -10,7 +10,7 @@ pub(crate) struct Nest {
     pub(crate) operands: SmallVec<[Operand; 6]>,
 }
 
-/// One loop: how often it runs, and the stride of each operand, in its elements.
+/// One loop: how often it runs, and the stride of each operand, counted in elements of the operand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axis {
     pub(crate) len: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Operand {
 }
 
 impl Nest {
-    /// The loops over a shape. The layouts broadcast to it; beside each is the size of its elements.
+    /// The loops over a shape. Each layout broadcasts to the shape and stands beside the size of its elements in bytes.
     pub(crate) fn new<'a>(shape: &[usize], layouts: impl Iterator<Item = (&'a Layout, u32)> + Clone) -> Self {
         let mut nest = Self { axes: SmallVec::new(), operands: SmallVec::new() };
         for (layout, itemsize) in layouts.clone() {
@@ -49,8 +49,8 @@ impl Nest {
         self.axes.iter().map(|axis| axis.len).product()
     }
 
-    /// Sorts the axes by the strides of the first operand, so that it rises with the innermost axis fastest, and merges
-    /// axes. Only for a first operand that has each element once.
+    /// Sorts the axes by the strides of the first operand, so that its elements rise fastest along the innermost axis,
+    /// and merges axes. The first operand must have each element once.
     pub(crate) fn sort(&mut self) {
         for axis in self.axes.iter_mut().filter(|axis| axis.strides[0] < 0) {
             for (operand, stride) in self.operands.iter_mut().zip(&mut axis.strides) {
@@ -61,7 +61,7 @@ impl Nest {
         self.axes.sort_by_key(|axis| if axis.len == 1 { 0 } else { axis.strides[0] });
     }
 
-    /// Merges axes that continue each other for every operand, and drops those of length one. At least one axis is left.
+    /// Merges axes that continue each other for every operand, and drops axes of length one. At least one axis is left.
     pub(crate) fn merge(&mut self) {
         if let [only] = &self.axes[..]
             && only.len != 1
@@ -94,7 +94,7 @@ impl Nest {
         })
     }
 
-    /// Whether every round has the same element of an operand.
+    /// Whether every round reads the same element of an operand.
     pub(crate) fn is_single(&self, operand: usize) -> bool {
         self.axes.iter().all(|axis| axis.strides[operand] == 0 || axis.len == 1)
     }
@@ -110,7 +110,7 @@ impl Nest {
         [span[0], span[1] + 1]
     }
 
-    /// Parts of the nest that are short.
+    /// Parts of the nest that [`Nest::is_short`] accepts.
     pub(crate) fn pieces(&self, max_bytes: u64, max_size: u64) -> SmallVec<[Self; 1]> {
         let (mut open, mut done) = (SmallVec::from([self.clone()]), SmallVec::new());
         while let Some(nest) = open.pop() {
@@ -123,12 +123,12 @@ impl Nest {
         done
     }
 
-    /// Whether it has at most so many rounds, in which no operand spans more bytes than that.
+    /// Whether the nest has at most `max_size` rounds, in which no operand spans more than `max_bytes` bytes.
     pub(crate) fn is_short(&self, max_bytes: u64, max_size: u64) -> bool {
         self.size() <= max_size && self.is_within(max_bytes)
     }
 
-    /// Whether no operand spans more bytes than that.
+    /// Whether no operand spans more than `max_bytes` bytes.
     pub(crate) fn is_within(&self, max_bytes: u64) -> bool {
         let bytes = |operand: usize| {
             let [first, end] = self.span(operand);
@@ -137,7 +137,8 @@ impl Nest {
         (0..self.operands.len()).all(|operand| bytes(operand) <= max_bytes)
     }
 
-    /// Of some axes, the one along which an operand spans the most bytes, if one has more than one round.
+    /// The axis along which an operand spans the most bytes, among the axes that `among` accepts and that have more
+    /// than one round.
     pub(crate) fn longest_axis(&self, among: impl Fn(usize) -> bool) -> Option<usize> {
         let reach = |axis: &Axis| {
             let bytes = axis

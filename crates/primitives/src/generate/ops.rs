@@ -1,6 +1,6 @@
 //! Operations as WGSL: [`text`], one expression for each operation and class of operands.
 //!
-//! Functions that are called here are those of `vkarray_shaders::math`. Conversions are in `cast`, at the end.
+//! The functions that these texts call are in `vkarray_shaders::math`. Conversions are in `cast`, at the end.
 //!
 //! Conditions are joined by `&` and `|`, which compute both sides: `&&` and `||` become branches, which a kernel repeats for
 //! each element of an invocation, and whose number decides how long a driver compiles.
@@ -12,7 +12,7 @@ use vkarray_ndarray::Op;
 
 use super::class::Class;
 
-/// A small number for each element type.
+/// A small number that stands for an element type.
 pub(crate) fn dtype_code(dtype: DType) -> u32 {
     match dtype {
         DType::Bool => 0,
@@ -34,8 +34,8 @@ pub(crate) fn dtype_code(dtype: DType) -> u32 {
     }
 }
 
-/// Whether operations are defined, as far as has been asked: [`UNKNOWN`], or whether it is. Expressions are evaluated more
-/// often than there are answers, and writing a text takes longer than the rest of a check.
+/// Whether each operation is defined for each pair of types, or [`UNKNOWN`] until it is first asked. Expressions are
+/// evaluated more often than there are entries, and writing a text takes longer than the rest of a check.
 static DEFINED: [[[AtomicU8; 16]; 16]; Op::ALL.len()] =
     [const { [const { [const { AtomicU8::new(UNKNOWN) }; 16] }; 16] }; Op::ALL.len()];
 const UNKNOWN: u8 = 2;
@@ -54,8 +54,8 @@ pub(crate) fn is_defined(op: Op, operand: DType, result: DType) -> bool {
     }
 }
 
-/// The value of an operation as WGSL, if it is defined. `operand` is the type of the first argument; the others have the
-/// same, but for [`Op::Select`], whose others have the type of the result.
+/// The value of an operation as WGSL, if it is defined. `operand` is the type of all arguments, but [`Op::Select`]
+/// takes arguments of type `result` after the first one.
 pub(super) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) -> Option<String> {
     let [a, b, c] = args;
     let class = Class::of(operand)?;
@@ -95,7 +95,7 @@ pub(super) fn rounds(op: Op, operand: DType) -> u64 {
     }
 }
 
-/// A value that is computed in 32 bits, as a value of its element type.
+/// A value that is computed in 32 bits, cut to its element type.
 pub(super) fn cut(dtype: DType, value: &str) -> String {
     match dtype {
         DType::I8 => format!("(({value} << 24u) >> 24u)"),
@@ -121,7 +121,7 @@ pub(crate) fn truth(dtype: DType, a: &str) -> Option<String> {
 pub(super) fn truth_of(class: Class, a: &str) -> String {
     match class {
         Class::Bool => a.to_owned(),
-        // By the bits: devices may take subnormal numbers for zero.
+        // The comparison uses the bits, because devices may take subnormal numbers for zero.
         Class::Float => format!("((bitcast<u32>({a}) << 1u) != 0u)"),
         Class::Complex => format!("(((bitcast<u32>({a}.x) | bitcast<u32>({a}.y)) << 1u) != 0u)"),
         Class::Double => format!("(!({a} == f64(0.0)))"),
@@ -187,7 +187,8 @@ fn integer(op: Op, class: Class, bits: u32, a: &str, b: &str) -> Option<String> 
     })
 }
 
-/// Operations of floats that are functions of the library, which WGSL does not have, or with errors that drivers choose.
+/// Operations of floats that call a function of the library, because WGSL has no such function or leaves its error to
+/// the driver.
 const ELEMENTARY: [Op; 18] = {
     use Op::{
         Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Sinh, Tan, Tanh,
@@ -195,7 +196,7 @@ const ELEMENTARY: [Op; 18] = {
     [Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh]
 };
 
-/// Those of two values.
+/// The operations of [`ELEMENTARY`] that take two values.
 const OF_TWO: [Op; 10] = {
     use Op::{Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder};
     [Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder]
@@ -205,7 +206,8 @@ const OF_TWO: [Op; 10] = {
 fn elementary(op: Op, ty: &str, a: &str, b: &str) -> Option<String> {
     let name = op.name();
     match op {
-        // Those of NaN look at bits: where `x == x` tells NaN, NVIDIA's driver makes a minimum of a selection, which forgets it.
+        // The functions of the library test NaN by its bits. NVIDIA's driver turns a selection on `x == x` into a
+        // minimum, which loses the NaN.
         Op::Isnan | Op::Sign | Op::Signbit => Some(format!("{ty}_{name}({a})")),
         _ if ELEMENTARY.contains(&op) => Some(format!("{ty}_{name}({a})")),
         _ if OF_TWO.contains(&op) => Some(format!("{ty}_{name}({a}, {b})")),
@@ -215,7 +217,8 @@ fn elementary(op: Op, ty: &str, a: &str, b: &str) -> Option<String> {
 
 fn float(op: Op, a: &str, b: &str) -> Option<String> {
     if let (Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual, Some(operator)) = (op, comparison(op)) {
-        // NVIDIA's driver makes a maximum of a selection behind a plain comparison, which is not NaN where one operand is.
+        // NVIDIA's driver turns a selection on a plain comparison into a maximum, which is not NaN where one operand is
+        // NaN.
         return Some(format!("(({a} {operator} {b}) & !f32_isnan({a}) & !f32_isnan({b}))"));
     }
     Some(match op {
@@ -224,7 +227,7 @@ fn float(op: Op, a: &str, b: &str) -> Option<String> {
         Op::Isinf => format!("f32_isinf({a})"),
         Op::Isfinite => format!("((bitcast<u32>({a}) & 0x7f800000u) != 0x7f800000u)"),
         Op::Divide => format!("f32_divide({a}, {b})"),
-        // By the bits, since they only change the sign: devices may take subnormal numbers for zero.
+        // `abs` and negation change the sign by its bit, because devices may take subnormal numbers for zero.
         Op::Abs => format!("f32_copysign({a}, 1.0)"),
         Op::Negative => format!("bitcast<f32>(bitcast<u32>({a}) ^ 0x80000000u)"),
         _ => return elementary(op, "f32", a, b).or_else(|| any_float(op, a, b)),
@@ -237,7 +240,7 @@ fn any_float(op: Op, a: &str, b: &str) -> Option<String> {
         return Some(format!("({a} {operator} {b})"));
     }
     Some(match op {
-        // naga's `!=` of floats is false for NaN.
+        // naga translates `!=` of floats to a comparison that is false for NaN.
         Op::NotEqual => format!("(!({a} == {b}))"),
         Op::Add => format!("({a} + {b})"),
         Op::Subtract => format!("({a} - {b})"),

@@ -1,6 +1,7 @@
 //! [`Param`]: the parameters of generated kernels, in push constants.
 //!
-//! A list of them is made at each launch, so it has no names: [`Param::declaration`] writes those when a kernel is built.
+//! The parameters are listed at each launch, so the list has no names: [`Param::declaration`] writes names when a
+//! kernel is built.
 
 use std::fmt::Write as _;
 
@@ -10,7 +11,7 @@ use vkarray_kernel::ScalarValue;
 use super::Program;
 use super::buffer::{scalar_parts, scalar_value};
 
-/// A parameter. It is small, since lists of them are moved.
+/// A parameter. It is small, because lists of parameters are moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Param {
     pub(crate) of: ParamOf,
@@ -26,14 +27,14 @@ pub(super) enum ParamType {
     F64,
 }
 
-/// What a parameter is.
+/// What the value of a parameter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParamOf {
     /// A part of a number of the program.
     Scalar(u16, u16),
-    /// The rounds of a nest, or the units of each result.
+    /// The number of rounds of a nest, or of units of each result.
     Size,
-    /// Jobs of a reduction, its results, the jobs of a result, the units of a job.
+    /// The sizes of a reduction: its jobs, its results, the jobs of a result (`Splits`), the units of a job (`Chunk`).
     Jobs,
     Results,
     Splits,
@@ -47,7 +48,7 @@ pub(crate) enum ParamOf {
 }
 
 impl ParamType {
-    /// The type in WGSL.
+    /// The name of the type in WGSL.
     fn name(self) -> &'static str {
         match self {
             Self::U32 => "u32",
@@ -100,13 +101,13 @@ impl Param {
         }
     }
 
-    /// Whether they fit so many bytes of push constants.
+    /// Whether the parameters take at most `max_bytes` bytes of push constants.
     pub(crate) fn fit(params: &[Self], max_bytes: usize) -> bool {
-        // None has more than 8 bytes, so few of them need not be counted.
+        // No parameter has more than 8 bytes, so a short list need not be counted.
         8 * params.len() <= max_bytes || Self::nbytes(params) <= max_bytes
     }
 
-    /// The bytes of push constants.
+    /// The size of the parameters in bytes of push constants.
     pub(crate) fn nbytes(params: &[Self]) -> usize {
         params.iter().map(|param| if param.ty == ParamType::U32 { 4 } else { 8 }).sum::<usize>().next_multiple_of(8)
     }

@@ -13,7 +13,8 @@ use super::class::value_type;
 use super::function::{self, Combine};
 use super::ops::{self, dtype_code};
 
-/// Expressions as steps. The arrays and numbers are beside it, in the order of their first use.
+/// Expressions as steps. The arrays and numbers that the expressions use are listed beside the steps, in the order of
+/// their first use.
 ///
 /// It is large, so it is filled in place.
 #[derive(Default)]
@@ -23,21 +24,21 @@ pub(crate) struct Program<'a> {
     pub(crate) scalars: SmallVec<[(Scalar, DType); 8]>,
     /// The steps whose results are the results of the expressions.
     pub(crate) outs: SmallVec<[u16; 2]>,
-    /// Calls of a program's own functions.
+    /// Calls of functions that the program wrote.
     calls: SmallVec<[FunctionCall<'a>; 0]>,
-    /// How values are combined, in a reduction of a program's own.
+    /// The functions that combine values, in a reduction that the program wrote.
     pub(crate) combine: Option<&'a Combine>,
-    /// The steps of nodes that may occur again.
+    /// The steps of nodes that may occur again in the expressions.
     seen: SmallVec<[(*const Node, u16); 16]>,
 }
 
 /// A function, and the steps that are its arguments.
 type FunctionCall<'a> = (&'a Function, SmallVec<[u16; 8]>);
 
-/// The most steps. A text with more of them takes drivers seconds to compile.
+/// The most steps of a program. Drivers take seconds to compile the text of a longer one.
 const MAX_STEPS: usize = 2048;
 
-/// One value.
+/// One computed value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) kind: StepKind,
@@ -50,12 +51,12 @@ pub(crate) enum StepKind {
     Leaf(u16),
     Scalar(u16),
     Apply(Op, [u16; 3]),
-    /// A call, and which of its results.
+    /// A call, by its index among the calls, and the index of one of its results.
     Call(u16, u16),
 }
 
 impl<'a> Program<'a> {
-    /// Adds expressions, whose results follow those of the ones before.
+    /// Adds expressions. Their results follow the results of expressions that were added before.
     pub(crate) fn add_results(&mut self, roots: &[&'a Arc<Node>]) -> Result<()> {
         for root in roots {
             let out = self.add(root)?;
@@ -123,8 +124,8 @@ impl<'a> Program<'a> {
         self.see(node, position(self.steps.len() - 1))
     }
 
-    /// Remembers the step of a node, and returns it. A node with one reference occurs once, in a node that is remembered if
-    /// it occurs again.
+    /// Remembers the step of a node, and returns the step. A node with one reference is not remembered: it occurs again
+    /// only where the node that holds it does, and that node is remembered.
     fn see(&mut self, node: &'a Arc<Node>, step: u16) -> u16 {
         if Arc::strong_count(node) > 1 {
             self.seen.push((Arc::as_ptr(node), step));
@@ -137,7 +138,7 @@ impl<'a> Program<'a> {
         self.steps.iter().filter(|step| matches!(step.kind, StepKind::Leaf(_))).map(|step| step.dtype)
     }
 
-    /// The most rounds of loops for one element, besides those of a program's own functions.
+    /// The most rounds of loops for one element, without the loops in functions that the program wrote.
     pub(crate) fn rounds(&self) -> u64 {
         let rounds = |step: &Step| match step.kind {
             StepKind::Apply(op, [a, ..]) => ops::rounds(op, self.steps[usize::from(a)].dtype),
@@ -207,7 +208,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// The program's own functions.
+/// Functions that the program wrote.
 impl Program<'_> {
     /// The functions, each with the types of its arguments.
     fn calls(&self) -> impl Iterator<Item = (&Function, Vec<DType>)> {
@@ -215,7 +216,7 @@ impl Program<'_> {
         self.calls.iter().map(move |(function, args)| (*function, types(args)))
     }
 
-    /// Their text, `function0` and so on.
+    /// The text of the functions, which are named `function0` and so on.
     fn functions(&self) -> String {
         let mut text = function::elementary(self.calls.iter().map(|(function, _)| &*function.text));
         for (i, (own, types)) in self.calls().enumerate() {
@@ -234,19 +235,19 @@ impl Program<'_> {
     }
 }
 
-/// A small number, such as that of an array or of axes, as a part of a key.
+/// A small number, such as an index of an array or a number of axes, as a part of a key.
 pub(crate) fn key_part(number: usize) -> u32 {
     u32::try_from(number).expect("a kernel has few arrays, and arrays have few axes")
 }
 
-/// A position in a list of a program, which has few arrays; those have few axes.
+/// A position in one of the lists of a program. No list is longer than [`MAX_STEPS`].
 pub(crate) fn position(at: usize) -> u16 {
     u16::try_from(at).expect("a program has at most MAX_STEPS steps")
 }
 
 #[cfg(test)]
 impl Program<'static> {
-    /// A program of steps that need no arrays, for tests of texts.
+    /// A program of steps that need no arrays, for tests of the text.
     pub(crate) fn of_steps(steps: &[Step], outs: &[u16]) -> Self {
         Self { steps: SmallVec::from_slice(steps), outs: SmallVec::from_slice(outs), ..Self::default() }
     }

@@ -1,11 +1,11 @@
 //! How often an invocation may go round its loops: [`MAX_ROUNDS`].
 //!
 //! Launches are split where a kernel would go round more often: products of matrices along the length that is added up
-//! (`linalg/matmul.rs`), reductions by the elements of an invocation (`reduce/share.rs`). The test here bounds the rounds of
-//! every kernel in `shaders/library`, so a new loop needs a bound there.
+//! (`linalg/matmul.rs`), reductions by the elements of an invocation (`reduce/share.rs`). The test in this file bounds
+//! the rounds of every kernel in `shaders/library`, so a new loop there needs a bound in the test.
 
-/// The most rounds of all loops of an invocation together. Mesa's driver for processors ends all loops after so many in
-/// version 22.3, without a message.
+/// The most rounds of all loops of an invocation together. Mesa's driver for processors, in version 22.3, ends every
+/// loop without a message when an invocation has gone through this many rounds.
 pub(crate) const MAX_ROUNDS: u64 = 65_535;
 
 /// Products that one dispatch adds up for each element of a product of matrices: a multiple of 16, which an invocation of
@@ -23,8 +23,8 @@ mod tests {
     use super::super::ops::rounds;
     use super::{MAX_ROUNDS, PRODUCTS};
 
-    /// The number of loops in each file, and the most rounds of one invocation, counted as if no compiler unrolled any: a loop
-    /// of `n` rounds has one more, in which it ends.
+    /// The number of loops in each file, and the most rounds of one invocation. Loops are counted as if no compiler
+    /// unrolled them: a loop of `n` rounds counts as `n + 1`, because it ends in a round of its own.
     fn bounds() -> BTreeMap<&'static str, (usize, u64)> {
         let search = 33; // Of 2^32 keys, and the round that ends the loop.
         let walk = 8; // An array has at most 8 axes in a copy.
@@ -40,7 +40,7 @@ mod tests {
             ("copy_words_tile.wgsl", (5, walk + 3 * tile * (1 + 5))),
             ("copy_words_to_pixels.wgsl", (3, walk + 2 * tile + tile * 5)),
             ("copy_words_to_planes.wgsl", (3, walk + 2 * tile + tile * 5)),
-            // Each of the other invocations that change the same element makes a loop go round once more.
+            // The loop runs once more for each other invocation that changes the same element at that time.
             ("float_atomics.wgsl", (3, 0)),
             ("gather.wgsl", (1, 5 + 4 * 65)),
             ("indices.wgsl", (1, 65)),

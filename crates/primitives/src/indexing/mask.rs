@@ -1,5 +1,5 @@
-//! Elements that a mask selects. The set flags of each block are counted, a scan adds the counts up, and the last sum is
-//! read back; then each block writes its elements where those before it end.
+//! Elements that a mask selects. A kernel counts the set flags of each block, a scan adds the counts up, and the host
+//! reads the last sum. Then each block writes its elements behind the elements of the blocks before it.
 
 use std::ops::Range;
 
@@ -36,22 +36,22 @@ pub(crate) fn places_of_flags(
     Ok((places, sums))
 }
 
-/// Flags of one workgroup of `compact.wgsl`.
+/// Number of flags that one workgroup of `compact.wgsl` reads.
 const BLOCK: usize = 4096;
 
-/// Flags that a kernel binds at once.
+/// A part of the flags that a kernel binds at once.
 struct FlagPart {
     flags: DeviceNDArray<Bool>,
-    /// Where they are among all flags.
+    /// The range of the part among all flags.
     range: Range<usize>,
     /// The number of set flags up to the end of each block of the part.
     ends: DeviceNDArray<u32>,
-    /// The numbers of its set flags among all of them.
+    /// The numbers of the part's set flags among all set flags.
     numbers: Range<usize>,
 }
 
-/// The parts of an array of flags, beside each of which a result of so many bytes may be read or written, and the number of set
-/// flags. Waits for the device.
+/// The parts of an array of flags, and the number of set flags. Beside each part a kernel can bind a result of the same
+/// number of elements of `itemsize` bytes. Waits for the device.
 fn flag_parts(flags: &DeviceNDArray<Bool>, itemsize: usize, stream: &Stream) -> Result<(Vec<FlagPart>, usize)> {
     let flags = flat(&packed(flags.on(stream))?)?;
     let (ctx, mut found, mut n_set) = (flags.context(), Vec::new(), 0);
@@ -132,7 +132,7 @@ pub(super) fn put<T: Element>(x: OnStream<'_, T>, mask: &DeviceNDArray<Bool>, va
         return Err(Error::Shapes { operation: "put_mask", first, second }.into());
     }
     x.array().check_writable()?;
-    // The mask of each element: that of its leading axes.
+    // The mask of an element is the mask of its leading axes.
     let apart = [mask.shape(), &vec![1; shape.len() - mask.ndim()]].concat();
     let mask = mask.reshape_copy(apart.as_slice(), vkarray_ndarray::Order::C)?.broadcast_to(shape)?;
     let places = positions_of(mask.on(x.stream()))?;

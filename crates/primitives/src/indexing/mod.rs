@@ -24,7 +24,7 @@ pub(crate) use take::{gather_axis, gather_rows};
 /// Methods that select elements by index or by mask. Implemented for [`DeviceNDArray`] and, with a stream,
 /// for [`OnStream`](vkarray_ndarray::OnStream).
 pub trait Indexing: AsOnStream {
-    /// The elements at `indices` along an axis: NumPy's `take`. The axis is replaced by those of `indices`.
+    /// The elements at `indices` along an axis: NumPy's `take`. The axes of `indices` replace the axis.
     ///
     /// Negative indices count from the end. The call waits until the device has compared the indices with the length of the
     /// axis; [`Indexing::take_with_mode`] with another mode does not wait.
@@ -45,7 +45,9 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange); those of [`Indexing::take_with_mode`].
+    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange) for an index outside the axis;
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have; and the errors of
+    /// [`Indexing::take_with_mode`].
     fn take<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
@@ -54,7 +56,7 @@ pub trait Indexing: AsOnStream {
         self.take_with_mode(indices, axis, IndexMode::Raise)
     }
 
-    /// The elements at `indices` along an axis, with a rule for indices out of range. Otherwise as [`Indexing::take`].
+    /// The elements at `indices` along an axis, as [`Indexing::take`] gives them, with a rule for indices out of range.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -71,8 +73,10 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) for indices into an axis without elements; an axis out of range; the
-    /// errors of memory and kernels.
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) for indices into an axis without elements;
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn take_with_mode<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
@@ -83,7 +87,8 @@ pub trait Indexing: AsOnStream {
     }
 
     /// Element `[o, j, k]` of the result is `x[o, indices[o, j, k], k]`: NumPy's `take_along_axis`, which applies the
-    /// result of `argsort` along an axis. The shapes agree but for the axis. Waits as [`Indexing::take`] does.
+    /// result of `argsort` along an axis. The shapes agree in all other axes. Like [`Indexing::take`], the call waits
+    /// until the device has checked the indices.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -99,7 +104,9 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`Error::Shapes`](crate::Error::Shapes) if the shapes differ in another axis; those of [`Indexing::take`].
+    /// [`Error::Shapes`](crate::Error::Shapes) if the shapes differ in another axis;
+    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange) for an index outside the axis; and the errors of
+    /// [`Indexing::take`].
     fn take_along_axis<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
@@ -108,8 +115,9 @@ pub trait Indexing: AsOnStream {
         take::take_along_axis(self.as_on_stream(), indices, axis.into_axis(), IndexMode::Raise)
     }
 
-    /// Writes `values` to the elements at flat indices, in C order: NumPy's `put`. Values are repeated if they are fewer
-    /// than the indices; of several values for one element the last one stays. Waits as [`Indexing::take`] does.
+    /// Writes `values` to the elements at flat indices, in C order: NumPy's `put`. Values are repeated if they are
+    /// fewer than the indices; of several values for one element the last one stays. Like [`Indexing::take`], the call
+    /// waits until the device has checked the indices.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -125,14 +133,17 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange), with nothing written;
-    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if there are indices but no values or no elements; a read-only array,
-    /// or one whose elements share memory.
+    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange) for an index outside the array, with nothing written;
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if there are indices but no values or no elements;
+    /// [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) for a read-only array;
+    /// [`Error::SharedElements`](vkarray_ndarray::Error::SharedElements) for an array whose elements share memory;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn put<I: IndexElement>(&self, indices: &DeviceNDArray<I>, values: &DeviceNDArray<Self::Item>) -> Result<()> {
         self.put_with_mode(indices, values, IndexMode::Raise)
     }
 
-    /// Writes `values` at flat indices, with a rule for indices out of range. Otherwise as [`Indexing::put`].
+    /// Writes `values` at flat indices, as [`Indexing::put`] does, with a rule for indices out of range.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -149,7 +160,9 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// Those of [`Indexing::put`].
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if there are indices but no values or no elements;
+    /// [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) for a read-only array; and the errors of
+    /// [`Indexing::put`].
     fn put_with_mode<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
@@ -159,10 +172,10 @@ pub trait Indexing: AsOnStream {
         put::put(self.as_on_stream(), indices, values, mode)
     }
 
-    /// The elements whose mask is true, in C order: NumPy's `x[mask]`. The mask has the leading axes of the array, which one
-    /// axis replaces.
+    /// The elements whose mask is true, in C order: NumPy's `x[mask]`. The mask has the leading axes of the array; one
+    /// axis replaces them.
     ///
-    /// The call waits for the device, which alone has the number of elements.
+    /// The call waits for the number of elements, which the device computes.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -179,7 +192,9 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape does not begin the array's; those of memory and kernels.
+    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape is not the beginning of the array's;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "compress")]
     #[doc(alias = "extract")]
     fn compact(&self, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<Self::Item>> {
@@ -189,7 +204,7 @@ pub trait Indexing: AsOnStream {
     /// Writes `values` to the elements whose mask is true, in C order: NumPy's `x[mask] = values`. The mask has the leading
     /// axes of the array. There is one value for each of these elements, or one for all.
     ///
-    /// The call waits for the device, which alone has the number of elements.
+    /// The call waits for the number of elements, which the device computes.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -205,16 +220,20 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape does not begin the array's;
-    /// [`Error::MaskValues`](crate::Error::MaskValues) for another number of values, with nothing written; a read-only array,
-    /// or one whose elements share memory; those of memory and kernels.
+    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape is not the beginning of the array's;
+    /// [`Error::MaskValues`](crate::Error::MaskValues) for another number of values, with nothing written;
+    /// [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) for a read-only array;
+    /// [`Error::SharedElements`](vkarray_ndarray::Error::SharedElements) for an array whose elements share memory;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "place")]
     #[doc(alias = "putmask")]
     fn put_mask(&self, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<Self::Item>) -> Result<()> {
         mask::put(self.as_on_stream(), mask, values)
     }
 
-    /// Writes `value` to the elements whose mask is true: NumPy's `x[mask] = value`. Otherwise as [`Indexing::put_mask`].
+    /// Writes `value` to the elements whose mask is true: NumPy's `x[mask] = value`. The mask has the leading axes of
+    /// the array.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -230,7 +249,9 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// Those of [`Indexing::put_mask`].
+    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape is not the beginning of the array's;
+    /// [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) for a read-only array; and the errors of
+    /// [`Indexing::put_mask`].
     fn fill_where(&self, mask: &DeviceNDArray<Bool>, value: Self::Item) -> Result<()> {
         self.put_mask(mask, &mask.context().full([1], value)?)
     }
@@ -238,7 +259,7 @@ pub trait Indexing: AsOnStream {
     /// The indices of the elements that are not zero, one array for each axis, in C order: NumPy's `nonzero`. NaN is not
     /// zero. An array without axes is refused, as in NumPy 2.
     ///
-    /// The call waits for the device, which alone has the number of elements.
+    /// The call waits for the number of elements, which the device computes.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -254,8 +275,10 @@ pub trait Indexing: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`NoAxis`](vkarray_ndarray::Error::NoAxis); [`NoConversion`](vkarray_ndarray::Error::NoConversion) for records;
-    /// those of memory and kernels.
+    /// [`Error::NoAxis`](vkarray_ndarray::Error::NoAxis) for an array without axes;
+    /// [`Error::NoConversion`](vkarray_ndarray::Error::NoConversion) for records;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "argwhere")]
     fn nonzero(&self) -> Result<Vec<DeviceNDArray<u32>>> {
         mask::nonzero(self.as_on_stream())

@@ -1,8 +1,8 @@
-//! Elements written at indices, in place: no other element of the array is touched, whatever its strides and the size of its
-//! elements are.
+//! Elements written at indices, in place. No other element of the array is touched, whatever the strides of the array
+//! and the size of its elements.
 //!
-//! An array that is longer than a kernel counts or binds is written in regions that follow each other in C order, and the
-//! memory of a region in windows.
+//! A kernel writes at most as many elements as it counts and binds. A longer array is therefore written in regions that
+//! follow each other in C order, and each region in windows of its memory.
 
 use std::iter;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::generate::{Axis, Nest, word};
 use crate::operand::{Units, flat, kernel, longest, packed, part, parts, run, to_u32, words, words_of_block};
 
-/// The most loops of an array that the kernel walks.
+/// The most loops with which the kernel walks over an array.
 const MAX_AXES: usize = 8;
 
 pub(super) fn put<T: Element, I: IndexElement>(
@@ -40,7 +40,7 @@ pub(super) fn put<T: Element, I: IndexElement>(
     if mode == IndexMode::Raise {
         check_indices("put", stream, &indices, length)?;
     }
-    // More values than indices are not used.
+    // Values beyond the number of indices are not used.
     let values = apart(x, values)?;
     let values = part(&values, &(0..values.size().min(indices.size())))?;
     let text = [&Units::of::<T>().text(), &index_text::<I>(mode), functions::PUT];
@@ -59,7 +59,7 @@ pub(super) fn put<T: Element, I: IndexElement>(
     regions.iter().try_for_each(|region| put.write(region))
 }
 
-/// A packed array of one axis without memory of the array that is written: the given one or a copy.
+/// A packed array of one axis that shares no memory with the array that is written: the given array, or a copy of it.
 fn apart<T: Element, U: Element>(x: OnStream<'_, T>, array: &DeviceNDArray<U>) -> Result<DeviceNDArray<U>> {
     let packed = packed(array.on(x.stream()))?;
     let is_apart = !Arc::ptr_eq(x.array().block(), packed.block());
@@ -73,7 +73,8 @@ struct Region {
     nest: Nest,
 }
 
-/// The regions of an array, or of a part of one that begins at `first`: at most `most` elements, and few loops.
+/// The regions of an array, or of a part that begins at place `first` of the whole array. A region has at most `most`
+/// elements and few loops.
 fn add_regions<T: Element>(x: &DeviceNDArray<T>, first: usize, most: usize, found: &mut Vec<Region>) -> Result<()> {
     let mut nest = Nest::new(x.shape(), iter::once((x.layout(), to_u32(size_of::<T>())?)));
     nest.merge();
@@ -95,14 +96,14 @@ struct Put<'a, T: Element, I: Element> {
     stream: &'a Stream,
     indices: DeviceNDArray<I>,
     values: DeviceNDArray<T>,
-    /// The number of the last index of each place of a region, from 1 on.
+    /// For each place of a region, one more than the number of the last index that names it; 0 if no index does.
     owners: DeviceNDArray<u32>,
     find_owners: Kernel,
     write: Kernel,
 }
 
-/// What one launch binds of the indices, of the values and of the array's memory, the latter counted from the start of the block;
-/// and the unit of the window's first element.
+/// What one launch binds: a range of the indices, one of the values, and a window of the array's memory, counted from
+/// the start of the block; and the unit of the window's first element.
 #[derive(Default)]
 struct PutRanges {
     indices: Range<usize>,
@@ -190,7 +191,7 @@ impl<T: Element, I: Element> Put<'_, T, I> {
     }
 }
 
-/// A number of elements of an array, which exists.
+/// A number of elements as `usize`. The elements exist in memory, so it fits.
 fn in_memory(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,5 @@
-//! Elements at indices. An index is checked on the device; only where it must be in range does the host wait for the answer.
+//! Elements at indices. The device checks the indices; the host waits for the answer only where indices out of range
+//! are errors.
 
 use std::ops::Range;
 
@@ -20,12 +21,12 @@ use crate::operand::{Units, Word, axis_of, flat, kernel, packed, part, parts, ru
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IndexMode {
-    /// It is an error. The call waits until the device has checked all indices.
+    /// An index out of range is an error. The call waits until the device has checked all indices.
     #[default]
     Raise,
-    /// It is taken modulo the length. The call does not wait.
+    /// The index is taken modulo the length. The call does not wait.
     Wrap,
-    /// The nearest place is taken, so that negative indices are 0. The call does not wait.
+    /// The nearest place is taken, which for negative indices is 0. The call does not wait.
     Clip,
 }
 
@@ -106,7 +107,8 @@ pub(super) fn take_along_axis<T: Element, I: IndexElement>(
     gather(x, indices, Gather { operation, axis, mode, is_along: true }, indices.shape())
 }
 
-/// The elements at indices along an axis that are known to be in range; one row of indices for all.
+/// The elements at indices along an axis. All indices are known to be in range, and one row of indices serves every row
+/// of the array.
 pub(crate) fn gather_axis<T: Element>(
     x: OnStream<'_, T>,
     indices: &DeviceNDArray<u32>,
@@ -115,7 +117,7 @@ pub(crate) fn gather_axis<T: Element>(
     take(x, indices, axis.cast_signed(), IndexMode::Clip)
 }
 
-/// The elements at the places of each row that are known to be in range.
+/// The elements at the places of each row. All places are known to be in range.
 pub(crate) fn gather_rows<T: Element>(
     x: OnStream<'_, T>,
     indices: &DeviceNDArray<u32>,
@@ -179,7 +181,7 @@ struct Moves<'a, T: Element, I: Element> {
 }
 
 impl<T: Element, I: Element> Moves<'_, T, I> {
-    /// Moves the elements, part by part where the arrays are longer than what the device binds.
+    /// Moves the elements. Arrays that are longer than what the device binds are moved in parts.
     fn run(&self, index_text: &str) -> Result<()> {
         let (ctx, units) = (self.out.context(), Units::of::<T>());
         let [outs, sources, indices] = [
@@ -209,7 +211,7 @@ impl<T: Element, I: Element> Moves<'_, T, I> {
         Ok(())
     }
 
-    /// The elements of the source, and the indices, that elements of the result may come from.
+    /// For a range of the result, the range of the source and the range of the indices that its elements may come from.
     fn reach(&self, out: &Range<usize>) -> [Range<usize>; 2] {
         let [length, n_indices, inner, parts] = self.sizes;
         let rows = [out.start * parts / inner, (out.end * parts - 1) / inner];

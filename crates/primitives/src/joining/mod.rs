@@ -1,7 +1,7 @@
 //! Arrays joined, repeated and shifted: [`concat()`], [`stack`], [`Joining::tile`], [`Joining::roll`], [`Joining::pad`].
 //!
-//! All of it is copies between views, and differences of them; this folder has no kernel. Start at [`concat()`]; `pad.rs`
-//! has the borders.
+//! Every function here copies between views, or subtracts views; this folder has no kernel. Start at [`concat()`];
+//! `pad.rs` has the borders.
 
 mod pad;
 
@@ -14,7 +14,7 @@ use crate::indexing::gather_axis;
 use crate::operand::{AsOnStream, axis_of, sum_of_lengths, to_u32};
 pub use pad::PadMode;
 
-/// Joins arrays along an axis that they have: NumPy's `concatenate`. Runs on the stream of the first.
+/// Joins arrays along an axis that all of them have: NumPy's `concatenate`. Runs on the stream of the first array.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -30,8 +30,10 @@ pub use pad::PadMode;
 ///
 /// # Errors
 ///
-/// [`Error::NoArrays`](crate::Error::NoArrays); [`Error::Shapes`](crate::Error::Shapes) if shapes differ in another axis;
-/// an axis out of range; the errors of memory and kernels.
+/// [`Error::NoArrays`](crate::Error::NoArrays) if there is no array; [`Error::Shapes`](crate::Error::Shapes) if shapes
+/// differ in another axis; [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the arrays do not have;
+/// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+/// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
 #[doc(alias = "concatenate")]
 #[doc(alias = "vstack")]
 #[doc(alias = "hstack")]
@@ -61,7 +63,7 @@ pub fn concat<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<Device
     Ok(out)
 }
 
-/// Joins arrays of one shape along a new axis: NumPy's `stack`. Runs on the stream of the first.
+/// Joins arrays of one shape along a new axis: NumPy's `stack`. Runs on the stream of the first array.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -77,7 +79,8 @@ pub fn concat<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<Device
 ///
 /// # Errors
 ///
-/// Those of [`concat()`].
+/// [`Error::NoArrays`](crate::Error::NoArrays) if there is no array; [`Error::Shapes`](crate::Error::Shapes) if shapes
+/// differ; and the errors of [`concat()`].
 pub fn stack<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceNDArray<A::Item>> {
     let Some(first) = arrays.first().map(AsOnStream::as_on_stream) else {
         return Err(Error::NoArrays { operation: "stack" }.into());
@@ -93,8 +96,9 @@ pub fn stack<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceN
     concat(&on_stream, axis)
 }
 
-/// Coordinate arrays of a grid, one for each of the one-dimensional `arrays`: NumPy's `meshgrid`. With `xy` order the first
-/// two axes are exchanged, so that the second one counts rows; without it (`ij`) axes are in the order of the arrays.
+/// Coordinate arrays of a grid, one for each of the one-dimensional `arrays`: NumPy's `meshgrid`. With `xy` order the
+/// first two axes are exchanged, so that the second array counts rows; without it (`ij` order) the axes are in the
+/// order of the arrays.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -111,7 +115,9 @@ pub fn stack<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceN
 ///
 /// # Errors
 ///
-/// [`RankMismatch`](vkarray_ndarray::Error::RankMismatch) for an array that has not one axis; those of memory and kernels.
+/// [`Error::RankMismatch`](vkarray_ndarray::Error::RankMismatch) for an array that does not have one axis;
+/// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+/// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
 pub fn meshgrid<A: AsOnStream>(arrays: &[A], xy: bool) -> Result<Vec<DeviceNDArray<A::Item>>> {
     let arrays: Vec<_> = arrays.iter().map(AsOnStream::as_on_stream).collect();
     if let Some(other) = arrays.iter().find(|array| array.array().ndim() != 1) {
@@ -146,7 +152,7 @@ pub fn meshgrid<A: AsOnStream>(arrays: &[A], xy: bool) -> Result<Vec<DeviceNDArr
 ///
 /// # Errors
 ///
-/// [`Layout`](vkarray_ndarray::Error::Layout) if the shapes do not broadcast.
+/// [`Error::Layout`](vkarray_ndarray::Error::Layout) if the shapes do not broadcast.
 pub fn broadcast_arrays<T: Element>(arrays: &[&DeviceNDArray<T>]) -> Result<Vec<DeviceNDArray<T>>> {
     let shapes: Vec<&[usize]> = arrays.iter().map(|array| array.shape()).collect();
     let shape = broadcast_shapes(&shapes)?;
@@ -155,8 +161,8 @@ pub fn broadcast_arrays<T: Element>(arrays: &[&DeviceNDArray<T>]) -> Result<Vec<
 
 /// Arrays repeated, shifted and extended. Implemented for [`DeviceNDArray`] and, with a stream, for [`OnStream`].
 pub trait Joining: AsOnStream {
-    /// The array repeated as a tile along each axis: NumPy's `tile`. Missing axes on either side have length or number one
-    /// in front.
+    /// The array repeated as a tile along each axis: NumPy's `tile`. Axes that the array or `repetitions` does not have
+    /// count as leading axes of length, or number, one.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -171,7 +177,9 @@ pub trait Joining: AsOnStream {
     ///
     /// # Errors
     ///
-    /// A result that is too large; the errors of memory and kernels.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for a result that is too large;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn tile(&self, repetitions: &[usize]) -> Result<DeviceNDArray<Self::Item>> {
         let x = self.as_on_stream();
         let ndim = repetitions.len().max(x.array().ndim());
@@ -202,7 +210,9 @@ pub trait Joining: AsOnStream {
     ///
     /// # Errors
     ///
-    /// An axis out of range; a result that is too large; the errors of memory and kernels.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have, or a result that is
+    /// too large; [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn repeat(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
         let x = self.as_on_stream();
         let mut shape = x.array().shape().to_vec();
@@ -218,7 +228,7 @@ pub trait Joining: AsOnStream {
         Ok(out)
     }
 
-    /// Each element as often along an axis as its number in `counts`: NumPy's `repeat` with an array.
+    /// Each element along an axis as often as `counts` says: NumPy's `repeat` with an array.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -232,7 +242,8 @@ pub trait Joining: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`Error::Shapes`](crate::Error::Shapes) if there is not one number for each element of the axis; those of
+    /// [`Error::Shapes`](crate::Error::Shapes) if there is not one number for each element of the axis;
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have; and the errors of
     /// [`Joining::repeat`].
     fn repeat_each(&self, counts: &[usize], axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
         let x = self.as_on_stream();
@@ -246,7 +257,7 @@ pub trait Joining: AsOnStream {
         take_places(x, n_places, places, axis)
     }
 
-    /// The array with its elements shifted along an axis, those at the end moved to the front: NumPy's `roll`.
+    /// The array with its elements shifted along an axis; elements at the end move to the front: NumPy's `roll`.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -260,7 +271,9 @@ pub trait Joining: AsOnStream {
     ///
     /// # Errors
     ///
-    /// An axis out of range; the errors of memory and kernels.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn roll(&self, shift: isize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
         let x = self.as_on_stream();
         let axis = axis.into_axis();
@@ -294,7 +307,9 @@ pub trait Joining: AsOnStream {
     ///
     /// # Errors
     ///
-    /// An axis out of range; those of [`Evaluate::eval`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for elements that cannot be subtracted; and the errors
+    /// of [`Evaluate::eval`].
     fn diff(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>>
     where
         Self::Item: Numeric,
@@ -310,7 +325,8 @@ pub trait Joining: AsOnStream {
         Ok(out)
     }
 
-    /// The array with elements added before and after each axis: NumPy's `pad`. `widths` has the two numbers of each axis.
+    /// The array with elements added before and after each axis: NumPy's `pad`. `widths` has the number before and the
+    /// number after each axis.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -329,7 +345,8 @@ pub trait Joining: AsOnStream {
     ///
     /// [`Error::Shapes`](crate::Error::Shapes) if there is not one pair for each axis;
     /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if an axis without elements is extended by copies of its elements;
-    /// the errors of memory and kernels.
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn pad(&self, widths: &[(usize, usize)], mode: PadMode<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
         pad::pad(self.as_on_stream(), widths, mode)
     }
@@ -349,7 +366,7 @@ pub trait Joining: AsOnStream {
     ///
     /// # Errors
     ///
-    /// [`Layout`](vkarray_ndarray::Error::Layout) for an axis out of range.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have.
     fn unstack(&self, axis: impl IntoAxis) -> Result<Vec<DeviceNDArray<Self::Item>>> {
         let x = self.as_on_stream();
         let axis = axis.into_axis();
@@ -362,8 +379,8 @@ pub trait Joining: AsOnStream {
 
 impl<A: AsOnStream + ?Sized> Joining for A {}
 
-/// The elements at places of an axis, which are in range. More places than a kernel counts are refused before they are
-/// computed.
+/// The elements at places of an axis; all places are in range. More places than a kernel counts are refused before they
+/// are computed.
 fn take_places<T: Element>(
     x: OnStream<'_, T>,
     n_places: usize,

@@ -24,9 +24,9 @@ use crate::operand::{sum_of_lengths, to_u32};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PadMode<T> {
-    /// A value.
+    /// A given value.
     Constant(T),
-    /// The first and the last element.
+    /// The first element before the axis, and the last element behind it.
     Edge,
     /// The elements in reverse order, without the one at the edge.
     Reflect,

@@ -68,7 +68,8 @@ fn split(shape: &[usize]) -> (&[usize], [usize; 2]) {
     (stack, [matrix[0], matrix[1]])
 }
 
-/// Matrices of 32 or 64 bits, packed, and the numbers from one to the next: 0 if there is one for the whole stack.
+/// Packed matrices of 32 or 64 bits, and the number of matrices from one to the next: 0 if the whole stack has one
+/// matrix.
 fn matrices<T: Widen>(x: OnStream<'_, T>, stack: &[usize]) -> Result<(DeviceNDArray<T::Wide>, usize)> {
     let (own, matrix) = split(x.array().shape());
     let is_single = own.iter().all(|&length| length == 1);
@@ -95,7 +96,7 @@ pub(super) fn triangle<T: Widen>(x: OnStream<'_, T>, k: isize, is_lower: bool) -
     let text = [&units.text(), &constants, functions::TRIANGLE];
     let kernel = kernel(array.context(), "triangle.wgsl", &text, "triangle_units")?;
     let count = out.size() * units.parts;
-    // A diagonal beyond the matrix is the same as the one next to it.
+    // A diagonal beyond the matrix has the effect of the nearest one outside it.
     let k = i32::try_from(k.clamp(-rows.cast_signed(), columns.cast_signed())).unwrap_or(i32::MAX);
     let (rows, columns, n_parts) = (to_u32(rows)?, to_u32(columns)?, to_u32(units.parts)?);
     to_u32(count)?;

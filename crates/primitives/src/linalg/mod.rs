@@ -15,8 +15,9 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     /// The product of two matrices, or of stacks of them: NumPy's `matmul`. An array of one axis is a row on the left and a
     /// column on the right; the axes before the last two broadcast.
     ///
-    /// Products are added in their order, in the type of the elements; floats of 16 bits are added as `f32`, and integers
-    /// wrap around. `f64` needs a device that has it. Operands that are not contiguous are copied first.
+    /// Products are added one after the other along the axis, in the type of the elements; floats of 16 bits are added
+    /// as `f32`, and integers wrap around. `f64` needs a device that has it. Operands that are not contiguous are
+    /// copied first.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -32,16 +33,19 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ; [`Error::Shapes`](crate::Error::Shapes)
-    /// if an operand has no axis;
-    /// [`Layout`](vkarray_ndarray::Error::Layout) if stacks do not broadcast; a device without `f64`; the errors of memory
-    /// and kernels.
+    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ;
+    /// [`Error::Shapes`](crate::Error::Shapes) if an operand has no axis;
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) if stacks do not broadcast;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) for `f64` on a device without it;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn matmul(&self, other: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
         matmul::matmul(self.as_on_stream(), other)
     }
 
-    /// The inner product of two arrays of one axis, the product of matrices, and for more axes the products added up over
-    /// the last axis of this array and the last but one of the other: NumPy's `dot`. An array without axes is a factor.
+    /// The inner product of two arrays of one axis, and the product of two matrices. With more axes, products are added
+    /// up over the last axis of this array and the last but one of the other: NumPy's `dot`. An array without axes is a
+    /// factor.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -57,7 +61,9 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// Those of [`Linalg::tensordot`].
+    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Linalg::tensordot`].
     fn dot(&self, other: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
         let pair: &[_] = match (self.as_on_stream().array().ndim(), other.ndim()) {
             (0, _) | (_, 0) => &[],
@@ -67,8 +73,9 @@ pub trait Linalg: AsOnStream<Item: Widen> {
         self.tensordot(other, pair)
     }
 
-    /// Products added up over pairs of axes, one of this array and one of the other: NumPy's `tensordot` with two lists.
-    /// The result has the other axes of this array, then those of the other one. Without pairs it is the outer product.
+    /// Products added up over pairs of axes, one of this array and one of the other: NumPy's `tensordot` with two
+    /// lists. The result has the other axes of this array, then the other axes of the other array. Without pairs the
+    /// result is the outer product.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -84,8 +91,9 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths of a pair differ; an axis that is out of range or named
-    /// twice; those of [`Linalg::matmul`].
+    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths of a pair differ;
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that is out of range or named twice; and the
+    /// errors of [`Linalg::matmul`].
     fn tensordot(
         &self,
         other: &DeviceNDArray<Self::Item>,
@@ -134,8 +142,9 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// [`DiagonalRank`](vkarray_ndarray::LayoutError::DiagonalRank) for an array of fewer than two axes; those of memory
-    /// and kernels.
+    /// [`DiagonalRank`](vkarray_ndarray::LayoutError::DiagonalRank) for an array of fewer than two axes;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn tril(&self, k: isize) -> Result<DeviceNDArray<Self::Item>> {
         matmul::triangle(self.as_on_stream(), k, true)
     }
@@ -154,7 +163,9 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// Those of [`Linalg::tril`].
+    /// [`DiagonalRank`](vkarray_ndarray::LayoutError::DiagonalRank) for an array of fewer than two axes;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn triu(&self, k: isize) -> Result<DeviceNDArray<Self::Item>> {
         matmul::triangle(self.as_on_stream(), k, false)
     }
@@ -178,7 +189,9 @@ impl<A: AsOnStream<Item: Widen> + ?Sized> Linalg for A {}
 ///
 /// # Errors
 ///
-/// The errors of [`Context::zeros`].
+/// [`Error::Layout`](vkarray_ndarray::Error::Layout) for a shape that is too large;
+/// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
+/// [`Context::zeros`].
 pub fn eye<T: Number>(ctx: &Context, shape: [usize; 2], k: isize) -> Result<DeviceNDArray<T>> {
     let matrix = ctx.zeros::<T>(shape)?;
     let diagonal = matrix.diagonal(k, 0, 1)?;

@@ -1,4 +1,4 @@
-//! Draws of [`Rng`] that are made of its bits and uniform numbers: other distributions, choices and permutations.
+//! Draws of [`Rng`] that are made from its bits and uniform numbers: other distributions, choices and permutations.
 
 use std::ops::Neg;
 
@@ -15,9 +15,10 @@ use crate::sorting::Sorting;
 impl Rng {
     /// Normal floats of mean 0 and variance 1, on the default stream. Returns at once.
     ///
-    /// The method of Box and Muller. An `f32` takes one word and has logarithm and cosine of the device: devices differ in the
-    /// last bits, and by up to 0.003 where a cosine is as inexact as Vulkan allows; magnitudes are at most 5.77. An `f64` takes
-    /// four words, on a device that computes with `f64`; magnitudes are at most 8.58.
+    /// The numbers come from the method of Box and Muller. An `f32` takes one word and the device's logarithm and
+    /// cosine: devices differ in the last bits, and by up to 0.003 where a cosine is as inexact as Vulkan allows;
+    /// magnitudes are at most 5.77. An `f64` takes four words, on a device that computes with `f64`; magnitudes are at
+    /// most 8.58.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -34,7 +35,9 @@ impl Rng {
     ///
     /// # Errors
     ///
-    /// Those of [`Rng::bits`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for a shape that is too large;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) for `f64` on a device without it; and the errors of
+    /// [`Rng::bits`].
     #[doc(alias = "randn")]
     #[doc(alias = "standard_normal")]
     pub fn normal<T: UniformFloat>(&mut self, ctx: &Context, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
@@ -49,7 +52,7 @@ impl Rng {
         (radius * (&angle? * std::f64::consts::TAU).cos()).eval()?.reshape(out.shape())?.view()
     }
 
-    /// Exponential floats of mean 1, on the default stream: the negative logarithms of uniform ones. Returns at once.
+    /// Exponential floats of mean 1, on the default stream: the negative logarithms of uniform floats. Returns at once.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -65,7 +68,9 @@ impl Rng {
     ///
     /// # Errors
     ///
-    /// Those of [`Rng::bits`]; `f64` needs a device that computes with it.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for a shape that is too large;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) for `f64` on a device without it; and the errors of
+    /// [`Rng::bits`].
     pub fn exponential<T: UniformFloat + Floating>(
         &mut self,
         ctx: &Context,
@@ -100,8 +105,8 @@ impl Rng {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyRange`](crate::Error::EmptyRange) if there is nothing to choose;
-    /// [`NoAxis`](vkarray_ndarray::Error::NoAxis) for an array without axes; those of [`Rng::bits`].
+    /// [`Error::EmptyRange`](crate::Error::EmptyRange) if there is nothing to choose from;
+    /// [`Error::NoAxis`](vkarray_ndarray::Error::NoAxis) for an array without axes; and the errors of [`Rng::bits`].
     pub fn choice<A: AsOnStream>(&mut self, x: &A, shape: impl IntoShape) -> Result<DeviceNDArray<A::Item>> {
         let (x, length) = rows_of(x, "choice")?;
         let places = self.integers(x.array().context(), 0..length, shape)?;
@@ -125,11 +130,13 @@ impl Rng {
     ///
     /// # Errors
     ///
-    /// [`NoAxis`](vkarray_ndarray::Error::NoAxis) for an array without axes; those of [`Rng::bits`].
+    /// [`Error::NoAxis`](vkarray_ndarray::Error::NoAxis) for an array without axes;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Rng::bits`].
     #[doc(alias = "shuffle")]
     pub fn permutation<A: AsOnStream>(&mut self, x: &A) -> Result<DeviceNDArray<A::Item>> {
         let (x, length) = rows_of(x, "permutation")?;
-        // Equal keys of 64 bits are so rare that every order is as frequent as the others.
+        // Two equal keys of 64 bits are so rare that all orders are equally frequent.
         let keys = self.bits::<u64>(x.array().context(), length as usize)?;
         gather_axis(x, &keys.on(x.stream()).argsort(0)?, 0)
     }

@@ -12,7 +12,7 @@ use crate::operand::{kernel, run, to_u32, words};
 pub(super) enum Engine {
     /// Philox 4x32-10.
     Narrow(u64),
-    /// Philox 4x64-10, whose first counter is 1, as in NumPy.
+    /// Philox 4x64-10. Its first counter is 1, as in NumPy.
     Wide([u64; 2]),
 }
 
@@ -22,7 +22,7 @@ impl Engine {
         if matches!(self, Self::Narrow(_)) { 4 } else { 8 }
     }
 
-    /// Writes the converted words from position `first` on to a packed array.
+    /// Writes converted words to a packed array, from position `first` of the stream on.
     pub(super) fn write<T: Element>(self, out: &OnStream<'_, T>, first: u64, convert: &Convert) -> Result<()> {
         let (array, lanes) = (out.array(), self.lanes());
         let n_words = array.size() * size_of::<T>() / 4;
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn both_generators_give_the_known_answers_of_random123() {
-        // Counter, key, result: `kat_vectors` of Random123.
+        // A counter, a key and a result, from `kat_vectors` of Random123.
         let pi = [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344, 0xa409_3822, 0x299f_31d0];
         let narrow = [
             ([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),

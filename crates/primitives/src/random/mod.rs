@@ -1,7 +1,8 @@
 //! Random numbers by counter: [`Rng`], with Philox 4x32-10 and NumPy's Philox 4x64-10.
 //!
-//! A generator is a key and a position. Word `w` of its stream is a function of the key and of `w` alone, so arrays of any
-//! shape, slices, devices and splits of one draw agree. Nothing here has state on a device.
+//! A generator is a key and a position. Word `w` of its stream is a function of the key and of `w` alone. A word
+//! therefore does not depend on the shape, the slice, the device or the split of the draw that it belongs to. Nothing
+//! here has state on a device.
 //!
 //! | file | has |
 //! |---|---|
@@ -34,8 +35,9 @@ pub trait RandomInteger: Element + Word + PartialOrd + fmt::Display {
 
 /// A generator of random numbers, which are made on the device.
 ///
-/// Each draw begins where the last one ended. [`Rng::at`] makes a generator at another position, which is counted in words
-/// of 32 bits: an element of 32 bits takes one word, an element of 64 bits two, from an even position on.
+/// Each draw begins where the last one ended. [`Rng::at`] makes a generator at another position, which is counted in
+/// words of 32 bits: an element of 32 bits takes one word, and an element of 64 bits takes two words from an even
+/// position on.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -68,11 +70,11 @@ impl Rng {
         Self { engine: Engine::Narrow(seed), position: 0 }
     }
 
-    /// NumPy's `Philox(seed)`, a Philox 4x64-10: [`Rng::bits`] of `u64` are its `random_raw`, and [`Rng::uniform`] of `f64`
-    /// and `f32` are those of `numpy.random.Generator`, bit for bit. Normal numbers and integers are not NumPy's, whose
-    /// algorithms take a number of words that depends on their values.
+    /// NumPy's `Philox(seed)`, a Philox 4x64-10. [`Rng::bits`] of `u64` gives the numbers of its `random_raw`, and
+    /// [`Rng::uniform`] of `f64` and `f32` gives the numbers of `numpy.random.Generator`, bit for bit. Normal numbers
+    /// and integers differ from NumPy's, because NumPy's algorithms take a number of words that depends on the values.
     ///
-    /// It computes with pairs of words, so it also runs on devices without 64-bit integers.
+    /// The generator computes with pairs of words, so it also runs on devices without 64-bit integers.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -90,7 +92,7 @@ impl Rng {
         Self::numpy_philox_with_key(seed::philox_key(seed))
     }
 
-    /// NumPy's `Philox(key=key)`; see [`Rng::numpy_philox`].
+    /// NumPy's `Philox(key=key)`, as [`Rng::numpy_philox`] makes NumPy's `Philox(seed)`.
     ///
     /// ```
     /// use vkarray::primitives::Rng;
@@ -148,7 +150,9 @@ impl Rng {
     ///
     /// # Errors
     ///
-    /// A shape that is too large; the errors of memory and kernels.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for a shape that is too large;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     pub fn bits<T: RandomInteger>(&mut self, ctx: &Context, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         let out = ctx.device_array(shape)?;
         self.draw(&out, &Convert { text: "words", ..Convert::default() })?;
@@ -172,15 +176,17 @@ impl Rng {
     ///
     /// # Errors
     ///
-    /// Those of [`Rng::bits`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for a shape that is too large;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Rng::bits`].
     pub fn uniform<T: UniformFloat>(&mut self, ctx: &Context, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         let out = ctx.device_array(shape)?;
         self.fill_uniform(&out)?;
         Ok(out)
     }
 
-    /// Writes uniform floats to an array of any strides, in C order: `rng.fill_uniform(&x.on(&stream))?`. Otherwise as
-    /// [`Rng::uniform`].
+    /// Writes uniform floats, as [`Rng::uniform`] gives them, to an array of any strides, in C order:
+    /// `rng.fill_uniform(&x.on(&stream))?`.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -197,7 +203,9 @@ impl Rng {
     ///
     /// # Errors
     ///
-    /// A read-only array, or one whose elements share memory; those of [`Rng::bits`].
+    /// [`Error::ReadOnly`](vkarray_ndarray::Error::ReadOnly) for a read-only array;
+    /// [`Error::SharedElements`](vkarray_ndarray::Error::SharedElements) for an array whose elements share memory; and
+    /// the errors of [`Rng::bits`].
     pub fn fill_uniform<A: AsOnStream<Item: UniformFloat>>(&mut self, out: &A) -> Result<()> {
         let convert = if size_of::<A::Item>() == 8 {
             let library = functions::uniform_double();
@@ -211,8 +219,9 @@ impl Rng {
 
     /// Integers from `range.start` to before `range.end`, on the default stream. Returns at once.
     ///
-    /// Each takes one random number `r` of its size and is `start + r * (end - start) / 2^bits`, rounded down. So a value's
-    /// probability differs from the others' by less than 2^-32, or 2^-64 for integers of 64 bits.
+    /// Each integer is `start + r * (end - start) / 2^bits`, rounded down, where `r` is one random number of the
+    /// integer's size in bits. The probabilities of two values therefore differ by less than 2^-32, or 2^-64 for
+    /// integers of 64 bits.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -228,7 +237,9 @@ impl Rng {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyRange`](crate::Error::EmptyRange); those of [`Rng::bits`].
+    /// [`Error::EmptyRange`](crate::Error::EmptyRange) for a range without numbers;
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for a shape that is too large; and the errors of
+    /// [`Rng::bits`].
     pub fn integers<T: RandomInteger>(
         &mut self,
         ctx: &Context,
@@ -254,7 +265,7 @@ impl Rng {
     fn draw<A: AsOnStream>(&mut self, target: &A, convert: &Convert) -> Result<()> {
         let target = target.as_on_stream();
         let (array, words_each) = (target.array(), size_of::<A::Item>() / 4);
-        // Positions wrap around, as the counter of the generator does.
+        // The position wraps around, as the counter of the generator does.
         let start = self.position.checked_next_multiple_of(words_each as u64).unwrap_or(0);
         let is_direct = is_packed(array) && array.is_writable();
         let out = if is_direct { array.clone() } else { array.context().device_array(array.shape())? };
@@ -271,14 +282,14 @@ impl Rng {
     }
 }
 
-/// What a kernel makes of two words.
+/// What a kernel makes of two random words.
 #[derive(Debug, Default)]
 struct Convert {
-    /// Functions that the expression uses.
+    /// The functions that the expression calls.
     library: String,
-    /// The expression, of `words` and `draw`.
+    /// The expression, which uses `words` and `draw`.
     text: &'static str,
-    /// Bits of the smallest integer of a range, and the number of integers in it.
+    /// The bits of the smallest integer of a range, and the number of integers in the range.
     low: u64,
     length: u64,
 }

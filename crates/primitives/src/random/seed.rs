@@ -1,9 +1,9 @@
-//! The key that NumPy's `Philox(seed)` has: two numbers of `SeedSequence(seed)`, after O'Neill's `seed_seq`.
+//! The key of NumPy's `Philox(seed)`: two numbers of `SeedSequence(seed)`, after O'Neill's `seed_seq`.
 
-/// Words of the pool.
+/// Number of words in the pool.
 const POOL: usize = 4;
 
-/// Mixes a word into a hash, whose multiplier changes with each word.
+/// Mixes a word into a hash. The multiplier of the hash changes with each word.
 struct Hash {
     multiplier: u32,
     step: u32,

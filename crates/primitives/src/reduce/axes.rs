@@ -5,16 +5,16 @@ use std::ops::RangeFull;
 use smallvec::SmallVec;
 use vkarray_ndarray::{IntoReshape, Layout, Order, Result};
 
-/// The axes of a reduction, and whether they stay with length one.
+/// The axes of a reduction, and whether the result keeps them with length one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axes {
-    /// `None` is all axes. Negative numbers count from the end.
+    /// The axes, or `None` for all axes. Negative numbers count from the end.
     axes: Option<SmallVec<[isize; 4]>>,
     keeps: bool,
 }
 
-/// What can name the axes of a reduction: one axis, an array or slice of axes, of any
-/// type of `isize`, `i32`, `usize` and `u32`, `..` for all, and [`keepdims`] of these.
+/// What can name the axes of a reduction: one axis, an array or a slice of axes, `..` for all axes, or [`keepdims`] of
+/// one of these. An axis is an `isize`, `i32`, `usize` or `u32`.
 pub trait IntoAxes {
     /// The axes.
     fn into_axes(self) -> Axes;
@@ -48,7 +48,8 @@ impl IntoAxes for RangeFull {
     }
 }
 
-/// One axis, an array or a slice of axes of this type. A number that no axis has stays one.
+/// Implements [`IntoAxes`] for one axis, an array and a slice of axes of this type. A number that does not fit `isize`
+/// becomes one that no shape has, so that it is refused later.
 macro_rules! axes_from {
     ($($integer:ty)*) => { $(
         impl IntoAxes for $integer {
@@ -73,23 +74,23 @@ macro_rules! axes_from {
 
 axes_from!(isize i32 usize u32);
 
-/// The axes of a shape, split in two, each in order, and the shape of the result.
+/// The axes of a shape, split into kept and reduced ones, each in order, and the shape of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Split {
     pub(super) kept: SmallVec<[usize; 4]>,
     pub(super) reduced: SmallVec<[usize; 4]>,
     pub(super) shape: SmallVec<[usize; 4]>,
-    /// Elements that each result is reduced from.
+    /// Number of elements that each result is reduced from.
     pub(super) count: usize,
 }
 
 impl Axes {
-    /// Applies them to a shape.
+    /// Splits the axes of a shape.
     pub(super) fn split(&self, shape: &[usize]) -> Result<Split> {
         let reduced: SmallVec<[usize; 4]> = match &self.axes {
             None => (0..shape.len()).collect(),
             Some(axes) => {
-                // The array crate has the rules and the errors of axis numbers.
+                // The array crate checks the axis numbers and words their errors.
                 Layout::contiguous(shape, Order::C)?.flip(Some(axes))?;
                 let from_front = |&axis: &isize| axis.rem_euclid(shape.len().cast_signed()).cast_unsigned();
                 let mut axes: SmallVec<[usize; 4]> = axes.iter().map(from_front).collect();

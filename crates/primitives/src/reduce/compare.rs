@@ -31,7 +31,7 @@ pub trait Compare: Operand {
         ((&a - &b).abs().less_equal(bound) & b.isfinite()) | a.equal(&b)
     }
 
-    /// Whether all elements are close, as [`Compare::isclose`] has it: NumPy's `allclose`. Waits for the device.
+    /// Whether all elements are close, by the rule of [`Compare::isclose`]: NumPy's `allclose`. Waits for the device.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -47,7 +47,9 @@ pub trait Compare: Operand {
     ///
     /// # Errors
     ///
-    /// Those of [`Reduce`].
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for operands without a common shape, or an operation
+    /// that their type does not have; [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn allclose(&self, other: impl IntoExpr<Self::Item>, rtol: Self::Item, atol: Self::Item) -> Result<bool>
     where
         Self::Item: Floating + Numeric<Real = Self::Item> + vkarray_ndarray::Number,
@@ -71,7 +73,9 @@ pub trait Compare: Operand {
     ///
     /// # Errors
     ///
-    /// Those of [`Reduce`].
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for operands that cannot be evaluated;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn array_equal(&self, other: impl IntoExpr<Self::Item>) -> Result<bool> {
         let (a, b) = (self.expr(), other.into_expr());
         if a.shape() != b.shape() {

@@ -1,8 +1,8 @@
 //! [`ReduceForm`]: everything that the text of a reduction's kernel is written from.
 //!
-//! A *unit* is one element, or four that lie side by side. A *job* is the part of one result that one team computes: a chunk
-//! of its units. Loops are over the units of a job, at most 2³² of them. The kernel of the second pass has partial results
-//! as its elements.
+//! A *unit* is one element, or four that lie side by side. A *job* is the part of one result that one team computes: a
+//! chunk of the result's units. Loops are over the units of a job, at most 2³² of them. The kernel of the second pass
+//! has partial results as its elements.
 
 use std::fmt::Write as _;
 
@@ -23,13 +23,13 @@ pub(super) struct ReduceForm {
     pub(super) dtype: DType,
     pub(super) team: Team,
     pub(super) group: u32,
-    /// Axes of the results and of the elements of each. The second pass has one of both.
+    /// The number of axes of the results, and of the elements of each result. The second pass has one axis of each.
     pub(super) n_axes: [usize; 2],
-    /// How each array is read if units have four elements; see [`fours`](super::share::fours).
+    /// How each array is read, if a unit has four elements; see [`fours`](super::share::fours).
     pub(super) fours: Option<SmallVec<[Width; 6]>>,
     /// Whether the elements are partial results.
     pub(super) is_second: bool,
-    /// Whether the results are written, or partial results. Then each result has one job.
+    /// Whether this pass writes the results, so that each result has one job. Otherwise it writes partial results.
     pub(super) is_last: bool,
 }
 
@@ -43,12 +43,12 @@ impl ReduceForm {
         key.extend(self.fours.iter().flatten().map(|&width| width as u32));
     }
 
-    /// The elements of a unit.
+    /// Number of elements in a unit.
     fn width(&self) -> usize {
         if self.fours.is_some() { 4 } else { 1 }
     }
 
-    /// What is written: one buffer for each field.
+    /// The fields that the kernel writes, each to a buffer of its own.
     pub(super) fn written(&self) -> SmallVec<[Field; 2]> {
         if self.is_last { smallvec![self.reduction.result(self.dtype)] } else { self.reduction.fields(self.dtype) }
     }
@@ -73,14 +73,14 @@ impl ReduceForm {
         params
     }
 
-    /// The buffers that are read in the first pass.
+    /// The buffers that the first pass reads.
     fn buffers(&self, program: &Program<'_>) -> Vec<Buffer> {
         let width = |i: usize| self.fours.as_ref().map_or(Width::One, |widths| widths[i]);
         let buffer = |(i, dtype): (usize, DType)| Buffer { name: format!("a{i}"), dtype, width: width(i) };
         program.leaf_types().enumerate().map(buffer).collect()
     }
 
-    /// The text of the kernel, if the reduction is defined for the type.
+    /// The text of the kernel, if the type has this reduction.
     pub(super) fn text(&self, program: &Program<'_>) -> Option<String> {
         let mut text = self.declarations(program);
         text += &self.reduction.combine(self.dtype)?;
@@ -121,7 +121,7 @@ impl ReduceForm {
         text + "}\n"
     }
 
-    /// The function `starts`, which gives the index of each array for a result.
+    /// The function `starts`, which finds the index of each array's first element for a result.
     fn starts(&self, program: &Program<'_>) -> String {
         let mut text = "struct Starts {\n".to_owned();
         let n_arrays = self.n_arrays(program);
@@ -166,12 +166,12 @@ impl ReduceForm {
         Some(text + &format!("    return Unit({});\n}}\n", elements.join(", ")))
     }
 
-    /// The accumulator of units from `first` on, `step` apart, up to `end`. Four accumulators are independent of each other,
-    /// and the loads of four units overlap.
+    /// Text that accumulates the units from `first` up to `end`, `step` apart. It keeps four accumulators that do not
+    /// depend on each other, so that the loads of four units overlap.
     fn accumulate(&self) -> String {
         let start = match self.reduction.identity(self.dtype) {
             Some(identity) => format!("Acc({identity})"),
-            // Reducing an element twice changes nothing where there is no identity.
+            // A reduction without an identity gives the same result if an element is reduced twice.
             None => "unit(at, min(first, end - 1u)).e0".to_owned(),
         };
         let (width, append) = (self.width(), self.reduction.append_name());
@@ -208,7 +208,7 @@ impl ReduceForm {
         )
     }
 
-    /// Writes the accumulator `acc` of a job.
+    /// Text that writes the accumulator `acc` of a job.
     fn write(&self, job: &str) -> String {
         if self.is_last {
             return format!("z0[{job}] = {};", self.reduction.result_text());
@@ -293,7 +293,7 @@ impl ReduceForm {
     }
 }
 
-/// The beginning of the entry point.
+/// The beginning of the entry point, up to its first statement.
 fn entry(group: u32) -> String {
     format!(
         "@compute @workgroup_size({group})
@@ -306,7 +306,7 @@ fn reduce(
     )
 }
 
-/// The index of an array's element: the first one, and the coordinates along axes.
+/// The index of an array's element, from the index of the first element and the coordinates along the axes.
 fn index(array: usize, first: String, axes: std::ops::Range<usize>) -> String {
     axes.fold(first, |sum, axis| sum + &format!(" + c{axis} * p.s{array}_{axis}"))
 }
@@ -344,7 +344,7 @@ mod tests {
             if !reduction.is_defined(dtype) {
                 continue;
             }
-            // One type of results is enough for the first pass, one of them for each team.
+            // The first pass is tested with one type of results, and with each team.
             let one = [
                 (Team::Lanes(64), false, false),
                 (Team::Across, false, true),

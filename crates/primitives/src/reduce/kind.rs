@@ -1,4 +1,4 @@
-//! [`Reduction`]: what is accumulated, and how, as WGSL.
+//! [`Reduction`]: what a reduction accumulates, and how, as WGSL.
 
 use smallvec::{SmallVec, smallvec};
 use vkarray_kernel::DType;
@@ -17,14 +17,14 @@ pub(super) enum Reduction {
     All,
     Argmin,
     Argmax,
-    /// Products of two integers, added up.
+    /// The sum of products of two integers.
     Dot,
-    /// By the `op` of the program's [`Combine`](crate::generate::Combine).
+    /// The `op` of the program's [`Combine`](crate::generate::Combine).
     Text,
 }
 
-/// A part of an accumulator: its type in WGSL, which is also what buffers of partial results have, and the element type that
-/// such a buffer is bound as.
+/// A part of an accumulator: its type in WGSL, with which buffers of partial results are declared, and the element type
+/// with which such a buffer is bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) ty: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct Field {
 }
 
 const WORD: Field = Field { ty: "u32", bound: DType::U32, nbytes: 4 };
-/// Integers of 64 bits, the low word first.
+/// An integer of 64 bits as two words, the low word first.
 const PAIR: Field = Field { ty: "vec2<u32>", bound: DType::U32, nbytes: 8 };
 
 fn field(dtype: DType) -> Field {
@@ -48,7 +48,7 @@ fn field(dtype: DType) -> Field {
 }
 
 impl Reduction {
-    /// The name in messages.
+    /// The name of the reduction in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
@@ -69,12 +69,13 @@ impl Reduction {
         matches!(self, Self::Argmin | Self::Argmax)
     }
 
-    /// Whether the reduction of no elements has no value.
+    /// Whether a reduction of no elements has no value.
     pub(super) fn needs_elements(self) -> bool {
         matches!(self, Self::Min | Self::Max) || self.is_position()
     }
 
-    /// Whether elements of a type have this reduction. Complex numbers have no order.
+    /// Whether elements of a type have this reduction. Complex numbers have no order, so some reductions are not
+    /// defined for them.
     pub(super) fn is_defined(self, dtype: DType) -> bool {
         match Class::of(dtype) {
             Some(Class::Complex | Class::DoubleComplex) => !self.needs_elements(),
@@ -96,17 +97,17 @@ impl Reduction {
         }
     }
 
-    /// The field that a result is written as.
+    /// The field with which a result is written.
     pub(super) fn result(self, dtype: DType) -> Field {
         if self.is_position() { PAIR } else { self.fields(dtype)[0] }
     }
 
-    /// The result of an accumulator.
+    /// Text that makes the result from an accumulator.
     pub(super) fn result_text(self) -> &'static str {
         if self.is_position() { "vec2<u32>(acc.f1, 0u)" } else { "acc.f0" }
     }
 
-    /// The accumulator of no elements, where there is one.
+    /// The accumulator of no elements, if the reduction has one.
     pub(super) fn identity(self, dtype: DType) -> Option<String> {
         let zero = || match field(dtype).ty {
             ty if ty.starts_with("vec2") => format!("{ty}()"),
@@ -126,7 +127,7 @@ impl Reduction {
         })
     }
 
-    /// The reduction of partial results.
+    /// The reduction that combines partial results.
     pub(super) fn of_parts(self) -> Self {
         if self == Self::Dot { Self::Sum } else { self }
     }
@@ -150,15 +151,15 @@ impl Reduction {
         })
     }
 
-    /// The function that adds to an accumulator what comes after all of its elements.
+    /// The name of the function that combines an accumulator with a later one.
     pub(super) fn append_name(self) -> &'static str {
         if self.is_position() { "append" } else { "combine" }
     }
 
-    /// The function `combine` of two accumulators, and `append` where that is another one. Whether they are defined for the
-    /// type of elements.
+    /// The function `combine` of two accumulators, and the function `append` where it differs from `combine`. `None` if
+    /// they are not defined for the type of the elements.
     pub(super) fn combine(self, dtype: DType) -> Option<String> {
-        // Truth values and short integers are words here.
+        // Truth values and short integers are words in accumulators.
         let dtype = match Class::of(dtype)? {
             Class::Bool | Class::Unsigned { bits: 8 | 16 } => DType::U32,
             Class::Signed { bits: 8 | 16 } => DType::I32,
@@ -180,10 +181,10 @@ impl Reduction {
         Some(format!("fn combine(a: Acc, b: Acc) -> Acc {{\n    {body}\n}}\n"))
     }
 
-    /// Without branches: a device computes one for each element.
+    /// The text has no branches, because a device computes it for each element.
     fn combine_positions(self, dtype: DType) -> Option<String> {
         let is_double = Class::of(dtype) == Some(Class::Double);
-        // Floats are ordered as integers here, by `f32_argmin_order` the other way round.
+        // Floats are ordered as integers; `f32_argmin_order` makes integers of the opposite order.
         let op = if self == Self::Argmin && ordered(dtype) == dtype { Op::Less } else { Op::Greater };
         let wins = |x: &str, y: &str| -> Option<String> {
             let wins = operation(op, ordered(dtype), &[x, y])?;
@@ -208,8 +209,8 @@ impl Reduction {
     }
 }
 
-/// The type as which positions of the least and the largest compare elements: floats of 32 bits and less are integers that
-/// `f32_argmin_order` and `f32_argmax_order` make of them, with NaN as the largest.
+/// The type in which `argmin` and `argmax` compare elements. Floats of at most 32 bits are compared as the integers
+/// that `f32_argmin_order` and `f32_argmax_order` make of them, in which NaN is the largest.
 fn ordered(dtype: DType) -> DType {
     if Class::of(dtype) == Some(Class::Float) { DType::I32 } else { dtype }
 }

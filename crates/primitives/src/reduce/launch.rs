@@ -15,10 +15,11 @@ use crate::elementwise::{Evaluate, stream_of};
 use crate::error::Error;
 use crate::generate::{Combine, DeviceLimits, Nest, Param, ParamOf, Program, bound_dtype, word};
 
-/// Distinguishes the keys of these kernels from those of others.
+/// Keeps the keys of reduction kernels apart from the keys of other kernels.
 const KEY: u32 = 0x7265_6475;
 
-/// What is reduced: an expression, or for [`Reduction::Dot`] two whose products are added up, and the shape of all.
+/// What is reduced, and its shape: one expression, or for [`Reduction::Dot`] two expressions whose products are added
+/// up.
 #[derive(Clone, Copy)]
 struct Task<'a, T: Element> {
     exprs: &'a [Expr<T>],
@@ -27,7 +28,7 @@ struct Task<'a, T: Element> {
     combine: Option<&'a Combine>,
 }
 
-/// Reduces an expression over some axes. `R` is the element type that the results are written as. Returns at once.
+/// Reduces an expression over some axes. `R` is the element type of the results. Returns at once.
 pub(super) fn reduce<T: Element, R: Element>(
     expr: &Expr<T>,
     axes: &Axes,
@@ -37,7 +38,7 @@ pub(super) fn reduce<T: Element, R: Element>(
     reduce_task(&Task { exprs, shape: expr.shape(), reduction, combine: None }, axes)
 }
 
-/// Reduces an expression by functions that a program wrote.
+/// Reduces an expression with the functions that a program wrote.
 pub(super) fn reduce_by<T: Element>(expr: &Expr<T>, axes: &Axes, combine: &Combine) -> Result<DeviceNDArray<T>> {
     let exprs = std::slice::from_ref(expr);
     reduce_task(&Task { exprs, shape: expr.shape(), reduction: Reduction::Text, combine: Some(combine) }, axes)
@@ -85,7 +86,8 @@ fn reduce_task<T: Element, R: Element>(task: &Task<'_, T>, axes: &Axes) -> Resul
     let nest = launch.nest(shape, &leaves);
     let bytes = if fits { launch.run(&nest, &split, &leaves, &results)? } else { Some(0) };
     let Some(bytes) = bytes else { return Ok(results) };
-    // More arrays, strides or rounds than a kernel takes: the values are computed first. Then there are few.
+    // The kernel cannot take so many arrays, strides or rounds. The values of the expressions are therefore computed
+    // first, which leaves one array for each expression.
     let is_computed = |node: &Node| matches!(node.kind(), NodeKind::Array(leaf) if leaf.layout().is_c_contiguous());
     if roots.iter().all(|root| is_computed(root)) {
         let (arrays, numbers, limit) = (leaves.len(), program.scalars.len(), limits.max_params);
@@ -106,7 +108,7 @@ struct Passes<'a, 'p> {
     limits: &'a DeviceLimits,
 }
 
-/// A reduction that is done in halves along an axis of its nest.
+/// A reduction that is done in two halves along an axis of the nest.
 struct Halves<'a> {
     whole: &'a Nest,
     split: &'a Split,
@@ -114,24 +116,24 @@ struct Halves<'a> {
 }
 
 impl Halves<'_> {
-    /// The lengths of the results' axes, without those that are reduced.
+    /// The lengths of the results' axes; the reduced axes are left out.
     fn lens(&self, nest: &Nest) -> SmallVec<[usize; 4]> {
         let len = |&axis: &usize| usize::try_from(nest.axes[nest.axes.len() - 1 - axis].len).unwrap_or(usize::MAX);
         self.split.kept.iter().map(len).collect()
     }
 }
 
-/// The numbers of one pass.
+/// The sizes and strides of one pass.
 struct Pass<'a> {
     form: ReduceForm,
     results: u64,
     splits: u64,
     chunk: u64,
-    /// Units of each result.
+    /// Number of units of each result.
     units: u64,
     /// Lengths of the axes of the results, then of their elements, outermost first.
     lens: SmallVec<[u64; 4]>,
-    /// The stride of each array along each of them.
+    /// The stride of each array along each of these axes.
     strides: SmallVec<[SmallVec<[i64; 4]>; 4]>,
     bases: SmallVec<[u64; 4]>,
     reads: SmallVec<[Arg<'a>; 4]>,
@@ -143,8 +145,8 @@ impl Passes<'_, '_> {
         Nest::new(shape, layouts.map(|(leaf, &(_, dtype))| (leaf.layout(), dtype.itemsize())))
     }
 
-    /// Records the passes; or if the parameters do not fit, returns their bytes, and nothing was recorded. Where an array is
-    /// longer than a bound range, halves are reduced by themselves.
+    /// Records the passes. If the parameters do not fit, records nothing and returns their size in bytes. An array that
+    /// is longer than a bound range is reduced in halves.
     fn run<R: Element>(
         &self,
         whole: &Nest,
@@ -156,7 +158,8 @@ impl Passes<'_, '_> {
         let (most, nbytes) = (self.limits.max_range - self.limits.alignment, results.nbytes());
         let limit = most_of_launch(self.program.rounds());
         let is_short = whole.is_within(most) && nbytes <= most && whole.size() <= limit;
-        // Results of two halves are reduced as a whole, and positions in halves are not those in the whole.
+        // The results of two halves are themselves reduced, so the halves may be cut along any axis. This does not hold
+        // for positions, which would count from the start of a half.
         let is_any = 2 * nbytes <= most && !self.reduction.is_position();
         match whole.longest_axis(|axis| is_any || of_result(axis)) {
             Some(axis) if !is_short => {
@@ -167,7 +170,8 @@ impl Passes<'_, '_> {
         }
     }
 
-    /// Reduces the halves along an axis of the results, or of the elements of each, and these results once more.
+    /// Reduces the two halves along an axis. If it is an axis of the elements, the results of both halves are then
+    /// reduced once more.
     fn run_halves<R: Element>(
         &self,
         halves: &Halves<'_>,
@@ -350,7 +354,7 @@ impl Passes<'_, '_> {
     }
 }
 
-/// The number one of a type that results are written as.
+/// The number 1, as the type of the results.
 fn one<R: Element>() -> R {
     let mut bytes = [0; 16];
     match DType::of::<R>() {
@@ -362,7 +366,7 @@ fn one<R: Element>() -> R {
     bytemuck::pod_read_unaligned(&bytes[..size_of::<R>()])
 }
 
-/// An array as results or partial results of this type.
+/// An array of results or partial results, bound as this field.
 fn of_result<T: Element>(array: &DeviceNDArray<T>, field: Field) -> Arg<'_> {
     match array.as_arg() {
         Arg::Array(own) => {

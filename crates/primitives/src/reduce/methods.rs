@@ -1,4 +1,4 @@
-//! [`Reduce`]: reductions whose results are exact, or as exact as sums are.
+//! [`Reduce`]: sums, products, extremes, positions and truth of elements over axes.
 
 use half::{bf16, f16};
 use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element};
@@ -10,12 +10,12 @@ use super::launch::{dot, reduce};
 use super::position::position;
 use crate::elementwise::Evaluate;
 
-/// The types that reductions of an element type have.
+/// For an element type, the types of the results of reductions.
 pub trait Reducible: Element {
-    /// The type of sums and products: `i64` of signed integers and truth values, `u64` of unsigned ones, otherwise the type
-    /// itself.
+    /// The type of sums and products: `i64` for signed integers and truth values, `u64` for unsigned integers,
+    /// otherwise the type itself.
     type Sum: Element;
-    /// The type of at least 32 bits that has all values.
+    /// The type of at least 32 bits that has all values of this type.
     #[doc(hidden)]
     type Wide: Element;
 }
@@ -51,9 +51,9 @@ reducible! {
 /// stream. Each returns at once: a result without axes is an array of one element, which
 /// [`item`](DeviceNDArray::item) reads.
 ///
-/// An expression is computed on the way and not stored: `(&x - &y).square().sum(..)` reads both arrays once. Axes, shapes
-/// and the treatment of NaN are NumPy's; [`keepdims`](crate::keepdims) keeps reduced axes with length one. Results are the
-/// same in every run on a device.
+/// The values of an expression are computed by the same kernel and are not stored: `(&x - &y).square().sum(..)` reads
+/// both arrays once. Axes, shapes and the treatment of NaN are NumPy's; [`keepdims`](crate::keepdims) keeps reduced
+/// axes with length one. Results are the same in every run on a device.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -69,9 +69,11 @@ reducible! {
 ///
 /// # Errors
 ///
-/// All methods: those of [`Evaluate::eval`]; [`Error::Layout`](vkarray_ndarray::Error::Layout) for axes that the array does
-/// not have; [`Error::Operation`](vkarray_ndarray::Error::Operation) for the least, the largest or a
-/// position of no elements, and for a position among more than 2³² elements.
+/// All methods return the errors of [`Evaluate::eval`]; [`Error::Layout`](vkarray_ndarray::Error::Layout) for axes that
+/// the array does not have; [`Error::Operation`](vkarray_ndarray::Error::Operation) with
+/// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for the least element, the largest element or a position,
+/// among no elements, and with [`Error::ManyElements`](crate::Error::ManyElements) for a position among more than 2³²
+/// elements.
 #[expect(clippy::missing_errors_doc, reason = "the trait has them, since they are the same for all methods")]
 pub trait Reduce: Operand
 where
@@ -90,44 +92,44 @@ where
         total(&self.expr(), axes, Reduction::Prod)
     }
 
-    /// The least; NaN if one is NaN.
+    /// The least element; NaN if one element is NaN.
     fn min(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         narrowed::<Self::Item, <Self::Item as Reducible>::Wide>(&self.expr(), axes, Reduction::Min)
     }
 
-    /// The largest; NaN if one is NaN.
+    /// The largest element; NaN if one element is NaN.
     fn max(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         narrowed::<Self::Item, <Self::Item as Reducible>::Wide>(&self.expr(), axes, Reduction::Max)
     }
 
-    /// The position of the least along the axes, in C order; of the first, if several are equal, and of the first NaN, if
-    /// there is one.
+    /// The position of the least element along the axes, in C order. The first position counts if several elements are
+    /// equal, and the first NaN if there is one.
     fn argmin(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
         position(&self.expr(), &axes.into_axes(), Reduction::Argmin)
     }
 
-    /// The position of the largest; see [`Reduce::argmin`].
+    /// The position of the largest element along the axes, by the rules of [`Reduce::argmin`].
     fn argmax(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
         position(&self.expr(), &axes.into_axes(), Reduction::Argmax)
     }
 
-    /// Whether one is true: not zero.
+    /// Whether at least one element is true: not zero.
     fn any(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Bool>> {
         narrowed::<_, u32>(&self.expr(), axes, Reduction::Any)
     }
 
-    /// Whether all are true: not zero.
+    /// Whether all elements are true: not zero.
     fn all(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Bool>> {
         narrowed::<_, u32>(&self.expr(), axes, Reduction::All)
     }
 
-    /// How many are true: not zero.
+    /// The number of elements that are true: not zero.
     fn count_nonzero(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
         reduce(&self.logical_not().logical_not(), &axes.into_axes(), Reduction::Sum)
     }
 
-    /// The inner product along one axis, or over all: the sum of the products with `other`, without conjugates. Products of
-    /// integers have 64 bits, as their sums have.
+    /// The inner product along one axis, or over all axes: the sum of the products with `other`, without conjugates.
+    /// Products of integers have 64 bits, as their sums have.
     fn vecdot(
         &self,
         other: impl vkarray_ndarray::IntoExpr<Self::Item>,
@@ -145,7 +147,7 @@ where
 
 impl<O: Operand<Item: Reducible> + ?Sized> Reduce for O {}
 
-/// A sum or product. What is accumulated in 32 bits and stored in fewer is converted in a second step.
+/// A sum or product. A result that is accumulated in 32 bits and stored in fewer is converted in a second step.
 fn total<T: Reducible>(expr: &Expr<T>, axes: impl IntoAxes, reduction: Reduction) -> Result<DeviceNDArray<T::Sum>> {
     if size_of::<T::Sum>() >= 4 {
         return reduce(expr, &axes.into_axes(), reduction);
@@ -153,7 +155,7 @@ fn total<T: Reducible>(expr: &Expr<T>, axes: impl IntoAxes, reduction: Reduction
     on_stream_of(expr, &reduce::<T, T::Wide>(expr, &axes.into_axes(), reduction)?)
 }
 
-/// A reduction with results of type `U`, which are computed as `W`.
+/// A reduction that is computed as `W`, with results of type `U`.
 fn narrowed<U: Element, W: Element>(
     expr: &Expr<impl Element>,
     axes: impl IntoAxes,
@@ -165,7 +167,7 @@ fn narrowed<U: Element, W: Element>(
     on_stream_of(expr, &reduce::<_, W>(expr, &axes.into_axes(), reduction)?)
 }
 
-/// Converts results on the stream of the expression.
+/// Converts results, on the stream of the expression.
 fn on_stream_of<W: Element, U: Element>(
     expr: &Expr<impl Element>,
     wide: &DeviceNDArray<W>,

@@ -1,8 +1,8 @@
-//! Reductions over any axes, with the expression that is reduced computed on the way.
+//! Reductions over any axes. The kernel that reduces an expression also computes its values.
 //!
-//! Results do not depend on timing: which elements are added in which order follows from the shape, the strides and the
-//! size of a workgroup alone. Two passes at most: the first gives each output some partial results, the second combines
-//! them.
+//! Results do not depend on timing: the order of additions follows from the shape, the strides and the size of a
+//! workgroup alone. A reduction takes at most two passes: the first writes partial results for each output, the second
+//! combines them.
 //!
 //! | file | what it has |
 //! |---|---|

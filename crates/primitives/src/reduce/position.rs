@@ -1,8 +1,8 @@
-//! [`position`]: positions of the least and the largest among more elements than one launch reads.
+//! [`position`]: the position of the least or the largest element among more elements than one launch reads.
 //!
-//! A launch of a kernel counts positions from the first element that it reads, and it reads at most what the device binds at
-//! once. So a longer axis is halved: of two positions the one with the lesser or larger value counts, and of equal values
-//! the first.
+//! A launch of a kernel counts positions from the first element that it reads, and it reads at most what the device
+//! binds at once. A longer axis is therefore halved. Of the two positions, the one with the lesser or larger value
+//! counts; if the values are equal, the first one counts.
 
 use vkarray_driver::Stream;
 use vkarray_kernel::Element;
@@ -16,7 +16,7 @@ use crate::elementwise::{ElementwiseKernel, Evaluate};
 use crate::error::Error;
 use crate::operand::to_u32;
 
-/// The positions of the least or the largest. Returns at once.
+/// The positions of the least or the largest elements. Returns at once.
 pub(super) fn position<T: Reducible>(expr: &Expr<T>, axes: &Axes, reduction: Reduction) -> Result<DeviceNDArray<i64>> {
     match reduce(expr, axes, reduction) {
         Err(error) if is_too_long(&error) && u32::try_from(axes.split(expr.shape())?.count).is_ok() => {
@@ -28,7 +28,7 @@ pub(super) fn position<T: Reducible>(expr: &Expr<T>, axes: &Axes, reduction: Red
     }
 }
 
-/// Whether an error is that more is read than one launch takes.
+/// Whether an error says that a reduction reads more than one launch takes.
 fn is_too_long(error: &ArrayError) -> bool {
     let ArrayError::Operation(error) = error else { return false };
     matches!(error.downcast_ref(), Some(Error::LongOperand { .. } | Error::ManyElements { .. }))
@@ -50,7 +50,7 @@ impl LongAxes<'_> {
         let axis = split.reduced.iter().position(|&axis| x.shape()[axis] > 1);
         match (reduce(&self.on(x), self.axes, self.reduction), axis) {
             (Err(error), Some(axis)) if is_too_long(&error) => {
-                // Positions count along the first of the axes slowest.
+                // Positions count slowest along the first of the axes.
                 let inner: usize = split.reduced[axis + 1..].iter().map(|&axis| x.shape()[axis]).product();
                 self.of_halves(x, split.reduced[axis], inner)
             }
@@ -58,7 +58,7 @@ impl LongAxes<'_> {
         }
     }
 
-    /// The positions in both halves along an axis, of which one counts for each result.
+    /// Finds the positions in both halves along an axis, and takes one of the two for each result.
     fn of_halves<T: Reducible>(&self, x: &DeviceNDArray<T>, axis: usize, inner: usize) -> Result<DeviceNDArray<i64>> {
         let half = x.shape()[axis] / 2;
         let part = |range: Index| x.slice_axis(axis.cast_signed(), range);
@@ -73,7 +73,7 @@ impl LongAxes<'_> {
         let text = format!("let wins = (b {wins} a) | ((b != b) & (a == a)); z = select(p, q + offset, wins)");
         let results = p.context().device_array::<i64>(p.shape())?;
         results.on(self.stream).fill(0)?;
-        // The lower words, since not every device computes with 64 bits.
+        // The lower words of positions; not every device computes with 64 bits.
         let low = |array: &DeviceNDArray<i64>| {
             array.reshape([array.size()])?.view::<u32>()?.slice_axis(0, Index::stepped(.., 2))
         };

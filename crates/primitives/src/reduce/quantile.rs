@@ -1,4 +1,4 @@
-//! [`Quantiles`]: medians, quantiles and percentiles, which are taken from sorted elements.
+//! [`Quantiles`]: medians, quantiles and percentiles, taken from sorted elements.
 
 use vkarray_ndarray::{DeviceNDArray, Expr, Index, Logic, OnStream, Operand, Order, Result};
 
@@ -12,9 +12,9 @@ use crate::sorting::Sorting;
 /// Quantiles of floats over one axis, several, or all. Implemented for [`DeviceNDArray`] and, with a stream, for
 /// [`OnStream`].
 ///
-/// They are NumPy's with the method `linear`: between two elements the quantile is on the line through them. If one of the
-/// elements is NaN, so is the quantile. Its place is computed in `f64`, its value in the element type, that of `f16` and
-/// `bf16` in `f32`. The calls do not wait.
+/// The quantiles are NumPy's with the method `linear`: a quantile between two elements lies on the line through them.
+/// If one of the elements is NaN, the quantile is NaN. The place of a quantile is computed in `f64`, its value in the
+/// element type, or in `f32` for `f16` and `bf16`. The calls do not wait.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -30,11 +30,15 @@ use crate::sorting::Sorting;
 /// # }
 /// ```
 pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
-    /// The middle of the sorted elements, the mean of two if their number is even: NumPy's `median`.
+    /// The middle one of the sorted elements, or the mean of the two middle ones if their number is even: NumPy's
+    /// `median`.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyReduction`](crate::Error::EmptyReduction); an axis out of range; the errors of memory and kernels.
+    /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements;
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn median(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         let sorted = SortedRows::of(self.as_on_stream(), axes.into_axes(), "median")?;
         let (low, high) = ((sorted.count - 1) / 2, sorted.count / 2);
@@ -42,11 +46,13 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
         sorted.between(low, high, |a, b| (a + b) * half)
     }
 
-    /// The quantile at `q`, between 0 and 1: NumPy's `quantile`.
+    /// The quantile at `q`, which is between 0 and 1: NumPy's `quantile`.
     ///
     /// # Errors
     ///
-    /// [`Error::Quantile`](crate::Error::Quantile) for another `q`; those of [`Quantiles::median`].
+    /// [`Error::Quantile`](crate::Error::Quantile) for a `q` that is not between 0 and 1;
+    /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements; and the errors of
+    /// [`Quantiles::median`].
     fn quantile(&self, q: f64, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         check(&[q], 1.0)?;
         SortedRows::of(self.as_on_stream(), axes.into_axes(), "quantile")?.quantile(q)
@@ -56,7 +62,9 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     ///
     /// # Errors
     ///
-    /// Those of [`Quantiles::quantile`].
+    /// [`Error::Quantile`](crate::Error::Quantile) for a place that is not between 0 and 1;
+    /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements; and the errors of
+    /// [`Quantiles::quantile`].
     fn quantiles(&self, q: &[f64], axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         check(q, 1.0)?;
         SortedRows::of(self.as_on_stream(), axes.into_axes(), "quantiles")?.quantiles(q.iter().copied(), q.len())
@@ -66,7 +74,9 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     ///
     /// # Errors
     ///
-    /// Those of [`Quantiles::quantile`], for a `q` that is not between 0 and 100.
+    /// [`Error::Quantile`](crate::Error::Quantile) for a `q` that is not between 0 and 100;
+    /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements; and the errors of
+    /// [`Quantiles::quantile`].
     fn percentile(&self, q: f64, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         check(&[q], 100.0)?;
         SortedRows::of(self.as_on_stream(), axes.into_axes(), "percentile")?.quantile(q / 100.0)
@@ -76,7 +86,9 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     ///
     /// # Errors
     ///
-    /// Those of [`Quantiles::percentile`].
+    /// [`Error::Quantile`](crate::Error::Quantile) for a place that is not between 0 and 100;
+    /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements; and the errors of
+    /// [`Quantiles::percentile`].
     fn percentiles(&self, q: &[f64], axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         check(q, 100.0)?;
         let sorted = SortedRows::of(self.as_on_stream(), axes.into_axes(), "percentiles")?;
@@ -94,7 +106,7 @@ fn check(q: &[f64], most: f64) -> Result<()> {
     }
 }
 
-/// The elements of each result, sorted along the last axis, which has at least one.
+/// The elements of each result, sorted along the last axis. The axis has at least one element.
 struct SortedRows<'a, T: Precise> {
     of: OnStream<'a, T>,
     elements: DeviceNDArray<T::Precision>,
@@ -118,13 +130,13 @@ impl<'a, T: Precise<Precision: Widen> + Widen> SortedRows<'a, T> {
         Ok(Self { of: x, elements, count: split.count, shape: split.shape.to_vec() })
     }
 
-    /// One place of each row.
+    /// The element at one place of each row.
     fn at(&self, place: usize) -> Result<DeviceNDArray<T::Precision>> {
         let place = place.cast_signed();
         self.elements.slice_axis(-1, place..place + 1)?.reshape_copy(self.shape.as_slice(), Order::C)
     }
 
-    /// What `join` makes of two places; NaN where the last element, after which none is sorted, is NaN.
+    /// The result of `join` for the elements at two places; NaN where the last element is NaN. NaN is sorted last.
     fn between(
         &self,
         low: usize,
@@ -136,7 +148,7 @@ impl<'a, T: Precise<Precision: Widen> + Widen> SortedRows<'a, T> {
         last.isnan().select::<T::Precision>(&last, joined).cast::<T>().on(self.of.stream()).eval()
     }
 
-    /// The quantile at `q`, computed as NumPy does: from the nearer of both elements.
+    /// The quantile at `q`, computed from the nearer of its two neighbours, as NumPy does.
     fn quantile(&self, q: f64) -> Result<DeviceNDArray<T>> {
         let (low, part) = place(q, self.count);
         if part == 0.0 {
@@ -157,7 +169,7 @@ impl<'a, T: Precise<Precision: Widen> + Widen> SortedRows<'a, T> {
     }
 }
 
-/// The element before the quantile, and the part of the way to the next one.
+/// The place of the element before the quantile, and the fraction of the way from it to the next element.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the number of elements")]
 fn place(q: f64, count: usize) -> (usize, f64) {
     let at = q * (count - 1) as f64;
@@ -170,7 +182,8 @@ mod tests {
 
     #[test]
     fn quantiles_lie_between_elements() {
-        // The quantile, the number of elements, the element before it, the part of the way to the next.
+        // The quantile, the number of elements, the element before the quantile, and the fraction of the way to the
+        // next one.
         let cases = [
             (0.0, 1, (0, 0.0)),
             (1.0, 1, (0, 0.0)),

@@ -1,6 +1,7 @@
 //! [`Share`]: how the elements of the results are shared out among invocations, as a function of numbers alone.
 //!
-//! What is added in which order follows from this, so it depends on sizes, strides and the workgroup, never on timing.
+//! The share decides in which order elements are added, so the order depends on sizes, strides and the workgroup, never
+//! on timing.
 
 use smallvec::SmallVec;
 
@@ -9,40 +10,40 @@ use crate::generate::{MAX_ROUNDS, Nest, Width};
 /// Who computes a job: the part of one result that is accumulated together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Team {
-    /// So many neighbouring invocations of a workgroup, a power of two. They take units in turns and are combined as a tree.
-    /// Jobs of one result follow each other.
+    /// This many neighbouring invocations of a workgroup, a power of two. They take units in turns, and their
+    /// accumulators are combined as a tree. The jobs of one result follow each other.
     Lanes(u32),
-    /// One invocation. Jobs of neighbouring results follow each other.
+    /// One invocation. The jobs of neighbouring results follow each other.
     Across,
 }
 
-/// The invocations that keep a device busy.
+/// Number of invocations that keep a device busy.
 const BUSY: u64 = 1 << 18;
-/// Units of an invocation whose loads overlap.
+/// Number of units of an invocation whose loads overlap.
 const OVERLAPPING: u64 = 4;
-/// Up to so many invocations, a larger team costs less than longer loops.
+/// Up to this many invocations, a larger team costs less than longer loops.
 const SMALL_TEAM: u32 = 32;
-/// The least units of each invocation of a larger team.
+/// The least number of units for each invocation of a larger team.
 const LARGE_TEAM_UNITS: u64 = 16;
-/// Units of each invocation of a workgroup up to which a second pass would take longer than it saves.
+/// Up to this many units for each invocation of a workgroup, a second pass takes longer than it saves.
 const ONE_PASS_UNITS: u64 = 16;
-/// Jobs of single invocations that keep a device busy, and the least units of each.
+/// Number of single-invocation jobs that keep a device busy, and the least number of units of each job.
 const ACROSS_JOBS: (u64, u64) = (1 << 16, 64);
-/// The most elements of a job for each of its invocations: four accumulators of 64 additions, so that errors of sums stay
-/// small.
+/// The most elements of a job for each of its invocations: 64 additions to each of four accumulators, so that errors of
+/// sums stay small.
 const MAX_ELEMENTS: u64 = 4 * 64;
 
-/// The most rounds of loops for an element with which an invocation takes four of them.
+/// The most rounds of loops for one element up to which an invocation takes four elements as a unit.
 pub(super) const MOST_ROUNDS: u64 = MAX_ROUNDS / 8;
 
-/// The same where computing an element takes so many rounds of loops: what half of [`MAX_ROUNDS`] are enough for, but at
-/// least one unit of four.
+/// [`MAX_ELEMENTS`] for an element whose computation takes `rounds` rounds of loops: as many elements as half of
+/// [`MAX_ROUNDS`] is enough for, but at least one unit of four.
 fn most_elements(rounds: u64) -> u64 {
     (MAX_ROUNDS / 2 / (rounds + 1)).next_power_of_two().clamp(4, MAX_ELEMENTS)
 }
 
-/// The most elements of one launch: kernels count them, and the jobs that they are shared out among, in words. Fewer where
-/// jobs are short, since one workgroup goes round for all jobs of a result.
+/// The most elements of one launch. Kernels count elements, and jobs, in words. The limit is lower where jobs are
+/// short, because one workgroup goes through all jobs of a result.
 pub(super) fn most_of_launch(rounds: u64) -> u64 {
     (1 << 31) / MAX_ELEMENTS * most_elements(rounds)
 }
@@ -51,16 +52,16 @@ pub(super) fn most_of_launch(rounds: u64) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) team: Team,
-    /// Jobs of a result.
+    /// Number of jobs for each result.
     pub(super) splits: u64,
-    /// Units of a job.
+    /// Number of units in a job.
     pub(super) chunk: u64,
 }
 
 impl Share {
-    /// For results of `units` each, at least 1, which have `width` elements. `is_across` if neighbouring results lie closer
-    /// to each other than the elements of one; `group` is the size of a workgroup, a power of two. Computing an element takes
-    /// `rounds` rounds of loops.
+    /// The share for `results` results of `units` units each, at least 1; a unit has `width` elements. `is_across` says
+    /// that neighbouring results lie closer to each other than the elements of one result; `group` is the size of a
+    /// workgroup, a power of two. Computing an element takes `rounds` rounds of loops.
     pub(super) fn new(results: u64, (units, width): (u64, u64), is_across: bool, group: u32, rounds: u64) -> Self {
         let (team, jobs, most, lanes) = if is_across {
             (Team::Across, ACROSS_JOBS.0, units.div_ceil(ACROSS_JOBS.1), 1)
@@ -78,10 +79,11 @@ impl Share {
     }
 }
 
-/// From this many partial results on, neighbouring invocations combine those of one result.
+/// From this many partial results of one result on, neighbouring invocations combine them.
 const TEAM_PARTS: u64 = 128;
 
-/// Who combines the partial results, `splits` of each result, of a first pass by such teams.
+/// The team that combines the `splits` partial results of each result, which teams of kind `first` wrote in the first
+/// pass.
 pub(super) fn second_team(first: Team, results: u64, splits: u64, group: u32) -> Team {
     match first {
         Team::Across if splits < TEAM_PARTS => Team::Across,
@@ -89,16 +91,16 @@ pub(super) fn second_team(first: Team, results: u64, splits: u64, group: u32) ->
     }
 }
 
-/// The invocations that compute one result of so many units together.
+/// The number of invocations that together compute one result of `units` units.
 fn lanes(results: u64, units: u64, group: u32) -> u32 {
     let power = |n: u64| 1 << n.clamp(1, group.into()).ilog2();
     let most: u32 = power(units / OVERLAPPING);
     let usual = most.min(SMALL_TEAM.max(power(units / LARGE_TEAM_UNITS)));
-    // More where there are too few results to keep the device busy otherwise.
+    // Larger teams, where the results are too few to keep the device busy otherwise.
     usual.max(most.min(power(BUSY / results)))
 }
 
-/// Whether neighbouring results lie closer to each other in memory than the elements of one, for some operand.
+/// Whether, for some operand, neighbouring results lie closer to each other in memory than the elements of one result.
 pub(super) fn is_across([kept, reduced]: &[Nest; 2]) -> bool {
     let stride = |nest: &Nest, operand: usize| {
         let axis = &nest.axes[0];
@@ -110,8 +112,8 @@ pub(super) fn is_across([kept, reduced]: &[Nest; 2]) -> bool {
     })
 }
 
-/// How each operand is read if units of four elements are: four at once, or one element that all four repeat. `None` if
-/// units have one element.
+/// How each operand is read if a unit has four elements: four at once, or one element that all four repeat. `None` if a
+/// unit has one element.
 pub(super) fn fours([kept, reduced]: &[Nest; 2]) -> Option<SmallVec<[Width; 6]>> {
     let is_four = |value: u64| value.is_multiple_of(4);
     let outer = || reduced.axes[1..].iter().chain(&kept.axes);
@@ -138,7 +140,8 @@ mod tests {
     fn work_is_shared_out_by_sizes_alone() {
         use Team::{Across, Lanes};
         type Case = (u64, (u64, u64), bool, Team, u64, u64);
-        // Results, units of each and their elements, across, team, jobs of a result, units of a job.
+        // Each case: the results, the units of each and the elements of a unit, whether across; the team, the jobs of a
+        // result, the units of a job.
         let cases: [Case; 14] = [
             (1 << 22, (16, 4), false, Lanes(4), 1, 16), // Rows of 64: four loads of an invocation.
             (1 << 18, (256, 4), false, Lanes(32), 1, 256), // Rows of 1,024: a team as small as a subgroup.
@@ -186,7 +189,8 @@ mod tests {
                     let lanes_of = |team| if let Team::Lanes(lanes) = team { u64::from(lanes) } else { 1 };
                     let elements = share.chunk.div_ceil(lanes_of(share.team)) * width;
                     let second = share.splits.div_ceil(lanes_of(second_team(share.team, results, share.splits, 128)));
-                    // Four units a round, then up to three by themselves; each loop has a round in which it ends.
+                    // A round takes four units, then up to three units are taken one by one; each loop has a round in
+                    // which it ends.
                     assert!(elements * (rounds + 1) + 16 <= MAX_ROUNDS, "{rounds}: {elements} of {share:?}");
                     assert!(second / 4 + 16 <= MAX_ROUNDS, "{results} results of {units}: {second} of {share:?}");
                 }

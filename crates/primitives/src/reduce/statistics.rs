@@ -9,7 +9,7 @@ use crate::elementwise::Evaluate;
 
 /// Floats, with the type in which statistics of them are computed.
 pub trait Precise: Floating + Reducible<Sum = Self> {
-    /// `f32` for shorter types.
+    /// The type in which statistics are computed: `f32` for shorter types, otherwise the type itself.
     type Precision: Precise<Precision = Self::Precision>;
 
     /// The nearest number.
@@ -42,8 +42,8 @@ precise! {
     f64: f64, |value| value;
 }
 
-/// Statistics of floats over one axis, several, or all; see [`Reduce`] for axes, streams and errors. `f16` and `bf16` are
-/// computed in `f32`.
+/// Statistics of floats over one axis, several, or all. Axes, streams and errors are as in [`Reduce`]. `f16` and `bf16`
+/// are computed in `f32`.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -60,7 +60,7 @@ pub trait Statistics: Operand
 where
     Self::Item: Precise,
 {
-    /// The mean; NaN of no elements.
+    /// The mean; NaN for no elements.
     fn mean(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         let precise = self.cast::<<Self::Item as Precise>::Precision>();
         let axes = axes.into_axes();
@@ -69,12 +69,12 @@ where
         on(&precise, (&sum / <Self::Item as Precise>::Precision::nearest(count as f64)).cast()).eval()
     }
 
-    /// The variance: the mean square of the differences from the mean, computed after it.
+    /// The variance: the mean square of the differences from the mean, which is computed first.
     fn var(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         self.var_with_correction(axes, 0)
     }
 
-    /// The variance with the number of elements minus `correction`, NumPy's `ddof`, as the divisor.
+    /// The variance whose divisor is the number of elements minus `correction`: NumPy's `ddof`.
     fn var_with_correction(
         &self,
         axes: impl IntoAxes,
@@ -104,17 +104,17 @@ where
         on(&precise, sum.sqrt().cast()).eval()
     }
 
-    /// The sum of what is not NaN.
+    /// The sum of the elements that are not NaN.
     fn nansum(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         self.isnan().select::<Self::Item>(Self::Item::nearest(0.0), self.expr()).sum(axes)
     }
 
-    /// The product of what is not NaN.
+    /// The product of the elements that are not NaN.
     fn nanprod(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         self.isnan().select::<Self::Item>(Self::Item::nearest(1.0), self.expr()).prod(axes)
     }
 
-    /// The mean of what is not NaN; NaN if all are.
+    /// The mean of the elements that are not NaN; NaN if all elements are NaN.
     fn nanmean(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         let precise = self.cast::<<Self::Item as Precise>::Precision>();
         let axes = axes.into_axes();
@@ -123,7 +123,7 @@ where
         on(&precise, (&sum / &count).cast()).eval()
     }
 
-    /// The least of what is not NaN; NaN if all are.
+    /// The least of the elements that are not NaN; NaN if all elements are NaN.
     fn nanmin(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         let axes = axes.into_axes();
         let least =
@@ -131,7 +131,7 @@ where
         without_all_nan(self, axes, &least)
     }
 
-    /// The largest of what is not NaN; NaN if all are.
+    /// The largest of the elements that are not NaN; NaN if all elements are NaN.
     fn nanmax(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         let axes = axes.into_axes();
         let largest =
@@ -142,7 +142,7 @@ where
 
 impl<O: Operand<Item: Precise> + ?Sized> Statistics for O {}
 
-/// An expression on the stream of another one.
+/// An expression on the stream of `like`.
 fn on<T: vkarray_kernel::Element>(like: &Expr<impl vkarray_kernel::Element>, expr: Expr<T>) -> Expr<T> {
     match like.stream() {
         Some(stream) => expr.on(stream),

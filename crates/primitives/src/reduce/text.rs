@@ -9,10 +9,11 @@ use crate::elementwise::{Call, ElementwiseKernel, Evaluate};
 use crate::generate::Combine;
 use crate::operand::Word;
 
-/// A reduction of a program's own: CuPy's `ReductionKernel`.
+/// A reduction that a program writes: CuPy's `ReductionKernel`.
 ///
-/// The map is computed on the way, so its results are not stored. The kernels are built at the first use with these types,
-/// and kept on disk. The order of operations depends on shape, strides and device alone.
+/// The kernel of the reduction also computes the map, so the values of the map are not stored. The kernels are built at
+/// the first use with these types and are kept on disk. The order of operations depends on shape, strides and device
+/// alone.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -35,9 +36,10 @@ pub struct ReductionKernel {
 }
 
 impl ReductionKernel {
-    /// A reduction of the values of `map`, a text as [`Elementwise::elementwise`](crate::Elementwise::elementwise) takes it,
-    /// with one result. `combine` is an expression of `a` and `b`, which has to be associative and commutative; `identity` one
-    /// without arguments, whose value changes nothing it is combined with; `finish` one of the combined value `a`.
+    /// A reduction of the values of `map`, a text as [`Elementwise::elementwise`](crate::Elementwise::elementwise)
+    /// takes it, with one result. `combine` is an associative and commutative expression of `a` and `b`; `identity` is
+    /// an expression without arguments, whose value changes nothing that it is combined with; `finish` is an expression
+    /// of the combined value `a`.
     pub fn new(map: &str, combine: &str, finish: &str, identity: &str) -> Self {
         let [map, finish] = [map, finish].map(ElementwiseKernel::new);
         Self { map, combine: combine.to_owned(), finish, identity: identity.to_owned() }
@@ -64,13 +66,15 @@ impl ReductionCall<'_> {
         Self { map: self.map.arg(name, value), ..self }
     }
 
-    /// Reduces over axes, with values of type `T` in every step. Returns at once. Without elements the result is that of the
-    /// identity.
+    /// Reduces over axes, with values of type `T` in every step. Returns at once. The result for no elements is made
+    /// from the identity.
     ///
     /// # Errors
     ///
-    /// Those of [`Reduce`](crate::Reduce) and of [`Call::result`]; [`Error::Text`](crate::Error::Text) for a text that is not
-    /// valid for the types.
+    /// [`Error::Text`](crate::Error::Text) for a text that is not valid for the types;
+    /// [`Error::MissingArgument`](crate::Error::MissingArgument) for an argument without a value;
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for axes that the arguments do not have; and the errors of
+    /// [`Call::result`].
     pub fn reduce<T: Word>(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<T>> {
         let kernel = self.kernel;
         let map = self.map.result::<T>()?;

@@ -1,9 +1,9 @@
 //! Running sums and products along an axis: [`Scan::cumulative_sum`], [`Scan::cumulative_prod`].
 //!
-//! A row is cut into blocks, their totals are scanned in the same way, and each block behind the total before it. The order
-//! of operations depends on the shape alone, so floats have the same bits on every run. This folder does not reduce an
-//! axis. The kernels are in `shaders/library/scan.wgsl`; `piece.rs` has what one launch scans, `text.rs` scans by an operation of
-//! a program's own.
+//! A row is cut into blocks. The totals of the blocks are scanned in the same way, and then each block is scanned
+//! behind the total of the blocks before it. The order of operations depends on the shape alone, so floats have the
+//! same bits on every run. This folder does not reduce an axis. The kernels are in `shaders/library/scan.wgsl`;
+//! `piece.rs` decides what one launch scans, `text.rs` scans with an operation that a program wrote.
 
 mod piece;
 mod text;
@@ -19,15 +19,15 @@ use piece::{Bound, pieces};
 
 pub use text::ScanKernel;
 
-/// Numbers of a row that one workgroup scans.
+/// Number of elements of a row that one workgroup scans.
 const BLOCK: usize = 256 * PER_LANE;
 
-/// Numbers that one invocation scans.
+/// Number of elements that one invocation scans.
 const PER_LANE: usize = 7;
 const PER_LANE_TEXT: &str = "const PER_LANE = 7u;\n";
 
-/// A type of numbers that are added up or multiplied, and the type of the result: integers have 64 bits, floats keep their
-/// type.
+/// A type of numbers that are added up or multiplied, with the type of the result: 64 bits for integers; floats keep
+/// their type.
 pub trait Accumulate: Widen {
     /// The type of sums and products.
     type Sum: Widen;
@@ -48,10 +48,11 @@ accumulate! {
 
 /// Running sums and products. Implemented for [`DeviceNDArray`] and, with a stream, for [`OnStream`].
 pub trait Scan: AsOnStream<Item: Accumulate> {
-    /// The sums of each element and those before it along an axis: the array API's `cumulative_sum`, NumPy's `cumsum`.
+    /// The sum of each element and the elements before it along an axis: the array API's `cumulative_sum`, NumPy's
+    /// `cumsum`.
     ///
-    /// Integers are added in 64 bits and wrap around there. Floats of 16 bits are added as `f32`. The result of floats
-    /// differs from NumPy's by rounding, since NumPy adds one after the other. `f64` needs a device that has it.
+    /// Integers are added in 64 bits and wrap around there. Floats of 16 bits are added as `f32`. Sums of floats differ
+    /// from NumPy's by rounding, because NumPy adds one element after the other. `f64` needs a device that has it.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -67,14 +68,17 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     ///
     /// # Errors
     ///
-    /// An axis out of range; a device without `f64`; the errors of memory and kernels.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) for `f64` on a device without it;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "cumsum")]
     fn cumulative_sum(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
         scan(self.as_on_stream(), axis.into_axis(), Operation::Sum, false)
     }
 
-    /// The products of each element and those before it along an axis: the array API's `cumulative_prod`, NumPy's
-    /// `cumprod`. Otherwise as [`Scan::cumulative_sum`].
+    /// The product of each element and the elements before it along an axis: the array API's `cumulative_prod`, NumPy's
+    /// `cumprod`. The types are those of [`Scan::cumulative_sum`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -88,7 +92,9 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     ///
     /// # Errors
     ///
-    /// Those of [`Scan::cumulative_sum`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) for `f64` on a device without it; and the errors of
+    /// [`Scan::cumulative_sum`].
     #[doc(alias = "cumprod")]
     fn cumulative_prod(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
         scan(self.as_on_stream(), axis.into_axis(), Operation::Product, false)
@@ -109,7 +115,9 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     ///
     /// # Errors
     ///
-    /// Those of [`Scan::cumulative_sum`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) for `f64` on a device without it; and the errors of
+    /// [`Scan::cumulative_sum`].
     fn cumulative_sum_from_zero(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
         scan(self.as_on_stream(), axis.into_axis(), Operation::Sum, true)
     }
@@ -129,7 +137,9 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     ///
     /// # Errors
     ///
-    /// Those of [`Scan::cumulative_sum`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) for `f64` on a device without it; and the errors of
+    /// [`Scan::cumulative_prod`].
     fn cumulative_prod_from_one(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
         scan(self.as_on_stream(), axis.into_axis(), Operation::Product, true)
     }
@@ -144,7 +154,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// The text that defines the type, the operation and its identity.
+    /// The text that defines the type of the numbers, the operation and its identity.
     fn text<T: Widen>(self) -> String {
         let arithmetic = Arithmetic::of::<T>();
         let (function, identity) = match self {
@@ -189,7 +199,7 @@ pub(crate) fn number_flags(flags: &DeviceNDArray<u32>, stream: &Stream) -> Resul
     scan_rows(&packed(flags.on(stream))?, stream, &Operation::Sum.text::<u32>(), numbers)
 }
 
-/// Scans the rows of a packed array, which is given to kernels by `arg`.
+/// Scans the rows of a packed array. `arg` gives the array to kernels.
 fn scan_rows<T: Element>(
     rows: &DeviceNDArray<T>,
     stream: &Stream,

@@ -1,4 +1,4 @@
-//! [`Piece`]: what one launch scans of many rows, since a kernel reads no more of an array than the device binds at once.
+//! [`Piece`]: the part of many rows that one launch scans. A kernel reads at most what the device binds at once.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use vkarray_ndarray::{DeviceNDArray, Result};
 use super::BLOCK;
 use crate::operand::to_u32;
 
-/// How much of an array can be bound, in its elements.
+/// How much of an array can be bound, counted in elements.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
-    /// The most elements, apart from those between the start of the range and the first element.
+    /// The most elements from the first scanned element on.
     most: usize,
-    /// A range starts at a multiple of so many.
+    /// A range starts at a multiple of this many elements.
     alignment: usize,
     len: usize,
 }
@@ -31,21 +31,22 @@ impl Bound {
 /// Whole rows, or a part of one row that begins with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// The first element that is bound, and the first that is scanned, in the whole array.
+    /// The first element that is bound and the first element that is scanned, as positions in the whole array.
     bound: usize,
     start: usize,
-    /// The last element that is bound is before this one.
+    /// The position behind the last element that is bound.
     end: usize,
     n_rows: usize,
-    /// Elements of a row, as far as they are scanned here.
+    /// The number of elements of a row that this piece scans.
     n: usize,
-    /// The block of the row that it begins with, and the number of its first block among those of all rows.
+    /// The block of the row with which the piece begins, and the number of the piece's first block among the blocks of
+    /// all rows.
     block: usize,
     first: usize,
 }
 
 impl Piece {
-    /// The elements that are bound.
+    /// The range of elements that are bound.
     pub(super) fn bound(&self) -> Range<isize> {
         self.bound.cast_signed()..self.end.cast_signed()
     }
@@ -60,13 +61,13 @@ impl Piece {
         Ok(found)
     }
 
-    /// A workgroup for each block.
+    /// The launch size: one workgroup for each block.
     pub(super) fn groups(&self) -> Groups<'_> {
         Groups::covering(self.n_rows * self.n.div_ceil(BLOCK) * 256)
     }
 }
 
-/// The pieces of rows of `n` elements, in order.
+/// The pieces of `n_rows` rows of `n` elements, in order.
 pub(super) fn pieces(n_rows: usize, n: usize, bound: &Bound) -> Vec<Piece> {
     let n_blocks = n.div_ceil(BLOCK);
     let piece = |row: usize, block: usize, n_rows: usize, n_own: usize| {

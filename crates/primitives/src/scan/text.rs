@@ -8,9 +8,10 @@ use crate::elementwise::{ElementwiseKernel, Evaluate};
 use crate::generate::{Combine, value_type, with_functions};
 use crate::operand::{AsOnStream, Word, axis_of, packed};
 
-/// Scans by an associative operation of a program's own: PyCUDA's `InclusiveScanKernel` and `ExclusiveScanKernel`.
+/// Scans by an associative operation that a program writes: PyCUDA's `InclusiveScanKernel` and `ExclusiveScanKernel`.
 ///
-/// The kernels are built at the first use with a type, and kept on disk. The order of operations depends on the shape alone.
+/// The kernels are built at the first use with a type and are kept on disk. The order of operations depends on the
+/// shape alone.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -32,18 +33,20 @@ pub struct ScanKernel {
 }
 
 impl ScanKernel {
-    /// A scan by `combine`, an expression of `a` and the later `b`, which has to be associative. `identity` is an expression
-    /// without arguments, whose value changes nothing it is combined with.
+    /// A scan by `combine`, an associative expression of `a` and the later value `b`. `identity` is an expression
+    /// without arguments, whose value changes nothing that it is combined with.
     pub fn new(combine: &str, identity: &str) -> Self {
         Self { combine: combine.to_owned(), identity: identity.to_owned() }
     }
 
-    /// Each element combined with those before it along an axis. Returns at once.
+    /// Each element, combined with the elements before it along an axis. Returns at once.
     ///
     /// # Errors
     ///
-    /// An axis out of range; [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type; the errors
-    /// of memory and kernels.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     pub fn inclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: isize) -> Result<DeviceNDArray<T>> {
         let x = x.as_on_stream();
         let axis = axis_of(axis, x.array().ndim())?.cast_signed();
@@ -55,11 +58,14 @@ impl ScanKernel {
         scanned.map_err(|error| combine.explained(error))?.move_axis(&[-1], &[axis])
     }
 
-    /// All elements before each along an axis combined; the identity for the first. Returns at once.
+    /// For each element, the combination of the elements before it along an axis; the first result is the identity.
+    /// Returns at once.
     ///
     /// # Errors
     ///
-    /// Those of [`ScanKernel::inclusive`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type; and the errors of
+    /// [`ScanKernel::inclusive`].
     pub fn exclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: isize) -> Result<DeviceNDArray<T>> {
         let x = x.as_on_stream();
         let scanned = self.inclusive(x, axis)?;

@@ -8,17 +8,17 @@ use vkarray_shaders::functions;
 
 use crate::operand::{Widen, flat, kernel, part, parts, run, to_u32, widened, words};
 
-/// The keys of an array, in its C order.
+/// The keys of the elements of an array, in C order.
 #[derive(Debug)]
 pub(super) struct Keys {
-    /// One or two words for each, the high one first.
+    /// One or two words for each key, the high word first.
     pub(super) words: DeviceNDArray<u32>,
-    /// Their number.
+    /// The number of keys.
     pub(super) count: usize,
     pub(super) kind: KeyKind,
 }
 
-/// What keys are made of.
+/// The type of numbers that keys are made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyKind {
     pub(super) n_words: usize,
@@ -38,7 +38,7 @@ impl KeyKind {
 }
 
 impl Keys {
-    /// The keys of an array; inverted where the order is descending.
+    /// The keys of an array. For descending order their bits are inverted.
     pub(super) fn of<T: Widen>(x: OnStream<'_, T>, is_descending: bool) -> Result<Self> {
         let (source, count, kind) = (widened(x)?, x.array().size(), KeyKind::of::<T>());
         to_u32(count)?;
@@ -63,7 +63,7 @@ impl Keys {
         Ok(Self { words: words_of_keys, count, kind })
     }
 
-    /// The parts of these keys that kernels bind one after the other.
+    /// The parts of the keys that kernels bind one after the other.
     pub(super) fn parts(&self) -> Result<Vec<(Range<usize>, DeviceNDArray<u32>)>> {
         let n_words = self.kind.n_words;
         let ranges = parts(self.words.context(), self.count, 4 * n_words, 1);

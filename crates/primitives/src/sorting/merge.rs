@@ -9,7 +9,7 @@ use super::keys::Keys;
 use crate::indexing::gather_rows;
 use crate::operand::{Widen, axis_of, check_bound, kernel, run, to_u32, words};
 
-/// Keys that one workgroup sorts.
+/// Number of keys that one workgroup sorts.
 const BLOCK: usize = 256;
 
 pub(super) fn sort<T: Widen>(x: OnStream<'_, T>, axis: isize, is_descending: bool) -> Result<DeviceNDArray<T>> {
@@ -26,7 +26,7 @@ pub(super) fn argsort<T: Widen>(x: OnStream<'_, T>, axis: isize, is_descending: 
     order_rows(rows.on(x.stream()), is_descending)?.0.move_axis(&[-1], &[axis])
 }
 
-/// The places of the elements of each row in order, and the sorted keys.
+/// For each row, the places of its elements in sorted order, and the sorted keys.
 pub(super) fn order_rows<T: Widen>(x: OnStream<'_, T>, is_descending: bool) -> Result<(DeviceNDArray<u32>, Keys)> {
     let (array, stream) = (x.array(), x.stream());
     check_bound(array.context(), "sorting", array.size(), size_of::<T::Wide>())?;
@@ -49,14 +49,14 @@ pub(super) fn order_rows<T: Widen>(x: OnStream<'_, T>, is_descending: bool) -> R
     Ok((from.order, from.keys))
 }
 
-/// Keys and the places that they had at first.
+/// Keys, and the place that each had at first.
 struct Sorted {
     keys: Keys,
     order: DeviceNDArray<u32>,
 }
 
 impl Sorted {
-    /// Memory for as many.
+    /// Memory for as many keys and places.
     fn empty(&self) -> Result<Self> {
         let ctx = self.order.context();
         let words = ctx.device_array(self.keys.words.shape())?;

@@ -1,7 +1,7 @@
 //! Order: [`Sorting::sort`], [`Sorting::searchsorted`], [`Sorting::unique_all`], [`Sorting::histogram`].
 //!
-//! Numbers become keys that compare as unsigned integers, so that one kernel sorts every type, also 64-bit numbers on
-//! devices without them. The order is NumPy's: zeros of both signs are equal, and NaN comes last.
+//! Numbers become keys that compare as unsigned integers, so that one kernel sorts every type, including 64-bit numbers
+//! on devices that cannot compute with them. The order is NumPy's: zeros of both signs are equal, and NaN comes last.
 //!
 //! | file | has |
 //! |---|---|
@@ -28,7 +28,8 @@ pub use unique::Unique;
 /// Sorting, searching and counting. Implemented for [`DeviceNDArray`] and, with a stream, for
 /// [`OnStream`](vkarray_ndarray::OnStream).
 pub trait Sorting: AsOnStream<Item: Widen> {
-    /// A sorted copy, ascending along an axis: NumPy's `sort`. The sort is stable; NaN comes last. Does not wait.
+    /// A sorted copy, ascending along an axis: NumPy's `sort`. The sort is stable; NaN comes last. The call does not
+    /// wait.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -43,7 +44,9 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// An axis out of range; the errors of memory and kernels.
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn sort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
         merge::sort(self.as_on_stream(), axis.into_axis(), false)
     }
@@ -62,7 +65,9 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// Those of [`Sorting::sort`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Sorting::sort`].
     fn sort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
         merge::sort(self.as_on_stream(), axis.into_axis(), true)
     }
@@ -81,7 +86,9 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// Those of [`Sorting::sort`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Sorting::sort`].
     fn argsort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
         merge::argsort(self.as_on_stream(), axis.into_axis(), false)
     }
@@ -100,7 +107,9 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// Those of [`Sorting::sort`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Sorting::sort`].
     fn argsort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
         merge::argsort(self.as_on_stream(), axis.into_axis(), true)
     }
@@ -123,12 +132,15 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// [`RankMismatch`](vkarray_ndarray::Error::RankMismatch) if this array has not one axis; those of memory and kernels.
+    /// [`Error::RankMismatch`](vkarray_ndarray::Error::RankMismatch) if this array does not have one axis;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn searchsorted(&self, values: &DeviceNDArray<Self::Item>, side: Side) -> Result<DeviceNDArray<u32>> {
         search::searchsorted(self.as_on_stream(), values, side)
     }
 
-    /// Whether each element is among `values`, of any shape: `isin` of the array API. A NaN is among none. Does not wait.
+    /// Whether each element is among `values`, an array of any shape: `isin` of the array API. NaN is among no values.
+    /// The call does not wait.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -143,15 +155,16 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// The errors of memory and kernels.
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn isin(&self, values: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Bool>> {
         search::isin(self.as_on_stream(), values)
     }
 
-    /// The different values in ascending order: `unique_values` of the array API. Each NaN is a value of its own; zeros of
-    /// both signs are one.
+    /// The different values in ascending order: `unique_values` of the array API. Each NaN is a value of its own; zeros
+    /// of both signs are one value.
     ///
-    /// The call waits for the device, which alone has the number of values.
+    /// The call waits for the number of values, which the device computes.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -165,7 +178,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// The errors of memory and kernels.
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "unique")]
     fn unique_values(&self) -> Result<DeviceNDArray<Self::Item>> {
         unique::unique(self.as_on_stream())?.values()
@@ -186,7 +200,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// The errors of memory and kernels.
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn unique_counts(&self) -> Result<(DeviceNDArray<Self::Item>, DeviceNDArray<u32>)> {
         let runs = unique::unique(self.as_on_stream())?;
         Ok((runs.values()?, runs.counts()?))
@@ -208,7 +223,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// The errors of memory and kernels.
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn unique_inverse(&self) -> Result<(DeviceNDArray<Self::Item>, DeviceNDArray<u32>)> {
         let runs = unique::unique(self.as_on_stream())?;
         Ok((runs.values()?, runs.inverse()?))
@@ -230,16 +246,17 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// The errors of memory and kernels.
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     fn unique_all(&self) -> Result<Unique<Self::Item>> {
         let runs = unique::unique(self.as_on_stream())?;
         let (values, indices) = (runs.values()?, runs.first_places()?);
         Ok(Unique { values, indices, inverse: runs.inverse()?, counts: runs.counts()? })
     }
 
-    /// How many elements lie in each bin between ascending edges: NumPy's `histogram` with an array of edges. A bin has its
-    /// lower edge and not its upper one, but for the last bin, which has both. Elements outside all bins, and NaN, do not
-    /// count. Does not wait.
+    /// How many elements lie in each bin between ascending edges: NumPy's `histogram` with an array of edges. A bin
+    /// includes its lower edge and not its upper edge; the last bin includes both. Elements outside all bins, and NaN,
+    /// do not count. The call does not wait.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -254,8 +271,9 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// [`Error::Edges`](crate::Error::Edges) if there are fewer than two edges, or they are not ascending; those of memory
-    /// and kernels.
+    /// [`Error::Edges`](crate::Error::Edges) if there are fewer than two edges, or they do not ascend;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "digitize")]
     fn histogram_between(&self, edges: &[Self::Item]) -> Result<DeviceNDArray<u32>>
     where
@@ -264,9 +282,10 @@ pub trait Sorting: AsOnStream<Item: Widen> {
         search::histogram(self.as_on_stream(), edges)
     }
 
-    /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range. The
-    /// edges are computed in `f64` and rounded to [`Binned::Edge`], as which the elements are compared. A range of one number
-    /// is widened by a half on each side. Otherwise as [`Sorting::histogram_between`].
+    /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range.
+    /// The edges are computed in `f64` and rounded to [`Binned::Edge`], the type in which elements are compared. A
+    /// range of one number is widened by a half on each side. The bins count elements as in
+    /// [`Sorting::histogram_between`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -286,7 +305,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// # Errors
     ///
-    /// [`Error::Edges`](crate::Error::Edges) without bins, or for a range that descends or is not finite; those of
+    /// [`Error::Edges`](crate::Error::Edges) if there are no bins, or the range descends or is not finite;
+    /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
     /// [`Sorting::histogram_between`].
     fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<Self::Item>>
     where
@@ -299,7 +319,7 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     }
 }
 
-/// The counts of bins, and their edges, of which there is one more.
+/// The counts of the bins, and their edges. There is one edge more than bins.
 pub type Histogram<T> = (DeviceNDArray<u32>, Vec<<T as Binned>::Edge>);
 
 impl<A: AsOnStream<Item: Widen> + ?Sized> Sorting for A {}

@@ -12,7 +12,7 @@ use super::merge::order_rows;
 use crate::error::Error;
 use crate::operand::{Widen, check_bound, flat, kernel, part, run, to_u32, words};
 
-/// On which side of equal elements a value is inserted.
+/// The side of equal elements on which a value is inserted.
 ///
 /// ```
 /// use vkarray::primitives::Side;
@@ -21,9 +21,9 @@ use crate::operand::{Widen, check_bound, flat, kernel, part, run, to_u32, words}
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Before the first of them.
+    /// Before the first equal element.
     Left,
-    /// After the last of them.
+    /// After the last equal element.
     Right,
 }
 
@@ -33,7 +33,8 @@ fn text(keys: &Keys, side: Side) -> String {
     [&keys.kind.text(), &constants, functions::SEARCH].concat()
 }
 
-/// Searches every part of the sorted keys for every part of the keys. `results` has a number for each key.
+/// Searches every part of the sorted keys for every part of the searched keys. `results` has a number for each searched
+/// key.
 fn search(
     [sorted, keys]: [&Keys; 2],
     (side, entry): (Side, &str),
@@ -86,7 +87,8 @@ pub(super) fn searchsorted<T: Widen>(
     Ok(places)
 }
 
-/// Edges of bins of equal width, as NumPy's `linspace` has them. A range of one number gets a half on each side.
+/// Edges of bins of equal width, as NumPy's `linspace` has them. A range of one number is widened by a half on each
+/// side.
 #[expect(clippy::cast_precision_loss, reason = "there is no memory for 2^53 bins")]
 pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec<f64>> {
     let (&low, &high) = (range.start(), range.end());
@@ -101,7 +103,7 @@ pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec
 }
 
 pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) -> Result<DeviceNDArray<u32>> {
-    // A NaN is not smaller than or equal to anything.
+    // NaN is neither smaller than nor equal to any value, so edges with NaN are refused here.
     if edges.len() < 2 || !edges.is_sorted_by(|a, b| a <= b) {
         return Err(Error::Edges { count: edges.len() }.into());
     }

@@ -16,7 +16,7 @@ pub struct Unique<T: Element> {
     pub values: DeviceNDArray<T>,
     /// The flat place of the first element with each value.
     pub indices: DeviceNDArray<u32>,
-    /// For each element, the place of its value in `values`; with the shape of the array.
+    /// For each element, the place of its value in `values`. Has the shape of the array.
     pub inverse: DeviceNDArray<u32>,
     /// How many elements have each value.
     pub counts: DeviceNDArray<u32>,
@@ -24,7 +24,7 @@ pub struct Unique<T: Element> {
 
 /// The runs of equal keys.
 pub(super) struct KeyRuns<'a, T: Element> {
-    /// The elements, with one axis.
+    /// The elements, as an array of one axis.
     flat: DeviceNDArray<T>,
     shape: Vec<usize>,
     /// The places of the elements in sorted order.
@@ -37,7 +37,7 @@ pub(super) struct KeyRuns<'a, T: Element> {
     text: String,
 }
 
-/// Waits for the number of runs.
+/// Finds the runs. Waits for the number of runs.
 pub(super) fn unique<'a, T: Widen>(x: OnStream<'a, T>) -> Result<KeyRuns<'a, T>> {
     let stream = x.stream();
     let flat = x.reshape_copy(x.array().size(), Order::C)?;

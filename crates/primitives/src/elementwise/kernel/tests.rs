@@ -65,7 +65,7 @@ fn every_defined_operation_of_every_type_is_valid() {
     assert!(n_defined > 500, "{n_defined}");
 }
 
-/// Whether an operation on operands of this type has results of that one.
+/// Whether the operation has a result of type `result` for operands of type `operand`.
 fn fits(op: Op, operand: DType, result: DType) -> bool {
     let is_truth = matches!(
         op,
