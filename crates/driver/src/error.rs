@@ -146,7 +146,7 @@ impl Error {
     /// Whether the driver ran out of device or host memory.
     ///
     /// ```
-    /// use vkarray::device::Error;
+    /// use vkarray_driver::Error;
     ///
     /// assert!(!Error::NoEvents.is_out_of_memory());
     /// ```

@@ -36,8 +36,7 @@ use crate::vulkan::{LogicalDevice, QueueIndex};
 /// functions.
 ///
 /// ```
-/// use vkarray::Stream;
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_driver::{Device, Instance, Stream};
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::new()?;
@@ -177,22 +176,22 @@ impl Device {
     /// says. Blocks only for brief holds of other threads.
     ///
     /// ```
-    /// use vkarray::prelude::*;
-    /// use vkarray_driver::HostAccessKind;
-    /// use vkarray_driver::hazard::Mode;
+    /// use vkarray_driver::hazard::{Access, Mode, Stage};
+    /// use vkarray_driver::{Device, Error, HostAccessKind, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.zeros::<u32>([4])?;
-    /// ctx.synchronize()?;
-    /// let block = x.block();
-    /// let (access, uses) = ctx.device().begin_host_access(block.id(), 0..16, Mode::Read, HostAccessKind::Lasting)?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// let block = device.track_block_after(&[]);
+    /// let (access, uses) = device.begin_host_access(block, 0..16, Mode::Read, HostAccessKind::Lasting)?;
     /// for point in &uses {
     ///     point.wait(None)?;
     /// }
-    /// assert!(x.fill(1).is_err()); // Refused: the host accesses the bytes.
+    /// let write = [Access::write(block, 0..16, Stage::Transfer)];
+    /// // SAFETY: it records no commands.
+    /// let refused = unsafe { stream.record(&write, |_| Ok::<_, Error>(())) };
+    /// assert!(matches!(refused, Err(Error::HeldByHost { .. })));
     /// drop(access);
-    /// x.fill(1)?;
     /// # Ok(())
     /// # }
     /// ```

@@ -14,13 +14,13 @@ use crate::trace::{self, Calibration, TraceRecording};
 /// Takes memory for every operation until it is finished or dropped.
 ///
 /// ```
-/// use vkarray::prelude::*;
-/// use vkarray_driver::Trace;
+/// use vkarray_driver::{Device, Event, Instance, Stream, Trace};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let trace = Trace::start(ctx.device())?;
-/// ctx.zeros::<u32>([4])?.fill(1)?;
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let stream = Stream::new(&device)?;
+/// let trace = Trace::start(&device)?;
+/// Event::with_timing(&device)?.record(&stream)?;
 /// let mut json = Vec::new(); // Usually a file, for Perfetto or `chrome://tracing`.
 /// trace.finish(&mut json)?;
 /// assert!(String::from_utf8_lossy(&json).contains("traceEvents"));

@@ -136,15 +136,16 @@ crate::debug_fields!(GraphRecorder, this => n_nodes: this.nodes.len());
 /// and the kernels it uses alive. It may be dropped while it is running.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Graph, Instance, Step, Stream};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let x = ctx.zeros::<u32>([4])?;
-/// let block = x.block();
-/// let (graph, _) = ctx.graph(|graph| Ok(block.record_fill(graph, 5)?))?;
-/// graph.replay(ctx.default_stream())?;
-/// assert_eq!(x.to_vec()?, [5; 4]);
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let stream = Stream::new(&device)?;
+/// // SAFETY: it records no commands; those of a copy or a dispatch come from the crates above.
+/// let step = unsafe { Step::new(&device, &[], |_| Ok(())) };
+/// let (graph, node) = Graph::record(&stream, |graph| graph.add("a name", [step]))?;
+/// graph.replay(&stream)?;
+/// assert_eq!((graph.n_nodes(), *graph.operation(node)?), (1, "a name"));
 /// # Ok(())
 /// # }
 /// ```
@@ -192,18 +193,27 @@ impl Graph {
     /// where they touch the same memory.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use vkarray_driver::{Device, Graph, Instance, Step, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.zeros::<u32>([4])?;
-    /// let block = x.block();
-    /// let (graph, _) = ctx.graph(|graph| Ok(block.record_fill(graph, 5)?))?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// let calls = Arc::new(AtomicU32::new(0));
+    /// let counter = Arc::clone(&calls);
+    /// let record = move |_: &mut vkarray_driver::Recorder<'_>| {
+    ///     counter.fetch_add(1, Ordering::Relaxed);
+    ///     Ok(())
+    /// };
+    /// // SAFETY: it records no commands.
+    /// let step = unsafe { Step::new(&device, &[], record) };
+    /// let (graph, _) = Graph::record(&stream, |graph| graph.add((), [step]))?;
     /// for _ in 0..3 {
-    ///     graph.replay(ctx.default_stream())?; // Returns at once.
+    ///     graph.replay(&stream)?; // Returns at once.
     /// }
-    /// ctx.synchronize()?;
-    /// assert_eq!((x.to_vec()?, graph.n_nodes()), (vec![5; 4], 1));
+    /// stream.synchronize()?;
+    /// assert_eq!(calls.load(Ordering::Relaxed), 1); // Recorded once.
     /// # Ok(())
     /// # }
     /// ```

@@ -38,7 +38,7 @@ crate::display_texts!(DeviceType {
 /// A Vulkan version without its variant.
 ///
 /// ```
-/// use vkarray::device::Version;
+/// use vkarray_driver::Version;
 ///
 /// let version = Version { major: 1, minor: 3, patch: 0 };
 /// assert!(version < Version { major: 1, minor: 4, patch: 0 });
@@ -189,11 +189,11 @@ pub struct QueueFamily {
 /// Everything that the runtime reads of one device.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Instance};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let info = ctx.info();
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let info = device.info();
 /// assert!(info.limits.max_compute_work_group_invocations >= 128); // Vulkan's minimum.
 /// assert!(info.features.timeline_semaphore);
 /// println!("{}: {} MiB", info.name, info.device_memory_bytes() >> 20);
@@ -242,12 +242,12 @@ impl DeviceInfo {
     /// Whether the device lists the extension.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Instance};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// println!("push descriptors: {}", ctx.info().has_extension("VK_KHR_push_descriptor"));
-    /// assert!(!ctx.info().has_extension("VK_NO_such_extension"));
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// println!("push descriptors: {}", device.info().has_extension("VK_KHR_push_descriptor"));
+    /// assert!(!device.info().has_extension("VK_NO_such_extension"));
     /// # Ok(())
     /// # }
     /// ```
@@ -258,11 +258,11 @@ impl DeviceInfo {
     /// What its driver is known to compute wrong. The kernels of vkarray avoid it; kernels of a program can meet it.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Instance};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// for fault in ctx.info().known_faults() {
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// for fault in device.info().known_faults() {
     ///     println!("{fault}");
     /// }
     /// # Ok(())

@@ -9,7 +9,7 @@ use std::fmt;
 /// The kernels of vkarray avoid each of them; kernels of a program can meet them.
 ///
 /// ```
-/// use vkarray::device::DriverFault;
+/// use vkarray_driver::DriverFault;
 ///
 /// const LLVMPIPE: i32 = 13; // `VK_DRIVER_ID_MESA_LLVMPIPE`
 /// let old: Vec<_> = DriverFault::of(LLVMPIPE, "Mesa 22.3.6 (LLVM 15.0.6)").collect();

@@ -46,11 +46,11 @@ pub struct HandleSupport {
 /// What a device shares with other devices, processes and APIs.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Instance};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let external = &ctx.info().external;
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let external = &device.info().external;
 /// println!("memory goes to other processes: {}", external.memory_fd.exportable);
 /// println!("timelines go to other processes: {}", external.timeline_fd.exportable);
 /// # Ok(())

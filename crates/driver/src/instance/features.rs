@@ -93,7 +93,7 @@ macro_rules! features {
             /// The first feature set here and not in `available`.
             ///
             /// ```
-            /// use vkarray::device::Features;
+            /// use vkarray_driver::Features;
             ///
             /// let wanted = Features { shader_float16: true, ..Features::default() };
             /// assert_eq!(wanted.missing_from(&Features::default()), Some("shader_float16"));

@@ -17,7 +17,7 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 /// The process that created an object, to be compared with the process that uses it.
 ///
 /// ```
-/// use vkarray::vulkan::ProcessId;
+/// use vkarray_driver::ProcessId;
 ///
 /// let opened_by = ProcessId::current();
 /// assert!(!opened_by.is_forked()); // Still the same process.

@@ -85,10 +85,9 @@ const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("sw
 /// A file may switch features and subgroup operations off too. Extensions and memory are those of the device.
 ///
 /// ```
-/// use vkarray::device::{Instance, LimitProfile};
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Instance, LimitProfile};
 ///
-/// # fn main() -> Result<(), vkarray::device::Error> {
+/// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::builder().limits(LimitProfile::parse("mobile")?).build()?;
 /// for device in instance.devices()? {
 ///     assert!(device.info().limits.max_compute_shared_memory_size <= 16384);

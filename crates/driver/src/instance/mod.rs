@@ -63,7 +63,7 @@ pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
 /// Options for an [`Instance`].
 ///
 /// ```
-/// use vkarray::device::Instance;
+/// use vkarray_driver::Instance;
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::builder().validation(false).build()?;
@@ -142,7 +142,7 @@ impl InstanceBuilder {
 /// It holds nothing of any device; each device holds its instance.
 ///
 /// ```
-/// use vkarray::device::Instance;
+/// use vkarray_driver::Instance;
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::new()?;
@@ -243,7 +243,7 @@ impl Instance {
     /// Returns the messages of the validation layer since the last call, oldest first. Empty without validation.
     ///
     /// ```
-    /// use vkarray::device::Instance;
+    /// use vkarray_driver::Instance;
     ///
     /// # fn main() -> Result<(), vkarray_driver::Error> {
     /// let instance = Instance::new()?;

@@ -9,7 +9,7 @@ use super::{DeviceInfo, Instance};
 /// A device that is listed but not opened.
 ///
 /// ```
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// let instance = Instance::new()?;

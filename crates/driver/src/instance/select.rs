@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// The selectors that were given, and where. Empty texts count as absent.
 ///
 /// ```
-/// use vkarray::device::{DeviceInfo, Instance, Selection};
+/// use vkarray_driver::{DeviceInfo, Instance, Selection};
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
 /// // As `VKARRAY_DEVICE=0` in the environment.

@@ -11,14 +11,14 @@ impl Stream {
     /// Returns a guard that waits for the stream when it goes out of scope, also when a panic unwinds.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
     /// {
     ///     let _guard = stream.auto_synchronize();
-    ///     ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    ///     Event::with_timing(&device)?.record(&stream)?;
     /// } // Waits here.
     /// assert!(stream.query()?);
     /// # Ok(())
@@ -41,13 +41,13 @@ impl AutoSynchronize<'_> {
     /// Waits now, and says what went wrong. Dropping the guard only reports it.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
     /// let guard = stream.auto_synchronize();
-    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// Event::with_timing(&device)?.record(&stream)?;
     /// guard.finish()?; // Unlike a drop, it returns errors.
     /// assert!(stream.query()?);
     /// # Ok(())

@@ -12,12 +12,12 @@ impl Stream {
     /// Submits everything recorded so far. Does not wait for it.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
-    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// Event::with_timing(&device)?.record(&stream)?;
     /// stream.flush()?; // The device starts now; the host goes on.
     /// # stream.synchronize()?;
     /// # assert!(stream.query()?);
@@ -37,12 +37,12 @@ impl Stream {
     /// Blocks until everything recorded so far is complete.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
-    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// Event::with_timing(&device)?.record(&stream)?;
     /// stream.synchronize()?;
     /// assert!(stream.query()?);
     /// # Ok(())
@@ -59,12 +59,12 @@ impl Stream {
     /// Blocks until everything recorded so far is complete, for `timeout` at most.
     ///
     /// ```
-    /// use vkarray::prelude::*;
     /// use std::time::Duration;
+    /// use vkarray_driver::{Device, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
     /// stream.synchronize_for(Duration::from_secs(10))?;
     /// assert!(stream.query()?);
     /// # Ok(())
@@ -91,11 +91,11 @@ impl Stream {
     /// Whether everything recorded so far is complete. Never blocks, and submits nothing.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = ctx.stream()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
     /// assert!(stream.query()?); // A stream without work is complete.
     /// # Ok(())
     /// # }
@@ -121,14 +121,15 @@ impl Stream {
     /// last handle, which waits for callbacks, for ten seconds at most. If it panics, the log says so and the thread goes on.
     ///
     /// ```
-    /// use vkarray::prelude::*;
     /// use std::sync::mpsc;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
     /// let (sender, receiver) = mpsc::channel();
-    /// ctx.zeros::<u32>([4])?.fill(1)?;
-    /// ctx.default_stream().add_callback(move |outcome| sender.send(outcome.is_ok()).unwrap())?;
+    /// Event::with_timing(&device)?.record(&stream)?;
+    /// stream.add_callback(move |outcome| sender.send(outcome.is_ok()).unwrap())?;
     /// assert_eq!(receiver.recv(), Ok(true)); // From the device's waiting thread.
     /// # Ok(())
     /// # }
@@ -144,15 +145,16 @@ impl Stream {
     /// Returns a future that is ready once everything recorded so far is done. Needs no particular runtime.
     ///
     /// ```
-    /// use vkarray::prelude::*;
     /// use std::pin::pin;
     /// use std::task::{Context as TaskContext, Poll, Waker};
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// ctx.zeros::<u32>([4])?.fill(1)?;
-    /// let mut done = pin!(ctx.default_stream().async_done()?); // `.await` it in an async function.
-    /// ctx.synchronize()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// Event::with_timing(&device)?.record(&stream)?;
+    /// let mut done = pin!(stream.async_done()?); // `.await` it in an async function.
+    /// stream.synchronize()?;
     /// assert!(matches!(done.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())), Poll::Ready(Ok(()))));
     /// # Ok(())
     /// # }

@@ -26,12 +26,11 @@ impl Default for DefaultStreamsSlot {
 /// A device's legacy default stream and per-thread default streams, each made when first asked for.
 ///
 /// ```
-/// use vkarray::prelude::*;
-/// use vkarray::stream::DefaultStreams;
+/// use vkarray_driver::{DefaultStreams, Device, Instance};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let streams = DefaultStreams::of(ctx.device());
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let streams = DefaultStreams::of(&device);
 /// let (own, again) = (streams.per_thread()?, streams.per_thread()?);
 /// assert_eq!(own.number(), again.number()); // One stream a thread.
 /// assert_ne!(own.number(), streams.legacy()?.number());

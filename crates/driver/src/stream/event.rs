@@ -21,16 +21,14 @@ use crate::vulkan::QueueIndex;
 /// A moment in a stream's work.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Event, Instance, Stream};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let x = ctx.zeros::<u32>([4])?;
-/// let (first, second) = (ctx.stream()?, ctx.stream()?);
-/// let event = Event::new(ctx.device());
-/// x.on(&first).fill(1)?;
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let (first, second) = (Stream::new(&device)?, Stream::new(&device)?);
+/// let event = Event::new(&device);
 /// event.record(&first)?;
-/// event.wait(&second)?; // Later work of `second` starts after the fill.
+/// event.wait(&second)?; // Later work of `second` starts after what `first` has so far.
 /// event.synchronize()?; // And so does the host.
 /// assert!(event.query()?);
 /// # Ok(())
@@ -67,14 +65,15 @@ impl Event {
     /// Creates an event that records the device's time when it is reached.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let (begin, end) = (Event::with_timing(ctx.device())?, Event::with_timing(ctx.device())?);
-    /// begin.record(ctx.default_stream())?;
-    /// ctx.zeros::<u32>([4])?.fill(1)?;
-    /// end.record(ctx.default_stream())?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// let (begin, end) = (Event::with_timing(&device)?, Event::with_timing(&device)?);
+    /// begin.record(&stream)?;
+    /// // Here stands the work to be timed.
+    /// end.record(&stream)?;
     /// end.synchronize()?;
     /// println!("{:?} on the device", begin.elapsed(&end)?);
     /// # Ok(())
@@ -96,11 +95,12 @@ impl Event {
     /// Creates an event of `device`, without timing, that has captured `point`: of a stream, or from outside.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let event = Event::of(ctx.device(), ctx.default_stream().point()?)?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// let event = Event::of(&device, stream.point()?)?;
     /// event.synchronize()?;
     /// assert!(event.query()?);
     /// # Ok(())
@@ -168,11 +168,11 @@ impl Event {
     /// Whether the captured work is done, or nothing was ever captured. Never blocks.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let event = Event::new(ctx.device());
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let event = Event::new(&device);
     /// assert!(event.query()?); // An event that was never recorded counts as complete.
     /// # Ok(())
     /// # }
@@ -199,13 +199,14 @@ impl Event {
     /// The device's time from this event to `end`; zero if `end` came first. Does not wait.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let (begin, end) = (Event::with_timing(ctx.device())?, Event::with_timing(ctx.device())?);
-    /// begin.record(ctx.default_stream())?;
-    /// end.record(ctx.default_stream())?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// let (begin, end) = (Event::with_timing(&device)?, Event::with_timing(&device)?);
+    /// begin.record(&stream)?;
+    /// end.record(&stream)?;
     /// end.synchronize()?;
     /// assert!(begin.elapsed(&end)?.as_secs() < 60);
     /// # Ok(())

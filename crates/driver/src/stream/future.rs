@@ -16,14 +16,15 @@ use crate::tracker::Point;
 /// The device's waiting thread wakes the task that polled last. Dropping the future cancels no work.
 ///
 /// ```
-/// use vkarray::prelude::*;
 /// use std::pin::pin;
 /// use std::task::{Context as TaskContext, Poll, Waker};
+/// use vkarray_driver::{Device, Instance, Stream};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let mut done = pin!(ctx.default_stream().async_done()?);
-/// ctx.synchronize()?;
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let stream = Stream::new(&device)?;
+/// let mut done = pin!(stream.async_done()?);
+/// stream.synchronize()?;
 /// assert!(matches!(done.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())), Poll::Ready(Ok(()))));
 /// # Ok(())
 /// # }

@@ -53,14 +53,13 @@ impl Stream {
     /// ([`DefaultStreams::legacy`](crate::DefaultStreams::legacy)), which waits for earlier work of this one.
     ///
     /// ```
-    /// use vkarray::prelude::*;
-    /// use vkarray::stream::DefaultStreams;
+    /// use vkarray_driver::{DefaultStreams, Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let stream = Stream::blocking(ctx.device())?;
-    /// ctx.zeros::<u32>([4])?.on(&stream).fill(1)?;
-    /// DefaultStreams::of(ctx.device()).legacy()?.synchronize()?; // Waits for the blocking stream too.
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::blocking(&device)?;
+    /// Event::with_timing(&device)?.record(&stream)?;
+    /// DefaultStreams::of(&device).legacy()?.synchronize()?; // Waits for the blocking stream too.
     /// assert!(stream.query()?);
     /// # Ok(())
     /// # }

@@ -45,15 +45,14 @@ use crate::vulkan::{Queue, QueueIndex};
 /// running is leaked, since the device may still use it.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Event, Instance, Stream};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let x = ctx.zeros::<u32>([4])?;
-/// let stream = ctx.stream()?;
-/// x.on(&stream).fill(3)?; // Returns at once.
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let stream = Stream::new(&device)?;
+/// Event::with_timing(&device)?.record(&stream)?; // Returns at once.
 /// stream.synchronize()?;
-/// assert_eq!(x.to_vec()?, [3; 4]);
+/// assert!(stream.query()?);
 /// # Ok(())
 /// # }
 /// ```
@@ -145,11 +144,11 @@ impl Stream {
     /// Its number on its device, from one up in the order of creation, as reports name it.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let (first, second) = (ctx.stream()?, ctx.stream()?);
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let (first, second) = (Stream::new(&device)?, Stream::new(&device)?);
     /// assert!(first.number() < second.number());
     /// # Ok(())
     /// # }
@@ -237,14 +236,14 @@ impl Stream {
     /// runs on the device.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let (stream, x) = (ctx.stream()?, ctx.zeros::<u32>([4])?);
-    /// x.on(&stream).fill(7)?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// Event::with_timing(&device)?.record(&stream)?;
     /// stream.synchronize()?;
-    /// assert!(stream.keeps_copy(8 << 20)); // The fill was waited for alone, and so will be the next operation.
+    /// assert!(stream.keeps_copy(8 << 20)); // One operation was waited for alone, and so will be the next one.
     /// assert!(!stream.keeps_copy(4096));
     /// # Ok(())
     /// # }
@@ -264,12 +263,13 @@ impl Stream {
     /// The point at which everything recorded so far is complete.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// ctx.zeros::<u32>([4])?.fill(1)?;
-    /// let done = ctx.default_stream().point()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// Event::with_timing(&device)?.record(&stream)?;
+    /// let done = stream.point()?;
     /// done.wait(None)?;
     /// assert!(done.is_complete()?);
     /// # Ok(())

@@ -20,12 +20,13 @@ impl Event {
     /// after the first of them, and an error if one of those devices fails before.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let events = [Event::new(ctx.device()), Event::new(ctx.device())];
-    /// events[1].record(ctx.default_stream())?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// let events = [Event::new(&device), Event::new(&device)];
+    /// events[1].record(&stream)?;
     /// assert_eq!(Event::wait_any(&events.each_ref(), None)?, 0); // Never recorded, so complete.
     /// # Ok(())
     /// # }
@@ -60,12 +61,13 @@ impl Event {
     /// Blocks until all of the events are complete; returns at once if none is given or recorded.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let event = Event::new(ctx.device());
-    /// event.record(ctx.default_stream())?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// let event = Event::new(&device);
+    /// event.record(&stream)?;
     /// Event::wait_all(&[&event], None)?;
     /// assert!(event.query()?);
     /// # Ok(())

@@ -16,13 +16,12 @@ impl Stream {
     /// and before their later work.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.zeros::<u32>([4])?;
-    /// let (first, second) = (ctx.stream()?, ctx.stream()?);
-    /// x.on(&first).fill(1)?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let (first, second) = (Stream::new(&device)?, Stream::new(&device)?);
+    /// Event::with_timing(&device)?.record(&first)?;
     /// second.wait_for(&first.point()?)?; // On the device: the host goes on.
     /// second.synchronize()?;
     /// assert!(first.query()?);

@@ -17,13 +17,13 @@ const SOON: Duration = Duration::from_millis(1);
 /// The moment at which a stream has completed everything up to some batch of work.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Event, Instance, Stream};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let x = ctx.zeros::<u32>([4])?;
-/// x.fill(7)?;
-/// let point = ctx.default_stream().point()?;
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let stream = Stream::new(&device)?;
+/// Event::with_timing(&device)?.record(&stream)?;
+/// let point = stream.point()?;
 /// point.wait(None)?; // Submits the work if need be, and blocks until it is complete.
 /// assert!(point.is_complete()?);
 /// # Ok(())
@@ -69,12 +69,13 @@ impl Point {
     /// Submits the work up to the point, if it is still being recorded. Does not wait for it.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// ctx.zeros::<u32>([4])?.fill(7)?;
-    /// let point = ctx.default_stream().point()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// Event::with_timing(&device)?.record(&stream)?;
+    /// let point = stream.point()?;
     /// point.flush()?; // The device starts; the host goes on.
     /// assert!(point.timeline().submitted() >= point.value());
     /// # point.wait(None)?;
@@ -132,12 +133,13 @@ impl Point {
     /// Blocks until the device has reached the point. Submits the work first if necessary.
     ///
     /// ```
-    /// use vkarray::prelude::*;
     /// use std::time::Duration;
+    /// use vkarray_driver::{Device, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let point = ctx.default_stream().point()?;
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let stream = Stream::new(&device)?;
+    /// let point = stream.point()?;
     /// point.wait(Some(Duration::from_secs(10)))?;
     /// assert!(point.is_complete()?);
     /// # Ok(())

@@ -8,11 +8,11 @@ use super::LogicalDevice;
 /// The driver's estimates for one heap, in bytes.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Instance};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// for heap in ctx.device().heap_budgets().unwrap_or_default() {
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// for heap in device.heap_budgets().unwrap_or_default() {
 ///     println!("{} of {} bytes used", heap.usage, heap.budget);
 /// }
 /// # Ok(())

@@ -26,7 +26,7 @@ const REPLAY: u64 = 5;
 /// A kernel's label is created by [`Device::kernel_label`](crate::LogicalDevice::kernel_label) and belongs to that device.
 ///
 /// ```
-/// use vkarray::vulkan::Label;
+/// use vkarray_driver::Label;
 ///
 /// assert_ne!(Label::copy(4096), Label::fill(4096));
 /// ```

@@ -28,11 +28,10 @@ const DEFAULT_POLL: Duration = Duration::from_micros(200);
 /// A [`Device`](crate::Device) dereferences to it. The `VkDevice` is destroyed when the last handle made from it is dropped.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Instance};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let device = ctx.device();
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
 /// assert_eq!(device.logical().info().name, device.info().name); // A `Device` dereferences to it.
 /// # Ok(())
 /// # }
@@ -114,12 +113,12 @@ impl LogicalDevice {
     /// What it shares with other devices, processes and APIs, as far as it was opened for that.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Instance};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// if ctx.device().external().memory_fd.exportable {
-    ///     assert!(ctx.info().external.memory_fd.exportable);
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// if device.external().memory_fd.exportable {
+    ///     assert!(device.info().external.memory_fd.exportable);
     /// }
     /// # Ok(())
     /// # }
@@ -157,14 +156,14 @@ impl LogicalDevice {
     /// Order between streams costs no such wait, which the difference of two calls shows.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Instance, Stream};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.zeros::<u32>([4])?;
-    /// let before = ctx.device().host_waits();
-    /// x.fill(1)?; // Ordered on the device.
-    /// assert_eq!(ctx.device().host_waits(), before);
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let (first, second) = (Stream::new(&device)?, Stream::new(&device)?);
+    /// let before = device.host_waits();
+    /// second.wait_for(&first.point()?)?; // Ordered on the device.
+    /// assert_eq!(device.host_waits(), before);
     /// # Ok(())
     /// # }
     /// ```
@@ -180,11 +179,11 @@ impl LogicalDevice {
     /// may stay locked for ever, since the thread that held it at the fork does not exist there.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Instance};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// assert!(ctx.device().check_process().is_ok() && !ctx.device().is_forked());
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// assert!(device.check_process().is_ok() && !device.is_forked());
     /// # Ok(())
     /// # }
     /// ```

@@ -36,11 +36,11 @@ impl LogicalDevice {
     /// Returns the first error if the device has failed, and an error if the process was forked since it was opened.
     ///
     /// ```
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::{Device, Instance};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// assert!(ctx.device().check_lost().is_ok());
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// assert!(device.check_lost().is_ok());
     /// # Ok(())
     /// # }
     /// ```

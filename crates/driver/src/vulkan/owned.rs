@@ -50,13 +50,11 @@ destroy! {
 /// A handle and the device that made it. Dropping it destroys the handle.
 ///
 /// ```
-/// use vkarray::prelude::*;
-/// use vkarray::vulkan::ash::vk;
-/// use vkarray::vulkan::Owned;
+/// use ash::vk;
+/// use vkarray_driver::{Device, Instance, Owned};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let device = ctx.device();
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
 /// // SAFETY: the structure is complete.
 /// let raw = unsafe { device.raw().create_semaphore(&vk::SemaphoreCreateInfo::default(), None) };
 /// let raw = raw.map_err(device.failed("vkCreateSemaphore"))?;

@@ -33,13 +33,12 @@ pub enum SemaphoreKind {
 /// [`Stream::wait_external`](crate::Stream::wait_external) use it.
 ///
 /// ```
-/// use vkarray::prelude::*;
-/// use vkarray_driver::{ExternalSemaphore, SemaphoreKind};
+/// use vkarray_driver::{Device, ExternalSemaphore, Instance, SemaphoreKind};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// if ctx.info().external.timeline_fd.exportable {
-///     let semaphore = ExternalSemaphore::new(ctx.device().logical(), SemaphoreKind::Timeline)?;
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// if device.info().external.timeline_fd.exportable {
+///     let semaphore = ExternalSemaphore::new(device.logical(), SemaphoreKind::Timeline)?;
 ///     let fd = semaphore.export_fd()?; // For another process.
 /// # drop(fd);
 /// }

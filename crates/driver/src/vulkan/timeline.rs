@@ -32,13 +32,14 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 /// A counter that the device raises.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Device, Event, Instance, Stream};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let ctx = Context::open_default()?;
-/// ctx.zeros::<u32>([4])?.fill(7)?;
-/// ctx.synchronize()?;
-/// let point = ctx.default_stream().point()?;
+/// # fn main() -> vkarray_driver::Result<()> {
+/// let device = Device::open_selected(&Instance::new()?, None)?;
+/// let stream = Stream::new(&device)?;
+/// Event::with_timing(&device)?.record(&stream)?;
+/// stream.synchronize()?;
+/// let point = stream.point()?;
 /// assert!(point.timeline().reached()? >= point.value());
 /// # Ok(())
 /// # }
