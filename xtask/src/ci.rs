@@ -67,7 +67,7 @@ fn stages() -> impl Iterator<Item = (String, CommandLine)> {
 const MIRI_MODULES: [(&str, &[&str]); 3] = [
     ("driver", &["lock", "drop_later", "host_access", "label"]),
     ("allocator", &["defer_guard", "cleanup_queue", "deferred", "frame"]),
-    ("ndarray", &["layout"]),
+    ("layout", &["layout"]),
 ];
 
 /// One stage for each crate that has tests for Miri, an interpreter that finds undefined behaviour and data races.
@@ -119,9 +119,9 @@ mod tests {
     #[test]
     fn miri_runs_on_the_nightly_toolchain() {
         let (title, command) = miri().last().unwrap();
-        let shown = "MIRIFLAGS=-Zmiri-disable-isolation rustup run nightly cargo miri test -p vkarray-ndarray --lib -- \
+        let shown = "MIRIFLAGS=-Zmiri-disable-isolation rustup run nightly cargo miri test -p vkarray-layout --lib -- \
                      layout::";
-        assert_eq!((title.as_str(), command.to_string().as_str()), ("miri: ndarray", shown));
+        assert_eq!((title.as_str(), command.to_string().as_str()), ("miri: layout", shown));
     }
 
     #[test]

@@ -4,13 +4,13 @@ use vkarray_allocator as allocator;
 use vkarray_driver as driver;
 use vkarray_kernel as kernel;
 use vkarray_kernel::{DType, ScalarValue, tuple_text};
+use vkarray_layout::LayoutError;
 
 use crate::array::RangeProblem;
 use crate::expr::ExprError;
 #[cfg(feature = "npy")]
 use crate::io::FileError;
 use crate::io::InterfaceError;
-use crate::layout::LayoutError;
 use crate::multi_device::MultiDeviceError;
 
 /// The result of an operation on arrays.

@@ -1,14 +1,12 @@
 //! Device arrays: typed views of device memory with NumPy's shapes, strides and rules.
 //!
-//! **Is:** the layout algebra (which elements of a block an array means, and which views exist without a copy), arrays,
-//! and copies between any two of them and host arrays. **Is not:** Vulkan, and not a line of `unsafe`. **Start** at
-//! [`Context`] and [`DeviceNDArray`].
+//! **Is:** arrays, and copies between any two of them and host arrays. **Is not:** the layout algebra, which is
+//! `vkarray-layout`; Vulkan; and not a line of `unsafe`. **Start** at [`Context`] and [`DeviceNDArray`].
 //!
 //! The folders, each of which uses only those above it:
 //!
 //! | folder | what it is |
 //! |---|---|
-//! | `layout/` | shapes, strides and views as plain numbers |
 //! | `copy/` | how elements are copied between two layouts: a plan in plain data, and the kernels that plans name |
 //! | `context/` | a device opened for array work; it carries out the plans of `copy/` |
 //! | `array/` | arrays: creation, views, copies, conversion, printing. What creates arrays is `impl Context` here |
@@ -25,7 +23,6 @@ mod copy;
 mod error;
 mod expr;
 mod io;
-mod layout;
 mod multi_device;
 
 #[doc(hidden)]
@@ -47,8 +44,8 @@ pub use io::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, InterfaceError, M
 pub use io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 #[cfg(target_os = "linux")]
 pub use io::{IpcArrayHandle, IpcOptions};
-pub use layout::{
-    Index, IntoAxis, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span,
-    broadcast_shapes,
-};
 pub use multi_device::{AccessMode, ArrayAccess, MultiDeviceArray, MultiDeviceError, ReplicaState};
+pub use vkarray_layout::{
+    Index, IntoAxis, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span,
+    broadcast_shapes, s,
+};

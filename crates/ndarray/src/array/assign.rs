@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_kernel::{DType, Element};
+use vkarray_layout::{IntoReshape, Layout, LayoutError, Order};
 
 use super::{DeviceNDArray, OnStream};
 use crate::context::BlockElements;
 use crate::error::{Error, Result};
-use crate::layout::{IntoReshape, Layout, LayoutError, Order};
 
 /// Bytes of the pattern that a fill repeats: as many as a kernel stores at a time.
 const PATTERN: usize = 16;

@@ -4,13 +4,13 @@
 //! and converts nothing.
 
 use vkarray_kernel::{DType, Element, Groups};
+use vkarray_layout::Order;
 
 use super::{DeviceNDArray, OnStream};
 use crate::context::words;
 use crate::copy::LibraryKernel;
 use crate::copy::cast::Cast;
 use crate::error::{Error, Result};
-use crate::layout::Order;
 
 /// The items of a dispatch are a multiple of this number, so that each dispatch starts at an aligned byte of the target.
 const ITEMS_MULTIPLE: u64 = 4096;

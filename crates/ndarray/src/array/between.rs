@@ -9,11 +9,11 @@ use std::sync::Arc;
 use vkarray_allocator::BlockRange;
 use vkarray_driver::Stream;
 use vkarray_kernel::Element;
+use vkarray_layout::{LayoutError, Order};
 
 use super::{DeviceNDArray, OnStream};
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::{LayoutError, Order};
 
 impl<T: Element> DeviceNDArray<T> {
     /// Copies the array to a new one of another context, on the default streams of both. Its axes are in the order of this

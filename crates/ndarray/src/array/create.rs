@@ -8,12 +8,12 @@ use smallvec::SmallVec;
 use vkarray_allocator::{BlockLabel, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
+use vkarray_layout::{IntoShape, Layout, Order};
 
 use super::DeviceNDArray;
 use super::range::Number;
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::{IntoShape, Layout, Order};
 
 impl Context {
     /// Creates an array in C order. Its contents are undefined. Returns at once.

@@ -4,11 +4,11 @@
 use vkarray_allocator::ExportedMemory;
 use vkarray_allocator::{BlockLabel, ConnectionTraits, MemoryConnection, MemoryKind, Request};
 use vkarray_kernel::{DType, Element};
+use vkarray_layout::{IntoShape, Layout, Order};
 
 use super::DeviceNDArray;
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::{IntoShape, Layout, Order};
 
 impl Context {
     /// Creates an array in C order whose memory can be exported to other devices, processes and APIs. Its contents are

@@ -4,12 +4,12 @@
 
 use ndarray::{ArrayView, ArrayView1, ArrayViewMut, IxDyn};
 use vkarray_kernel::Element;
+use vkarray_layout::{IntoShape, Layout, Order};
 
 use super::DeviceNDArray;
 use super::transfer::host_values;
 use crate::context::{Context, check_fills};
 use crate::error::Result;
-use crate::layout::{IntoShape, Layout, Order};
 
 const FILLS: &str = "there is one value for each element";
 

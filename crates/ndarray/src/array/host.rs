@@ -11,11 +11,11 @@ use std::ops::{Deref, DerefMut};
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder, StrideShape};
 use vkarray_allocator::{self as allocator, HostOptions};
 use vkarray_kernel::Element;
+use vkarray_layout::{IntoShape, Layout, Order};
 
 use super::{DeviceNDArray, Prototype};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::layout::{IntoShape, Layout, Order};
 
 /// The elements of an array while the host has access to them in place, through the guard `B` of their bytes.
 ///
@@ -327,7 +327,7 @@ mod tests {
     use ndarray::ArrayView1;
 
     use super::*;
-    use crate::layout::Index;
+    use vkarray_layout::Index;
 
     /// Several views of a small array, against the offsets of their layouts.
     #[test]

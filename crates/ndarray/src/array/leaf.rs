@@ -6,11 +6,11 @@ use std::sync::Arc;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::DType;
+use vkarray_layout::{Layout, Order};
 
 use super::KeepAlive;
 use crate::context::{BlockElements, Context};
 use crate::error::Result;
-use crate::layout::{Layout, Order};
 
 /// An array without its element type, as an expression reads it. Keeps the memory alive.
 #[derive(Clone)]

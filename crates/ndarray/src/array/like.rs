@@ -5,12 +5,12 @@
 use ndarray::{ArrayBase, Dimension, RawData};
 use smallvec::SmallVec;
 use vkarray_kernel::Element;
+use vkarray_layout::Layout;
 
 use super::DeviceNDArray;
 use super::range::Number;
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::Layout;
 
 /// What the methods named `_like` take the shape, the order of axes and the element type of: arrays on a device and on the
 /// host.

@@ -46,10 +46,10 @@ use std::sync::Arc;
 
 use vkarray_allocator::Block;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element};
+use vkarray_layout::Layout;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::Layout;
 
 pub use host::{HostElements, HostRead, HostWrite};
 pub use leaf::ArrayLeaf;

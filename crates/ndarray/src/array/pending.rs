@@ -14,11 +14,11 @@ use ndarray::ArrayD;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Completion;
 use vkarray_kernel::{DType, Element};
+use vkarray_layout::Order;
 
 use super::transfer::{host_array, host_values};
 use super::{DeviceNDArray, OnStream};
 use crate::error::Result;
-use crate::layout::Order;
 
 /// A copy to the host in progress. Made by [`DeviceNDArray::copy_to_host_async`].
 ///

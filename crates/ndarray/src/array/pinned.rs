@@ -10,10 +10,10 @@ use std::sync::Arc;
 use stable_deref_trait::StableDeref;
 use vkarray_allocator::{PinError, Pinned, RegisteredPath};
 use vkarray_kernel::{Arg, AsArg, Element};
+use vkarray_layout::{Layout, Order};
 
 use super::DeviceNDArray;
 use crate::context::Context;
-use crate::layout::{Layout, Order};
 
 /// The elements of a `Vec`, a boxed slice or a mapped file as an array; made by [`Context::pin`].
 ///

@@ -3,7 +3,7 @@
 use vkarray_kernel::{DType, Element};
 
 use super::DeviceNDArray;
-use crate::layout::Layout;
+use vkarray_layout::Layout;
 
 impl<T: Element> DeviceNDArray<T> {
     /// The shape, strides and offset of the array.

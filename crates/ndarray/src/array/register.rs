@@ -10,11 +10,11 @@ use std::ops::Range;
 use vkarray_allocator::{self as allocator, RegisteredPath};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, AsArg, DType, Element};
+use vkarray_layout::Order;
 
 use super::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::layout::Order;
 
 /// Runs shorter than this many bytes are packed on the device, if there are more than [`MAX_SHORT_RUNS`] of them.
 const SHORT_RUN: usize = 256 << 10;

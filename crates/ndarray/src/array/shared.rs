@@ -11,11 +11,11 @@ use vkarray_allocator::MemoryKind;
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{DeferDrops, log_in_drop};
 use vkarray_kernel::{Arg, AsArg, Element};
+use vkarray_layout::{IntoShape, Layout, Order};
 
 use super::{DeviceNDArray, Prototype};
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::{IntoShape, Layout, Order};
 
 /// An array for the device, and for the host through [`MirroredArray::read`] and [`MirroredArray::write`].
 ///

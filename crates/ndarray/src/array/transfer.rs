@@ -10,11 +10,11 @@ use std::borrow::Cow;
 use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Data, DataMut, Dimension, IxDyn, ShapeBuilder};
 use vkarray_allocator::MemoryKind;
 use vkarray_kernel::{DType, Element};
+use vkarray_layout::{IntoReshape, Layout, Order};
 
 use super::{DeviceNDArray, OnStream};
 use crate::context::BlockElements;
 use crate::error::{Error, Result};
-use crate::layout::{IntoReshape, Layout, Order};
 
 const IS_FULL: &str = "there is one value for each element";
 

@@ -4,7 +4,7 @@ use vkarray_kernel::{ConstArray, DType, Element};
 
 use super::Context;
 use crate::error::{Error, Result};
-use crate::layout::{IntoShape, Layout, Order};
+use vkarray_layout::{IntoShape, Layout, Order};
 
 impl Context {
     /// Copies a host array to constant memory, for kernels that read it through `var<uniform>`.

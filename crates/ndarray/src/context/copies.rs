@@ -8,6 +8,7 @@ use std::sync::Arc;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups};
+use vkarray_layout::{Layout, Order};
 use vkarray_shaders::library;
 
 use super::Context;
@@ -15,7 +16,6 @@ use crate::copy::{
     CopyDispatch, CopyStep, LibraryKernel, SameBlockCopy, StridedCopy, dispatches, plan, plan_within_block,
 };
 use crate::error::Result;
-use crate::layout::{Layout, Order};
 
 /// The elements of a block that a layout names.
 #[derive(Debug, Clone, Copy)]

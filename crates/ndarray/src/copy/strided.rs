@@ -6,7 +6,7 @@
 use smallvec::{SmallVec, smallvec};
 use vkarray_allocator::Region;
 
-use crate::layout::{Layout, LayoutError};
+use vkarray_layout::{Layout, LayoutError};
 
 /// Bytes of the largest unit that a kernel copies.
 pub(super) const MAX_UNIT: u64 = 16;
@@ -140,7 +140,7 @@ fn bytes(stride: isize, itemsize: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Order;
+    use vkarray_layout::Order;
 
     type Part<'a> = (&'a [usize], &'a [isize], usize);
 

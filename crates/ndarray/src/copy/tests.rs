@@ -3,6 +3,7 @@
 //! The oracle is `Layout::offsets`. The limits are made up: one set like a GPU's, and one so small that small arrays are cut
 //! into pieces.
 
+use vkarray_layout::Layout;
 use vkarray_shaders::channels::{ChannelDirection, ChannelWords, Channels};
 
 use super::channels::ChannelKernel;
@@ -10,7 +11,6 @@ use super::dispatch::{CopyDispatch, CopyKernel};
 use super::limits::CopyLimits;
 use super::plan::{CopyStep, plan};
 use super::strided::StridedCopy;
-use crate::layout::Layout;
 
 pub(super) const GPU: CopyLimits = CopyLimits {
     max_range: (1 << 32) - 16,

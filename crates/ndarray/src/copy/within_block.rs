@@ -3,11 +3,11 @@
 //! The result is always NumPy's: as if the whole source were read before anything is written.
 
 use vkarray_allocator::Region;
+use vkarray_layout::{Layout, LayoutError};
 
 use super::limits::CopyLimits;
 use super::plan::{CopyStep, plan, ranges_overlap};
 use super::strided::StridedCopy;
-use crate::layout::{Layout, LayoutError};
 
 /// Most parts in which contiguous bytes are moved to a range that overlaps them. More parts cost more than a temporary
 /// copy of the source.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use vkarray_kernel::{DType, Element};
+use vkarray_layout::broadcast_shapes;
 
 use super::function::Function;
 use super::op::Op;
 use super::problem::{ExprError, OperandShape};
 use crate::array::{ArrayLeaf, DeviceNDArray};
-use crate::layout::broadcast_shapes;
 
 /// One value of an expression: an array, a number, or an operation on other nodes.
 pub struct Node {

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use vkarray_allocator::Block;
 use vkarray_driver::Point;
 use vkarray_kernel::{ByteOrder, DType, Element};
+use vkarray_layout::{Layout, LayoutError, Order};
 
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::{Layout, LayoutError, Order};
 
 /// The version of the description that is written and accepted.
 pub(super) const VERSION: u32 = 3;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use vkarray_allocator::{Block, MemoryContext, UsmKind, UsmMemory};
 use vkarray_kernel::{ByteOrder, DType, Element};
+use vkarray_layout::{Layout, Order};
 
 use super::interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, VERSION, elements};
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Order};
 
 /// A memory object is an array of bytes, `|u1`.
 impl<K: UsmKind> AsDeviceArray for UsmMemory<K> {

@@ -21,7 +21,7 @@ pub use self::error::MultiDeviceError;
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::Result;
-use crate::layout::{IntoShape, Layout, Order};
+use vkarray_layout::{IntoShape, Layout, Order};
 
 /// An array that several devices use in turns, in C order.
 ///

@@ -12,10 +12,10 @@ use std::fmt;
 use half::{bf16, f16};
 use ndarray::{ArrayD, Axis, IxDyn, Slice};
 use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element, tuple_text};
+use vkarray_layout::Index;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::layout::Index;
 use float::{FloatKind, complex_scalar, complex_words, float_scalar, float_words};
 use format::{EDGE_ITEMS, THRESHOLD, format_array};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use vkarray_kernel::Element;
+use vkarray_layout::{IntoShape, Layout, LayoutError};
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::layout::{IntoShape, Layout, LayoutError};
 
 impl<T: Element> DeviceNDArray<T> {
     /// Views the same bytes as elements of another type. Where its size differs, the length of the last axis changes.

@@ -4,7 +4,7 @@ use vkarray_kernel::Element;
 
 use crate::array::DeviceNDArray;
 use crate::error::{Error, Result};
-use crate::layout::{Index, IntoAxis, Layout};
+use vkarray_layout::{Index, IntoAxis, Layout};
 
 impl<T: Element> DeviceNDArray<T> {
     /// Views a part of the array: an [`Index`] for each axis, best written with [`s!`](crate::s). Axes without one are taken

@@ -4,7 +4,7 @@ use vkarray_kernel::Element;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::layout::{IntoReshape, IntoShape, Order};
+use vkarray_layout::{IntoReshape, IntoShape, Order};
 
 impl<T: Element> DeviceNDArray<T> {
     /// Views the elements, in C order, with another shape, one length of which may be -1. Never copies.

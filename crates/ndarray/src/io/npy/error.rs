@@ -8,7 +8,7 @@ use ndarray_npy::npy::header::ReadHeaderError;
 use vkarray_kernel::{DType, Names, tuple_text};
 use zip::result::ZipError;
 
-use crate::layout::LayoutError;
+use vkarray_layout::LayoutError;
 
 /// Why a file of arrays cannot be read or written. `name` is the file's path.
 ///

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
 use vkarray_kernel::{Bool, ByteOrder, DType, Element};
+use vkarray_layout::Order;
 
 use super::error::FileError;
 use super::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
-use crate::layout::Order;
 
 /// Elements for which memory is allocated at a time, while they arrive.
 const STEP: usize = 1 << 20;

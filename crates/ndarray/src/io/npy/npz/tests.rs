@@ -7,9 +7,9 @@ use half::f16;
 use ndarray::{ArrayD, arr0, arr1, arr2};
 use tempfile::TempDir;
 use vkarray_kernel::{Bool, Complex64, DType};
+use vkarray_layout::Order;
 
 use super::*;
-use crate::layout::Order;
 
 /// Made by NumPy's `savez` and `savez_compressed`.
 const STORED: &[u8] = include_bytes!("../testdata/stored.npz");

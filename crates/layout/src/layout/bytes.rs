@@ -9,7 +9,7 @@ impl Layout {
     /// the block.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.nbytes(4)?, 24);
@@ -27,7 +27,7 @@ impl Layout {
     /// Bytes of [`Layout::extent`], gaps included.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.slice(&s![.., 0])?.span_bytes(4)?, 16); // Elements 0 to 3.
@@ -42,13 +42,16 @@ impl Layout {
     }
 
     /// [`Layout::extent`] in bytes of the memory, for a layout whose elements are inside it.
-    pub(crate) fn byte_extent(&self, itemsize: usize) -> Range<u64> {
+    #[doc(hidden)]
+    pub fn byte_extent(&self, itemsize: usize) -> Range<u64> {
         let (extent, itemsize) = (self.extent(), itemsize as u64);
         extent.start as u64 * itemsize..extent.end as u64 * itemsize
     }
 
+    /// The size of this many elements in bytes.
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn bytes(&self, elements: usize, itemsize: usize) -> Result<u64> {
+    pub fn bytes(&self, elements: usize, itemsize: usize) -> Result<u64> {
         match (elements as u64).checked_mul(itemsize as u64) {
             Some(bytes) => Ok(bytes),
             None => Err(self.overflow(itemsize)),

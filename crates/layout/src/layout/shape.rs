@@ -11,15 +11,12 @@ pub(super) type ReshapeLengths = SmallVec<[isize; 4]>;
 /// A shape: the length of each axis. One number is a shape of one axis.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_layout::IntoShape;
 ///
-/// let ctx = Context::open_default()?;
-/// let x = ctx.zeros::<f32>(5)?;
-/// assert_eq!(x.shape(), [5]);
-/// let matrix = ctx.zeros::<f32>([2, 3])?;
-/// let same = ctx.zeros::<f32>(matrix.shape())?;
-/// assert_eq!(same.shape(), [2, 3]);
-/// # anyhow::Ok(())
+/// fn size(shape: impl IntoShape) -> usize {
+///     shape.into_shape().as_ref().iter().product()
+/// }
+/// assert_eq!((size(5), size([2, 3]), size(vec![4, 2])), (5, 6, 8));
 /// ```
 pub trait IntoShape {
     /// A list of lengths.
@@ -66,14 +63,13 @@ shape_from_list! {
 /// of one element are written in the same ways; there a negative number counts from the end.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_layout::{Layout, Order};
 ///
-/// let ctx = Context::open_default()?;
-/// let x = ctx.arange(0, 6, 1)?;
-/// let matrix = x.reshape([2, -1])?;
+/// let x = Layout::contiguous(&[6], Order::C)?;
+/// let matrix = x.reshape([2, -1], Order::C)?;
 /// assert_eq!(matrix.shape(), [2, 3]);
-/// assert_eq!(x.reshape(matrix.shape())?.shape(), [2, 3]);
-/// assert_eq!(matrix.reshape(-1)?.shape(), [6]);
+/// assert_eq!(x.reshape(matrix.shape(), Order::C)?.shape(), [2, 3]);
+/// assert_eq!(matrix.reshape(-1, Order::C)?.shape(), [6]);
 /// # anyhow::Ok(())
 /// ```
 pub trait IntoReshape {
@@ -136,13 +132,10 @@ impl IntoReshape for () {
 /// One axis: a number of any usual type. Negative numbers count from the end.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_layout::IntoAxis;
 ///
-/// let ctx = Context::open_default()?;
-/// let x = ctx.slice_to_device(&[3, 1, 2])?;
-/// let last: usize = x.ndim() - 1;
-/// assert_eq!(x.sort(last)?.to_vec()?, x.sort(-1)?.to_vec()?);
-/// # anyhow::Ok(())
+/// let last: usize = 2;
+/// assert_eq!([last.into_axis(), (-1).into_axis()], [2, -1]);
 /// ```
 pub trait IntoAxis {
     /// The axis. A number that does not fit `isize` becomes `isize::MAX`, which no array has.

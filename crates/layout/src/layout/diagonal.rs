@@ -11,7 +11,7 @@ impl Layout {
     /// A negative `shift` takes a diagonal below the main one. A shift beyond the corner leaves no elements.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.diagonal(1, 0, 1)?.offsets().collect::<Vec<_>>(), [1, 5]);

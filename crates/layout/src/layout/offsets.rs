@@ -19,7 +19,7 @@ impl Layout {
     /// Iterates over the offsets of all elements, in C order.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.flip(None)?.offsets().collect::<Vec<_>>(), [5, 4, 3, 2, 1, 0]);

@@ -2,7 +2,7 @@
 //!
 //! Every variant has the values that disagree. Shapes are printed as NumPy tuples.
 
-use vkarray_kernel::tuple_text;
+use std::fmt;
 
 use super::Order;
 
@@ -11,7 +11,7 @@ use super::Order;
 /// Strides are in elements, and so is an `offset` where the message gives no other unit. `operation` is the name of a method.
 ///
 /// ```
-/// use vkarray::array::{Layout, LayoutError, Order};
+/// use vkarray_layout::{Layout, LayoutError, Order};
 ///
 /// let refused = Layout::contiguous(&[2, 3], Order::C)?.reshape(4, Order::C).unwrap_err();
 /// assert!(matches!(refused, LayoutError::ReshapeMismatch { size: 6, .. }));
@@ -134,7 +134,18 @@ pub enum LayoutError {
     OutsideMemory { shape: Vec<usize>, strides: Vec<isize>, offset: usize, end: usize, len: u64 },
 }
 
-vkarray_driver::debug_as_display!(LayoutError);
+/// Prints the message, so that a program that ends with the error shows it.
+impl fmt::Debug for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Numbers as NumPy prints a tuple: `()`, `(3,)`, `(2, 3)`.
+fn tuple_text<T: fmt::Display>(items: &[T]) -> String {
+    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
+    if let [only] = items.as_slice() { format!("({only},)") } else { format!("({})", items.join(", ")) }
+}
 
 #[cfg(test)]
 mod tests {

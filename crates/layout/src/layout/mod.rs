@@ -55,7 +55,7 @@ type Result<T> = std::result::Result<T, LayoutError>;
 /// Strides of axes of length one, and of layouts without elements, have no meaning and may have any value.
 ///
 /// ```
-/// use vkarray::array::{Layout, Order, s};
+/// use vkarray_layout::{Layout, Order, s};
 ///
 /// let image = Layout::contiguous(&[4, 6], Order::C)?;
 /// let mirrored = image.slice(&s![.., ..;-1])?;
@@ -84,7 +84,7 @@ impl Layout {
     /// Without elements all strides are 0, as in a new NumPy array.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::F)?;
     /// assert_eq!(x.strides(), [1, 2]);
@@ -105,7 +105,8 @@ impl Layout {
     /// A layout in C order of at most [`N_INLINE`] axes: the most common case. Inlined, so that a shape of known length
     /// costs a few instructions. `None` for more axes, no elements or too many elements.
     #[inline]
-    pub(crate) fn inline_contiguous(lens: &[usize]) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn inline_contiguous(lens: &[usize]) -> Option<Self> {
         let (mut shape, mut strides, mut stride) = ([0; N_INLINE], [0; N_INLINE], 1_isize);
         for axis in (0..lens.len()).rev() {
             *strides.get_mut(axis)? = stride;
@@ -133,7 +134,7 @@ impl Layout {
     /// The caller checks that the block is long enough, with [`Layout::extent`].
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let every_other = Layout::with_strides(&[3], &[2], 1)?;
     /// assert_eq!(every_other.offsets().collect::<Vec<_>>(), [1, 3, 5]);
@@ -156,7 +157,8 @@ impl Layout {
     }
 
     /// A layout with these strides, in elements, whose lowest element is the first of the block.
-    pub(crate) fn from_lowest(shape: &[usize], strides: &[isize]) -> Result<Self> {
+    #[doc(hidden)]
+    pub fn from_lowest(shape: &[usize], strides: &[isize]) -> Result<Self> {
         let reach =
             |(&len, &stride): (&usize, &isize)| stride.min(0).unsigned_abs().saturating_mul(len.saturating_sub(1));
         let reach = shape.iter().zip(strides).map(reach).fold(0, usize::saturating_add);
@@ -166,7 +168,7 @@ impl Layout {
     /// The number of axes.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.ndim(), 2);
@@ -179,7 +181,7 @@ impl Layout {
     /// The length of each axis.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.shape(), [2, 3]);
@@ -193,7 +195,7 @@ impl Layout {
     /// The stride of each axis, in elements.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.strides(), [3, 1]);
@@ -206,7 +208,7 @@ impl Layout {
     /// The offset of index `(0, 0, …)` in the block, in elements.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.slice(&s![1, 1])?.offset(), 4);
@@ -219,7 +221,7 @@ impl Layout {
     /// The number of elements.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.size(), 6);
@@ -235,7 +237,7 @@ impl Layout {
     /// Axes of length one may have any stride; a layout without elements is contiguous.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert!(x.is_c_contiguous() && !x.transpose(None)?.is_c_contiguous());
@@ -251,7 +253,7 @@ impl Layout {
     /// Axes of length one may have any stride; a layout without elements is contiguous.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert!(!x.is_f_contiguous() && x.transpose(None)?.is_f_contiguous());
@@ -264,7 +266,7 @@ impl Layout {
     /// The smallest range of the block, in elements, that holds every element. Without elements it is `offset..offset`.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.slice(&s![1, ..2])?.extent(), 3..5);
@@ -277,7 +279,7 @@ impl Layout {
     /// The offset of one element in the block, in elements. Negative indices count from the end.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.offset_of(&[1, -1])?, 5);

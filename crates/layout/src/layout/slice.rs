@@ -12,7 +12,7 @@ impl Layout {
     /// Takes part of the elements: an [`Index`] for each axis. Axes without one are taken whole.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// let reversed = x.slice(&s![1, ..;-1])?;
@@ -58,7 +58,7 @@ impl Layout {
     /// Applies an index to one axis and takes the others whole.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.slice_axis(1, 1..)?.shape(), [2, 2]);
@@ -80,7 +80,7 @@ impl Layout {
     /// Reverses the named axes; `None` names all.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.flip(Some(&[1]))?.offsets().collect::<Vec<_>>(), [2, 1, 0, 5, 4, 3]);

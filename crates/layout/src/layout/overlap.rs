@@ -17,7 +17,7 @@ impl Layout {
     /// search give up.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// let (even, odd) = (x.slice(&s![.., ..;2])?, x.slice(&s![.., 1..;2])?);
@@ -43,7 +43,7 @@ impl Layout {
     /// `false` is always proven; `true` has the same exception as in [`Layout::overlaps`].
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert!(!x.has_internal_overlap());
@@ -72,7 +72,8 @@ impl Layout {
 
     /// Whether each stride is larger than the range that all smaller ones span. Then no elements share memory, and a mutable
     /// host array can have this layout.
-    pub(crate) fn is_nested(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_nested(&self) -> bool {
         let sorted = self.in_memory_order();
         let mut reach = 0;
         self.size() < 2

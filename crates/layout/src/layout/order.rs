@@ -3,6 +3,8 @@
 //! Also the strides of contiguous layouts, and the layout of a new array "like" another one. What an order means for a
 //! view is in `reshape.rs`, the next file to read.
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use super::{Layout, LayoutError, Strides};
@@ -10,12 +12,10 @@ use super::{Layout, LayoutError, Strides};
 /// An order of elements, by NumPy's four letters.
 ///
 /// ```
-/// use vkarray::prelude::*;
+/// use vkarray_layout::{Layout, Order};
 ///
-/// let ctx = Context::open_default()?;
-/// let x = ctx.device_array_with_order::<f32>([2, 3], Order::F)?;
-/// assert_eq!(x.strides(), [1, 2]);
-/// assert_eq!(x.to_contiguous(Order::C)?.strides(), [3, 1]);
+/// assert_eq!(Layout::contiguous(&[2, 3], Order::F)?.strides(), [1, 2]);
+/// assert_eq!(Layout::contiguous(&[2, 3], Order::C)?.strides(), [3, 1]);
 /// # anyhow::Ok(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -31,7 +31,16 @@ pub enum Order {
     K,
 }
 
-vkarray_driver::display_texts!(Order { C: "C", F: "F", A: "A", K: "K" });
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::C => "C",
+            Self::F => "F",
+            Self::A => "A",
+            Self::K => "K",
+        })
+    }
+}
 
 impl Layout {
     /// A contiguous layout of the same shape whose axes have the same order in memory.
@@ -40,7 +49,7 @@ impl Layout {
     /// ones in C order. Offset, gaps, negative strides and broadcasting are not kept.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.slice(&s![.., ..;2])?.transpose(None)?.like().strides(), [1, 2]);

@@ -13,7 +13,7 @@ impl Layout {
     /// Permutes the axes: axis `k` of the result is axis `axes[k]` of this layout. `None` reverses their order.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.transpose(None)?.strides(), [1, 3]);
@@ -38,7 +38,7 @@ impl Layout {
     /// Exchanges two axes.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.swap_axes(0, -1)?.shape(), [3, 2]);
@@ -57,7 +57,7 @@ impl Layout {
     /// Moves axis `from[k]` to position `to[k]`. The other axes keep their order.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.move_axis(&[0], &[1])?.strides(), [1, 3]);
@@ -85,7 +85,7 @@ impl Layout {
     /// Removes the named axes, which must have length one; `None` removes every such axis.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.slice(&s![1.., ..])?.squeeze(None)?.shape(), [3]);
@@ -110,7 +110,7 @@ impl Layout {
     /// Inserts axes of length one at these positions of the result.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.expand_dims(&[0, 3])?.shape(), [1, 2, 3, 1]);
@@ -137,7 +137,7 @@ impl Layout {
     /// Views with at least one axis: one element gets shape `(1,)`. NumPy's `atleast_1d`.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.atleast_1d(), x);
@@ -152,7 +152,7 @@ impl Layout {
     /// Views with at least two axes: new ones are inserted in front. NumPy's `atleast_2d`.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.slice(&s![0])?.atleast_2d().shape(), [1, 3]);
@@ -171,7 +171,7 @@ impl Layout {
     /// `atleast_3d`.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.atleast_3d().shape(), [2, 3, 1]);

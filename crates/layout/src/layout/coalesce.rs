@@ -22,7 +22,7 @@ impl Layout {
     /// The result has no axes for one element, and shape `(0,)` for none.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.coalesce().shape(), [6]);
@@ -38,7 +38,7 @@ impl Layout {
     /// step through them. It tells which elements of the block belong to the layout, and no longer at which index.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.transpose(None)?.flip(None)?.in_memory_order().strides(), [1]);
@@ -59,7 +59,7 @@ impl Layout {
     /// is in order of address.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// let (target, source) = Layout::coalesce_pair(&x, &x.slice(&s![.., ..])?)?;

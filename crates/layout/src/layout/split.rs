@@ -9,7 +9,7 @@ impl Layout {
     /// Splits a layout of one axis into parts of `len` elements; the last may be shorter. numba's `split`.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// let parts = x.ravel(Order::C)?.split(4)?;
@@ -35,7 +35,7 @@ impl Layout {
     /// NumPy's `array_split` with a number.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// let lens: Vec<_> = x.array_split(2, 1)?.iter().map(|part| part.shape()[1]).collect();
@@ -59,7 +59,7 @@ impl Layout {
     /// Splits an axis into this many parts of equal length. NumPy's `split` with a number.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.split_equally(3, 1)?[2].offset(), 2);
@@ -83,7 +83,7 @@ impl Layout {
     /// NumPy's `split` and `array_split` with a list.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// let lens: Vec<_> = x.split_at(&[1], 1)?.iter().map(|part| part.shape()[1]).collect();

@@ -13,7 +13,7 @@ impl Layout {
     /// As in NumPy, every axis of length one gets stride 0, even where its length remains one.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.broadcast_to(&[4, 2, 3])?.strides(), [0, 3, 1]);
@@ -43,7 +43,7 @@ impl Layout {
 /// The shape that all these shapes broadcast to; `()` for no shapes.
 ///
 /// ```
-/// use vkarray::array::broadcast_shapes;
+/// use vkarray_layout::broadcast_shapes;
 ///
 /// assert_eq!(broadcast_shapes(&[&[2, 1], &[3]])?, [2, 3]);
 /// # anyhow::Ok(())

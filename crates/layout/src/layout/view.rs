@@ -9,7 +9,7 @@ impl Layout {
     /// Interprets elements of `from` bytes as elements of `to` bytes. The length of the last axis changes accordingly.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.view_as(4, 2)?.shape(), [2, 6]); // From `f32` to `u16`.
@@ -68,7 +68,7 @@ impl Layout {
     /// `a["field"]`.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// let y = x.field(12, 4, 8)?; // The last of three `f32`.

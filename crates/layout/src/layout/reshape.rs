@@ -15,7 +15,7 @@ impl Layout {
     /// -1 are refused, although NumPy treats them as -1.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.reshape([-1, 2], Order::C)?.shape(), [3, 2]);
@@ -44,7 +44,7 @@ impl Layout {
     /// gives strided views. `K` accepts any order of axes.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order};
+    /// use vkarray_layout::{Layout, Order};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.ravel(Order::C)?.shape(), [6]);

@@ -21,7 +21,7 @@ impl Layout {
     /// No run is empty, and the lengths add up to the size. A C-contiguous layout is one run.
     ///
     /// ```
-    /// use vkarray::array::{Layout, Order, s};
+    /// use vkarray_layout::{Layout, Order, s};
     ///
     /// let x = Layout::contiguous(&[2, 3], Order::C)?;
     /// assert_eq!(x.slice(&s![.., 1..])?.runs().collect::<Vec<_>>(), [(1, 2), (4, 2)]);
