@@ -10,10 +10,11 @@ use ash::vk;
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// All errors of the driver crate.
+/// The errors of the driver crate.
 ///
-/// `hint` is what to install on this system, `origin` the argument or environment variable that a text came from, `call` a
-/// command as the specification spells it, and `labels` those of the last work sent to the device, oldest first.
+/// In the variants, `hint` is what to install on this system, `origin` is the argument or environment variable that a
+/// text came from, `call` is a command as the specification spells it, and `labels` are the labels of the last work
+/// sent to the device, oldest first.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
@@ -54,8 +55,9 @@ pub enum Error {
     /// A device was used in a forked child of the process that opened it. Load Vulkan again in the child.
     #[error("the device was opened by process {opened_by} and does not work in process {used_by}, forked from it")]
     Forked { opened_by: u32, used_by: u32 },
-    /// Memory that the host reads or writes in place was to be used by the device, or by another part of the program. A
-    /// kernel uses whole words of four bytes, and the bytes from the aligned one on at which it is bound.
+    /// The device, or another part of the program, was to use memory that the host is reading or writing in place. A
+    /// kernel uses whole words of four bytes and all bytes from the aligned offset at which the memory is bound, so
+    /// this can name more bytes than the kernel touches.
     #[error("the host holds bytes {range:?} of this memory to {}: drop the guard first", hold_text(*mode))]
     HeldByHost { range: std::ops::Range<u64>, mode: crate::hazard::Mode },
     /// A wait ended before the work did.
@@ -73,8 +75,9 @@ pub enum Error {
     /// An event's time was asked for before the device reached it.
     #[error("event is not complete yet")]
     NotReady,
-    /// An event that is recorded or timed with another device, waited for on the host together with one of another device,
-    /// or a stream that is to wait for a semaphore of other code on another device.
+    /// Two objects of devices that were opened separately were used together: an event recorded or timed with another
+    /// device, a wait on the host for events of several devices, or a wait of a stream for a semaphore of other code on
+    /// another device.
     #[error("events of devices that were opened separately share no timeline and no clock")]
     DifferentDevices,
     /// A stream waited for work of another device, which will never be complete. This device has failed too, since the work
@@ -135,7 +138,7 @@ impl Error {
         matches!(self, Self::LoaderMissing { .. } | Self::NoDevice { .. })
     }
 
-    /// The same error; for a timeout, with the time since the wait began.
+    /// Replaces the time of a timeout by the time since `begun`. Any other error is returned unchanged.
     pub(crate) fn since(self, begun: Instant) -> Self {
         match self {
             Self::Timeout { .. } => Self::Timeout { waited: begun.elapsed() },

@@ -59,8 +59,8 @@ pub use vulkan::{Destroy, HeapBudget, Label, LogicalDevice, Owned, QueueLock, Ti
 #[cfg(unix)]
 pub use vulkan::{ExternalSemaphore, SemaphoreKind};
 
-/// Implements `Debug` by values of the object that is named before the arrow: `Graph { id: 3, n_nodes: 2, .. }`. For types
-/// with fields that have no `Debug`, or whose text would say nothing.
+/// Implements `Debug` by values of the object that is named before the arrow: `Graph { id: 3, n_nodes: 2, .. }`. It
+/// serves types with fields that have no `Debug`, and types whose derived text would say nothing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_fields {

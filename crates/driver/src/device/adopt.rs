@@ -28,32 +28,34 @@ pub struct ExternalQueue {
 
 /// A device that other code opened, and what was enabled with it.
 pub struct Adopted {
-    /// The listed device behind it; see [`Instance::devices`](crate::Instance::devices).
+    /// The listed device that `device` was created from; see [`Instance::devices`](crate::Instance::devices).
     pub physical: PhysicalDevice,
-    /// The device.
+    /// The function table and handle of the device.
     pub device: ash::Device,
-    /// The queues to use: those for kernels of one family, those for copies alone of another.
+    /// The queues to use. The queues for kernels are of one family; queues for copies alone are of one other family.
     pub queues: Vec<ExternalQueue>,
-    /// The extensions enabled.
+    /// The names of the extensions that were enabled with the device.
     pub extensions: Vec<String>,
-    /// The features enabled.
+    /// The features that were enabled with the device.
     pub features: Features,
 }
 
 impl Device {
-    /// Uses a device that other code opened. This library never destroys it, and waits only for the queues given.
+    /// Uses a device that other code opened. This library never destroys the device, and waits only for the given
+    /// queues.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] if the device, what is enabled of it, or its queues do not suffice.
+    /// [`Error::Unsuitable`] if the device is older than Vulkan 1.3, if a feature that the runtime needs is not
+    /// enabled, or if no given queue runs kernels.
     ///
     /// # Safety
     ///
     /// - `device` was created from `physical`, `queues` from `device`, in the families named.
     /// - `extensions` and `features` were enabled with it, and `maintenance4` too.
-    /// - No other code uses a queue that has no lock, or one that has without holding it, until the device returned is
-    ///   gone. This library uses them from any thread, at any time.
-    /// - `device` lives until the device returned and everything made from it are gone: [`Device::close`] makes sure.
+    /// - No other code uses a queue without a lock until the returned device is gone. Other code uses a queue with a
+    ///   lock only while it holds the lock. This library uses the queues from any thread, at any time.
+    /// - `device` lives until the returned device and everything made from it are gone: [`Device::close`] makes sure.
     pub unsafe fn adopt(adopted: Adopted) -> Result<Arc<Self>> {
         let Adopted { physical, device, mut queues, extensions, features } = adopted;
         let families: Vec<u32> = queues.iter().map(|queue| queue.family).collect();
@@ -69,8 +71,8 @@ impl Device {
 
     /// Closes the device, as dropping its last holder would, and makes sure of it. Blocks for `timeout` at most.
     ///
-    /// After success nothing of this library uses the device any more. Needed where an adopted device is destroyed
-    /// next: a callback that still runs may hold the device.
+    /// After success nothing of this library uses the device any more. Call it before an adopted device is destroyed,
+    /// since a callback that still runs may hold the device.
     ///
     /// # Errors
     ///
@@ -86,7 +88,7 @@ impl Device {
                 last.err()
             });
             if device.is_none() {
-                // Handles may be left that hold the logical device alone.
+                // Handles that hold only the logical device may be left.
                 match Arc::try_unwrap(logical) {
                     Ok(_) => return Ok(()),
                     Err(held) => logical = held,
@@ -145,7 +147,7 @@ mod tests {
         let device = machine("h100_580.159"); // Families: graphics, copies, compute, then video, each also for copies.
         let features = device.features;
         let queues = |family, count| QueuePlan { family, count };
-        // Families of the queues given, compute and transfer queues of the plan, or what is wrong.
+        // The families of the given queues, the compute and transfer queues of the plan, or what is wrong.
         type Expected = Result<(QueuePlan, Option<QueuePlan>), &'static str>;
         let cases: &[(&[u32], Expected)] = &[
             (&[2], Ok((queues(2, 1), None))),

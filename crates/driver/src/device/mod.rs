@@ -1,8 +1,9 @@
 //! A device opened for work: the logical device, the record of who used which memory last, and the thread that waits.
 //!
-//! [`Device`] owns what the folders below it work with. Work goes through [`Stream`](crate::Stream)s, which are built on
-//! top; memory comes from the allocator crate. `instance/plan.rs` decides how a device is opened. Start here; `adopt.rs`
-//! works on devices that the program opened itself, and `trace.rs` starts and ends recordings of what a device does.
+//! [`Device`] owns the objects of the folders below it: `vulkan` has the logical device, and `tracker` the record and
+//! the thread. Work goes through [`Stream`](crate::Stream)s, which are built on top of the device. Memory comes from
+//! the allocator crate. `instance/plan.rs` decides how a device is opened. Start here; `adopt.rs` uses devices that the
+//! program opened itself, and `trace.rs` starts and ends recordings of what a device does.
 
 mod adopt;
 #[cfg(feature = "trace")]
@@ -30,10 +31,10 @@ use crate::vulkan::{LogicalDevice, QueueIndex};
 
 /// A device opened for work.
 ///
-/// Everything made from a device holds it, so it is closed when the last of them is dropped. That drop waits until the callbacks of
-/// the device's streams have run, for ten seconds at most. Where a callback itself drops the last handle, the device is closed when
-/// the program opens or closes another, or ends. It dereferences to its [`LogicalDevice`], which says what it is and has Vulkan's
-/// functions.
+/// Everything made from a device holds it, so the device is closed when the last holder is dropped. That drop waits
+/// until the callbacks of the device's streams have run, for ten seconds at most. Where a callback itself drops the
+/// last holder, the device is closed when the program opens or closes another device, or ends. A `Device` dereferences
+/// to its [`LogicalDevice`], which has its description and Vulkan's functions.
 ///
 /// ```
 /// use vkarray_driver::{Device, Instance, Stream};
@@ -48,14 +49,14 @@ use crate::vulkan::{LogicalDevice, QueueIndex};
 /// ```
 pub struct Device {
     logical: Arc<LogicalDevice>,
-    /// Shared with the lanes and the waiter, which must not hold the device.
+    /// Shared with the lanes and the waiting thread, which must not hold the device.
     tracker: Arc<Tracker>,
     waiter: Arc<Waiter>,
     /// Streams numbered so far.
     n_numbered: AtomicU64,
-    /// Streams that were dealt queues so far; those on queues of their own are not counted.
+    /// How many streams were given queues that they share. A stream on a queue of its own is not counted.
     n_assigned: AtomicUsize,
-    /// What the folders above keep for each device, one value of a type.
+    /// The values that the crates above keep for each device, at most one for each type.
     extensions: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -64,7 +65,9 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Those of [`Instance::devices`], [`Selection::choose`] and [`Device::open`].
+    /// [`Error::NoDevice`](crate::Error::NoDevice) if there is no device,
+    /// [`Error::UnknownDevice`](crate::Error::UnknownDevice) if none matches the selector, and the errors of
+    /// [`Device::open`].
     pub fn open_selected(instance: &Arc<Instance>, selector: Option<&str>) -> Result<Arc<Self>> {
         let devices = instance.devices()?;
         let infos: Vec<DeviceInfo> = devices.iter().map(|device| DeviceInfo::clone(device.info())).collect();
@@ -72,21 +75,25 @@ impl Device {
         Self::open(&devices[chosen])
     }
 
-    /// Opens a device with whatever of its abilities is useful.
+    /// Opens a device with every optional feature and extension that the runtime can use.
     ///
     /// # Errors
     ///
-    /// As [`Device::open_with`].
+    /// [`Error::Unsuitable`](crate::Error::Unsuitable) if the device lacks something that the runtime needs,
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver refuses to open it, and the errors of
+    /// [`Device::open_with`].
     pub fn open(physical: &PhysicalDevice) -> Result<Arc<Self>> {
         Self::open_with(physical, &DeviceRequest::default())
     }
 
-    /// Opens a device as [`DevicePlan::new`] says, with at least what `request` asks for.
+    /// Opens a device with the queues, extensions and features of [`DevicePlan::new`], which include those of
+    /// `request`.
     ///
     /// # Errors
     ///
-    /// [`Unsuitable`](crate::Error::Unsuitable) if the plan refuses it, [`Vulkan`](crate::Error::Vulkan) if the driver does;
-    /// [`Forked`](crate::Error::Forked).
+    /// [`Unsuitable`](crate::Error::Unsuitable) if the device lacks what the runtime or `request` needs,
+    /// [`Vulkan`](crate::Error::Vulkan) if the driver refuses to open it, [`Forked`](crate::Error::Forked) in a forked
+    /// child of the process that loaded Vulkan.
     pub fn open_with(physical: &PhysicalDevice, request: &DeviceRequest) -> Result<Arc<Self>> {
         physical.instance().process().check()?;
         let plan = DevicePlan::new(physical.info(), request)?;
@@ -106,16 +113,16 @@ impl Device {
         })
     }
 
-    /// The part of the device that handles made from it hold; see [`Owned`](crate::Owned).
+    /// The logical device, which the handles made from this device hold; see [`Owned`](crate::Owned).
     #[inline]
     pub fn logical(&self) -> &Arc<LogicalDevice> {
         &self.logical
     }
 
-    /// Registers a block of memory for hazard tracking, whose memory has `former` uses that may not be over: each operation
-    /// on the block comes after them, on the same stream by a barrier and on others by a wait, both on the device. The
-    /// caller retires it when the memory is no longer wanted. In a forked process nothing is registered, and the id names
-    /// no block.
+    /// Registers a block of memory for hazard tracking and returns its id. `former` are uses of the same memory that
+    /// may not be over yet: each operation on the block comes after them, by a barrier on the same stream and by a wait
+    /// on the device between streams. The caller retires the block when it is no longer wanted. In a forked process
+    /// nothing is registered, and the id names no block.
     #[must_use]
     pub fn track_block_after(&self, former: &[LastUse]) -> BlockId {
         if self.is_forked() {
@@ -129,9 +136,9 @@ impl Device {
     ///
     /// # Safety
     ///
-    /// `block` is an id that this device gave out, and this is its last use. No [`HostAccess`](crate::HostAccess) of the
-    /// block is relied on any more. From here on, the bytes are neither used by new work nor read or written by the host,
-    /// except as another block that comes after the uses that are returned.
+    /// `block` is an id that this device gave out, and this is its last use. No [`HostAccess`](crate::HostAccess) of
+    /// the block is relied on any more. After this call, neither new work nor the host uses the bytes, except through
+    /// another block that comes after the returned uses.
     #[must_use]
     pub unsafe fn retire_block(&self, block: BlockId) -> LastUses {
         if self.is_forked() {
@@ -148,32 +155,33 @@ impl Device {
         if self.is_forked() { Vec::new() } else { self.tracker.lock().points(uses) }
     }
 
-    /// Forgets those of `uses` that are over. Never blocks.
+    /// Removes the uses that are over from `uses`. Never blocks.
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost); the uses that could not be asked about stay.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost. The uses that could not be asked about
+    /// stay in `uses`.
     pub fn forget_complete(&self, uses: &mut LastUses) -> Result<()> {
         self.check_process()?;
         self.tracker.lock().forget_complete(uses)
     }
 
-    /// The points to wait for before the host touches the bytes `range` of a block.
+    /// The points to wait for before the host accesses the bytes `range` of a block in `mode`.
     #[must_use]
     pub fn block_uses(&self, block: BlockId, range: Range<u64>, mode: Mode) -> SmallVec<[Point; 2]> {
         if self.is_forked() { SmallVec::new() } else { self.tracker.lock().uses(block, range, mode) }
     }
 
-    /// A number that has grown if a block was written since the last call, by work that was recorded or by the host. In a
-    /// forked process, 0. Returns at once.
+    /// A number that grows each time recorded work or the host writes the block. It is 0 in a forked process. Returns
+    /// at once.
     #[must_use]
     pub fn write_count(&self, block: BlockId) -> u64 {
         if self.is_forked() { 0 } else { self.tracker.lock().hazards.write_count(block) }
     }
 
-    /// Takes the bytes `range` of a block for the host, to read or to write, and names the points to wait for before
-    /// it does: the uses so far. Later uses, of any stream or thread, wait for the hold's end or are refused, as `kind`
-    /// says. Blocks only for brief holds of other threads.
+    /// Takes the bytes `range` of a block for the host, to read or to write. Returns the hold, and the points of the
+    /// uses so far, to be waited for before the host touches the bytes. While the hold lasts, later uses by any stream
+    /// or thread wait or are refused, as `kind` says. Blocks only for brief holds of other threads.
     ///
     /// ```
     /// use vkarray_driver::hazard::{Access, Mode, Stage};
@@ -198,8 +206,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::HeldByHost`](crate::Error::HeldByHost) if the host holds some of the bytes already, in another guard;
-    /// [`Error::Forked`](crate::Error::Forked).
+    /// [`Error::HeldByHost`](crate::Error::HeldByHost) if another guard holds some of the bytes for the host,
+    /// [`Error::Forked`](crate::Error::Forked) in a forked process.
     pub fn begin_host_access(
         &self,
         block: BlockId,
@@ -211,14 +219,14 @@ impl Device {
         self.tracker.begin_host_access(block, range, mode, kind)
     }
 
-    /// Blocks until the driver is done with all that was sent to a device that has failed; for a limited time.
+    /// Blocks until the driver is done with all work that was sent to a device that has failed, for a limited time.
     ///
-    /// Nothing is sent any more by then, so what its work used may be freed.
+    /// A failed device is sent no more work, so the memory that its work used may be freed after this call.
     ///
     /// # Errors
     ///
-    /// [`Error::Timeout`](crate::Error::Timeout) if some of it still runs; [`Error::Forked`](crate::Error::Forked);
-    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver will not say.
+    /// [`Error::Timeout`](crate::Error::Timeout) if some work still runs, [`Error::Forked`](crate::Error::Forked) in a
+    /// forked process, [`Error::Vulkan`](crate::Error::Vulkan) if the driver refuses the wait.
     pub fn drain_after_loss(&self) -> Result<()> {
         debug_assert!(self.check_lost().is_err(), "only a device that has failed gets no more work");
         self.check_process()?;
@@ -230,7 +238,8 @@ impl Device {
         if self.is_submission_unsure() { self.wait_idle() } else { Ok(()) }
     }
 
-    /// The queues for the next stream: for its work, and where there are such for its transfers in each direction.
+    /// The queues of the next stream: the queue for its work and, where the device has transfer queues, the queue for
+    /// each direction of its copies.
     pub(crate) fn assign_queues(&self) -> (QueueIndex, Option<[QueueIndex; 2]>) {
         let n = self.n_assigned.fetch_add(1, Ordering::Relaxed);
         let n_compute = self.plan().compute.count as usize;
@@ -241,26 +250,26 @@ impl Device {
         (QueueIndex(n % n_compute), transfer)
     }
 
-    /// Makes the lane of a new stream, which gets the next number: from one up.
+    /// Makes the lane of a new stream. Streams are numbered from 1 in the order of their creation.
     pub(crate) fn new_lane(&self, queue: QueueIndex) -> Result<Arc<Lane>> {
         let stream = self.n_numbered.fetch_add(1, Ordering::Relaxed) + 1;
         Lane::new(&self.logical, &self.tracker, &self.waiter, queue, (stream, None))
     }
 
-    /// Keeps the waiter from taking hold of these lanes from here on, and returns when it holds none of them.
+    /// Keeps the waiter from using these lanes from now on. Returns when it uses none of them.
     pub(crate) fn unwatch(&self, lanes: impl Iterator<Item = LaneId>) {
         lanes.for_each(|lane| self.tracker.lock().unwatch(lane));
         self.waiter.wait_until_lanes_released();
     }
 
-    /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being. It does not
-    /// hold the device, whose drop waits for it.
+    /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps the point from
+    /// being reached. The waiter does not hold the device, whose drop waits for the callback.
     pub(crate) fn add_callback(&self, point: Point, callback: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
         self.waiter.add(point, Box::new(callback))
     }
 
-    /// The device's value of a type, made when first asked for. For what the crates above keep for each device; it must not
-    /// hold the device.
+    /// The device's value of the type `T`, made when first asked for. The crates above keep their state of a device in
+    /// such a value, which must not hold the device.
     pub fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let mut extensions = self.extensions.lock();
         let value = extensions.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));

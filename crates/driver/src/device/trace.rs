@@ -1,6 +1,6 @@
 //! Starting a recording of what happens on a device, and writing it when it ends.
 //!
-//! What is recorded, and how it is written, is in the folder `trace`.
+//! The folder `trace` has the recorded data and the writer of the file.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::trace::{self, Calibration, TraceRecording};
 
 /// A recording of everything that happens on a device, from [`Trace::start`] on.
 ///
-/// Takes memory for every operation until it is finished or dropped.
+/// A recording takes memory for every operation until it is finished or dropped.
 ///
 /// ```
 /// use vkarray_driver::{Device, Event, Instance, Stream, Trace};
@@ -33,11 +33,15 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Starts to record. Work that streams hold unsent is sent, so that what follows is in the trace from its beginning.
+    /// Starts to record. Work that streams hold unsent is sent, so that what follows is in the trace from its
+    /// beginning.
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced); those of sending the work, and of asking for the device's time.
+    /// [`Error::AlreadyTraced`](crate::Error::AlreadyTraced) if the device has a recording,
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the unsent work or does not tell its time, [`Error::Forked`](crate::Error::Forked) in a
+    /// forked process.
     pub fn start(device: &Arc<Device>) -> Result<Self> {
         device.check_lost()?;
         let is_calibrated = device.plan().extensions.iter().any(|name| name == "VK_EXT_calibrated_timestamps");
@@ -50,14 +54,16 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Stops to record and writes the trace, as JSON. Blocks until all work recorded so far is done.
+    /// Stops recording and writes the trace as JSON. Blocks until all work recorded so far is done.
     ///
-    /// Work that another thread records at the same time is in the trace or not.
+    /// The trace may lack work that another thread records during the call.
     ///
     /// # Errors
     ///
-    /// [`Error::Forked`](crate::Error::Forked); [`Error::TraceNotWritten`](crate::Error::TraceNotWritten), whatever else
-    /// happens; those of waiting for the work, after the rest is written.
+    /// [`Error::TraceNotWritten`](crate::Error::TraceNotWritten) if `out` fails,
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost while its work is waited for,
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver refuses unsent work,
+    /// [`Error::Forked`](crate::Error::Forked) in a forked process. When the wait fails, the trace is still written.
     pub fn finish(self, out: impl Write) -> Result<()> {
         self.device.check_process()?;
         let synchronized = self.synchronize();
@@ -70,7 +76,7 @@ impl Trace {
     fn synchronize(&self) -> Result<()> {
         self.device.check_lost()?;
         let lanes = self.device.tracker.lock().lanes();
-        // All are sent before the first is waited for.
+        // All lanes submit before the first is waited for.
         lanes.iter().try_for_each(|lane| lane.flush())?;
         lanes.iter().try_for_each(|lane| lane.synchronize())
     }

@@ -1,9 +1,9 @@
 //! Graphs: a sequence of operations recorded once and replayed any number of times, with no recording in between.
 //!
 //! The order inside a graph is found when it is recorded. A replay is then one operation of the stream it goes to: one
-//! call of the hazard table, one submission. Between replays the nodes can be replaced. The crates above create [`Step`]s and
-//! decide what may replace them. `plan.rs` finds
-//! the barriers; `lane/graph_commands.rs` holds the command buffer, and the lane submits it.
+//! call of the hazard table, one submission. Between replays the nodes can be replaced. The crates above create
+//! [`Step`]s and decide what may replace them. `plan.rs` finds the barriers; `lane/graph_commands.rs` holds the command
+//! buffer, and the lane submits it.
 
 mod plan;
 
@@ -31,11 +31,12 @@ pub struct Step {
 }
 
 impl Step {
-    /// Describes an operation on `device`. `commands` is called whenever the graph is recorded afresh.
+    /// Describes an operation on `device`. `commands` is called each time the graph is recorded.
     ///
     /// # Safety
     ///
-    /// As [`Stream::record`] on a stream of `device`; and `commands` owns a handle to every block in `accesses`.
+    /// The obligations of [`Stream::record`] hold for `accesses` and `commands` on every stream of `device`. In
+    /// addition, `commands` owns a handle to every block in `accesses`.
     pub unsafe fn new(
         device: &Arc<Device>,
         accesses: &[Access],
@@ -72,14 +73,14 @@ impl<O> fmt::Debug for Node<O> {
     }
 }
 
-/// A node's operation and its steps; none if there is nothing to do.
+/// A node's operation and its steps. A node whose operation does nothing has no steps.
 struct NodeSteps {
     operation: Box<dyn Any + Send + Sync>,
     steps: SmallVec<[Step; 1]>,
 }
 
 impl NodeSteps {
-    /// Refuses steps of another device than the graph's: handles are valid on their own device alone.
+    /// Refuses steps of another device than the graph's: a handle is valid only on its own device.
     fn new<O: Any + Send + Sync>(
         device: &Arc<Device>,
         operation: O,
@@ -102,7 +103,7 @@ pub struct GraphRecorder {
 }
 
 impl GraphRecorder {
-    /// The device.
+    /// The device of the graph.
     pub fn device(&self) -> &Arc<Device> {
         self.stream.device()
     }
@@ -112,7 +113,7 @@ impl GraphRecorder {
         &self.stream
     }
 
-    /// Adds an operation behind the others. It is run by each replay and not now.
+    /// Adds an operation after the ones added before. Each replay runs the operation; this call does not.
     ///
     /// # Errors
     ///
@@ -159,22 +160,23 @@ pub struct Graph {
 /// The command buffers recorded for the nodes.
 #[derive(Default)]
 struct Recorded {
-    /// Those of the current nodes: one for each queue family that was replayed on, usually one in all.
+    /// The command buffers of the current nodes: one for each queue family that was replayed on, usually one in all.
     current: SmallVec<[Arc<GraphCommands>; 1]>,
-    /// Those of earlier nodes. Some of them may be in flight.
+    /// The command buffers of earlier nodes, some of which may be in flight.
     former: Vec<Arc<GraphCommands>>,
 }
 
 impl Graph {
-    /// Records a graph: `record` adds its operations, which do not run now.
+    /// Records a graph: `record` adds its operations, which do not run now. Returns the graph and the value that
+    /// `record` returns, usually the nodes to be changed later.
     ///
-    /// `stream` is used for what must be done once, such as sending constants to the device, now and when a node is
-    /// replaced. Replays may go to any stream of the same device. The value that `record` returns,
-    /// usually the nodes to be changed later, is returned.
+    /// `stream` runs the work that is done once, such as sending constants to the device, now and when a node is
+    /// replaced. Replays may go to any stream of the same device.
     ///
     /// # Errors
     ///
-    /// Those of `record`; [`Error::Vulkan`] if the driver is out of memory.
+    /// [`Error::Vulkan`] if the driver is out of memory, [`Error::DeviceLost`] if the device is lost, [`Error::Forked`]
+    /// in a forked process, and the errors that `record` returns.
     pub fn record<R, E: From<Error>>(
         stream: &Stream,
         record: impl FnOnce(&mut GraphRecorder) -> Result<R, E>,
@@ -187,7 +189,7 @@ impl Graph {
         Ok((graph, returned))
     }
 
-    /// Runs all operations of the graph, in the order of `stream`. Returns at once; the work is sent.
+    /// Runs all operations of the graph, in the order of `stream`. The work is submitted, and the call returns at once.
     ///
     /// Any number of replays may be in flight, on several streams. Like any work, they are ordered by the runtime
     /// where they touch the same memory.
@@ -220,7 +222,10 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignGraph`]; those of the submission. After a change, those of recording.
+    /// [`Error::ForeignGraph`] for a stream of another device, [`Error::DeviceLost`] if the device is lost,
+    /// [`Error::Vulkan`] if the driver refuses the submission, [`Error::Forked`] in a forked process. The first replay
+    /// after a node was replaced also returns the errors of recording the commands, which the steps of the graph
+    /// define.
     pub fn replay(&self, stream: &Stream) -> Result<()> {
         if !Arc::ptr_eq(self.device(), stream.device()) {
             let (graph, stream) = (self.device().info().name.clone(), stream.device().info().name.clone());
@@ -230,17 +235,17 @@ impl Graph {
         stream.replay(&recording)
     }
 
-    /// The device.
+    /// The device of the graph.
     pub fn device(&self) -> &Arc<Device> {
         self.stream.device()
     }
 
-    /// The stream it was recorded with.
+    /// The stream that the graph was recorded with.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// How many operations it holds.
+    /// How many nodes the graph holds.
     pub fn n_nodes(&self) -> usize {
         self.nodes.len()
     }
@@ -249,7 +254,7 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignNode`].
+    /// [`Error::ForeignNode`] for a node of another graph.
     pub fn operation<O: Any + Send + Sync>(&self, node: Node<O>) -> Result<&O> {
         let index = self.index(node)?;
         Ok(self.nodes[index].operation.downcast_ref().expect("a node is typed when it is added, and stays so"))
@@ -261,7 +266,8 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignNode`], [`Error::Forked`]; [`Error::ForeignStep`] for a step of another device. Nothing is changed then.
+    /// [`Error::ForeignNode`] for a node of another graph, [`Error::ForeignStep`] for a step of another device,
+    /// [`Error::Forked`] in a forked process. Nothing is changed then.
     pub fn replace<O: Any + Send + Sync>(
         &mut self,
         node: Node<O>,
@@ -284,7 +290,7 @@ impl Graph {
         Err(Error::ForeignNode { node: node.index, of: node.graph, graph: self.id })
     }
 
-    /// The nodes as they are, recorded for queues such as `queue`.
+    /// The commands of the current nodes, recorded for the queue family of `queue`.
     fn recording(&self, queue: &Queue) -> Result<Arc<GraphCommands>> {
         self.device().check_lost()?;
         let mut released = Vec::new(); // Dropped without the lock.

@@ -1,8 +1,8 @@
 //! Plans a graph from the accesses of its steps: the barriers between them, and the accesses of the graph as a whole.
 //!
-//! Pure. The edges inside a graph never change between replays, so they are planned once, in a hazard table of the
-//! graph's own. The edges between a replay and the work around it are the device's table's business, where a replay is
-//! one operation with the accesses of [`merged`]. Read `mod.rs` next.
+//! Pure. The edges inside a graph never change between replays, so they are planned once, in a hazard table that
+//! belongs to the graph. The device's table orders a replay against the work around it, as one operation with the
+//! accesses of [`merged`]. Read `mod.rs` next.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::hazard::{Access, Barrier, BlockId, HazardTable, Mode, Operation, Order, Stage};
 
-/// Ranges of one block, stage and mode that are kept apart; more become one range that spans them.
+/// How many ranges of one block, stage and mode are kept apart. More ranges become one that spans them all.
 const MAX_EXACT: usize = 4;
 
 /// The batch that stands for one replay in the graph's own table.
@@ -54,7 +54,7 @@ pub(super) fn merged<'a>(accesses: impl Iterator<Item = &'a Access>) -> Vec<Acce
     };
     let mut merged = Vec::new();
     for (&(block, stage, mode), ranges) in &kinds {
-        // A write is ordered against whatever a read is.
+        // A write is ordered against everything that a read of the same bytes is ordered against.
         let needed = ranges.iter().filter(|range| mode == Mode::Write || !is_written(block, stage, range));
         merged.extend(needed.map(|range| Access { block, range: range.clone(), mode, stage, ordered: true }));
     }
@@ -63,7 +63,8 @@ pub(super) fn merged<'a>(accesses: impl Iterator<Item = &'a Access>) -> Vec<Acce
     merged
 }
 
-/// Sorts ranges and joins those that touch; all of them, if there are many.
+/// Sorts ranges and joins ranges that touch. If more than [`MAX_EXACT`] are left, one range that spans them replaces
+/// them.
 fn unite(ranges: &mut Vec<Range<u64>>) {
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, held| {

@@ -1,7 +1,7 @@
 //! What one operation does to memory: block, bytes, mode and pipeline stage.
 //!
-//! Plain values only. `uses.rs` remembers uses, `mod.rs` compares them. A stage stands for a pipeline stage and its access
-//! masks; `lane/barrier.rs` turns it into Vulkan's flags.
+//! This file holds plain values only. `uses.rs` remembers uses, and `mod.rs` compares them. A [`Stage`] stands for a
+//! pipeline stage and its access masks; `lane/barrier.rs` turns it into Vulkan's flags.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign, Range};
@@ -9,9 +9,8 @@ use std::ops::{BitOr, BitOrAssign, Range};
 use slotmap::new_key_type;
 
 new_key_type! {
-    /// A block of memory known to a [`HazardTable`](super::HazardTable).
-    ///
-    /// Never valid again once the block is retired.
+    /// The id of a block of memory in a [`HazardTable`](super::HazardTable). After the block is retired the id names no
+    /// block.
     pub struct BlockId;
 }
 
@@ -23,8 +22,8 @@ pub enum Stage {
     Compute,
     /// Copies, fills and updates.
     Transfer,
-    /// Compute shaders, reading constant memory, which has another cache than storage. A barrier for storage alone need not
-    /// invalidate it.
+    /// Compute shaders, reading constant memory. Constant memory has another cache than storage, which a barrier for
+    /// storage alone need not invalidate.
     Constant,
     /// Indirect dispatches, reading the number of workgroups.
     Indirect,
@@ -133,11 +132,11 @@ pub enum Mode {
 /// One range of one block, touched by one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The memory.
+    /// The block of memory.
     pub block: BlockId,
     /// The bytes, from the block's start; an end of `u64::MAX` means up to the block's end.
     ///
-    /// An empty range touches nothing and orders nothing, yet keeps the block alive: it may be bound.
+    /// An empty range touches nothing and orders nothing, but it keeps the block alive, since the block may be bound.
     pub range: Range<u64>,
     /// Reads or writes.
     pub mode: Mode,
@@ -158,8 +157,8 @@ impl Access {
         Self { block, range, mode: Mode::Write, stage, ordered: true }
     }
 
-    /// Opts out of ordering: this access causes no barrier and no wait, neither now nor when a later operation touches the
-    /// same bytes. The block still outlives it.
+    /// Takes the access out of ordering: it causes no barrier and no wait, neither now nor when a later operation
+    /// touches the same bytes. The block still outlives the access.
     #[must_use]
     pub const fn unordered(mut self) -> Self {
         self.ordered = false;

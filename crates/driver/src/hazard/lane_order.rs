@@ -1,8 +1,8 @@
-//! One lane: which of its own uses are behind a barrier, and what it has waited for on other lanes.
+//! [`LaneOrder`]: which uses of one lane are behind a barrier, and what the lane has waited for on other lanes.
 //!
-//! Independent of memory: `mod.rs` decides which uses conflict and passes them in one at a time.
-//! Positions inside a lane are sequence numbers, one an operation; batches are the values of the lane's timeline.
-//! Read `uses.rs` next.
+//! It holds no memory: `mod.rs` decides which uses conflict and passes them in one at a time. The position of an
+//! operation in its lane is its sequence number; a batch is identified by the value that it signals on the lane's
+//! timeline. Read `uses.rs` next.
 
 use slotmap::new_key_type;
 use smallvec::SmallVec;
@@ -11,9 +11,8 @@ use super::access::{Stage, Stages};
 use super::order::{Barrier, LanePoint, LastUse, Points, latest};
 
 new_key_type! {
-    /// A stream's ordered recording onto one queue, known to a [`HazardTable`](super::HazardTable).
-    ///
-    /// Never valid again once the lane is removed and all its work is complete.
+    /// The id of a lane, a stream's ordered recording onto one queue, in a [`HazardTable`](super::HazardTable). It
+    /// names no lane once the lane is removed and all its work is complete.
     pub struct LaneId;
 }
 
@@ -33,11 +32,12 @@ pub(super) struct LaneOrder {
     /// The newest batch that holds an operation.
     last_value: u64,
     completed: u64,
-    /// Own batches up to here run before everything that is recorded from now on: they are complete, or the lane has waited
-    /// for another lane that had waited for them.
+    /// Batches of this lane up to this value run before everything that is recorded from now on: they are complete, or
+    /// the lane has waited for another lane that had waited for them.
     ordered_up_to: u64,
     next_seq: u64,
-    /// `behind_barrier[dst][src]`: own uses on `src` with a lower sequence number need no barrier before a use on `dst`.
+    /// `behind_barrier[dst][src]`: this lane's uses on `src` with a lower sequence number need no barrier before a use
+    /// on `dst`.
     behind_barrier: [[u64; Stage::COUNT]; Stage::COUNT],
     waits: SmallVec<[WaitedFor; 4]>,
     pub(super) is_removed: bool,
@@ -64,7 +64,7 @@ impl LaneOrder {
         value <= self.completed
     }
 
-    /// A batch that takes operations and waits.
+    /// The number of a batch that accepts operations and waits.
     #[cfg(test)]
     pub(super) fn next_value(&self) -> u64 {
         self.last_value.max(self.completed) + 1
@@ -75,7 +75,7 @@ impl LaneOrder {
         self.last_value <= self.completed
     }
 
-    /// Returns the stages of an own use that need a barrier before a use on `dst`.
+    /// Returns the stages of `last_use`, a use of this lane, that need a barrier before a use on `dst`.
     #[inline]
     pub(super) fn stages_without_barrier(&self, last_use: &LastUse, dst: Stage) -> Stages {
         if last_use.value <= self.ordered_up_to {
@@ -100,7 +100,7 @@ impl LaneOrder {
         self.waits.iter().filter(move |known| known.since <= value).map(|known| known.point)
     }
 
-    /// Remembers that the batch `since` and later ones run after `point`.
+    /// Records that the batch `since` and later ones run after `point`.
     pub(super) fn note_wait(&mut self, point: LanePoint, since: u64) {
         if self.has_waited_for(point) {
             return;
@@ -116,7 +116,7 @@ impl LaneOrder {
         assert!(value > self.last_value, "batch {value} cannot wait: the lane holds work up to {}", self.last_value);
     }
 
-    /// Remembers that own batches up to `value` run before everything that is recorded from now on.
+    /// Records that this lane's batches up to `value` run before everything that is recorded from now on.
     pub(super) fn order_up_to(&mut self, value: u64) {
         self.ordered_up_to = self.ordered_up_to.max(value);
     }

@@ -1,9 +1,10 @@
 //! [`LaneTable`]: the order of one lane, and the uses of the blocks that only this lane uses.
 //!
-//! It has a lock of its own, so that lanes without common memory order their operations at the same time. A lane *owns*
-//! blocks that one operation after the other of this lane uses, and nothing else. Their uses are here and not in the
-//! device's table, which takes them back before it reads or changes them: for an operation of another lane, for an access
-//! of the host, when the block or the lane ends. So each use is in one of the two tables, under its lock.
+//! A lane *owns* a block that only this lane uses, one operation after another. The uses of an owned block are in the
+//! lane's table and not in the device's table, so each use is in exactly one of the two tables, under that table's
+//! lock. Lanes without common memory therefore order their operations at the same time. The device's table takes the
+//! uses back before it reads or changes them: for an operation of another lane, for an access of the host, and when the
+//! block or the lane ends.
 
 use std::sync::atomic::Ordering;
 
@@ -16,12 +17,12 @@ use super::uses::{BlockUses, UseInterval};
 use super::{NO_BARRIER, extend_barrier};
 use crate::lock::{AtomicU64, Mutex, MutexGuard, Rank};
 
-/// What is known of one lane of a [`HazardTable`](super::HazardTable).
+/// The part of a [`HazardTable`](super::HazardTable) that belongs to one lane.
 #[derive(Debug)]
 pub struct LaneTable {
     id: LaneId,
     pub(super) queue: u32,
-    /// As in the lane's order, to be read without the lock. It may lag.
+    /// A copy of the completed value in `order`, to be read without the lock. It may lag behind.
     completed: AtomicU64,
     state: Mutex<LaneContents>,
 }
@@ -30,7 +31,7 @@ pub struct LaneTable {
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct LaneContents {
     pub(super) order: LaneOrder,
-    /// The uses of the blocks that the lane owns: all by this lane.
+    /// The uses of the blocks that the lane owns. All of them are by this lane.
     pub(super) owned: FxHashMap<BlockId, BlockUses>,
 }
 
@@ -40,8 +41,9 @@ impl LaneTable {
         Self { id, queue, completed: AtomicU64::new(0), state: Mutex::new(Rank::LaneTable, state) }
     }
 
-    /// Commits an operation of the lane to its batch `value` if the lane owns all of its blocks, and returns the barrier
-    /// before it. Otherwise changes nothing and returns `None`: [`HazardTable::order`](super::HazardTable::order) orders it.
+    /// Commits an operation to the batch `value` if the lane owns all blocks of the operation, and returns the barrier
+    /// before it. Otherwise changes nothing and returns `None`; [`HazardTable::order`](super::HazardTable::order) then
+    /// orders the operation.
     ///
     /// ```
     /// use vkarray_driver::hazard::{Access, HazardTable, Operation, Order, Stage};
@@ -58,7 +60,7 @@ impl LaneTable {
     ///
     /// # Panics
     ///
-    /// If the batch is older than one that holds operations or is complete.
+    /// If the batch is complete, or older than one that holds operations.
     #[inline]
     #[must_use = "an operation recorded without its barrier is a data race"]
     pub fn order(&self, value: u64, accesses: &[Access]) -> Option<Option<Barrier>> {
@@ -109,7 +111,7 @@ impl LaneTable {
 }
 
 impl LaneOrder {
-    /// Records a use of this lane whose conflicts are ordered.
+    /// Records a use by this lane. The caller has ordered its conflicts.
     #[inline]
     pub(super) fn record(
         &self,

@@ -1,15 +1,20 @@
 //! Decides which barriers and waits order an operation after the earlier operations that it conflicts with.
 //!
 //! A *lane* is one stream's ordered recording onto one queue, in numbered batches; batch *k* signals *k* on the lane's
-//! timeline. Inside a lane a conflict is ordered by a barrier, between lanes by a timeline wait at the start of a batch.
-//! Two uses conflict where their bytes overlap and one of them writes. Nothing is ordered twice: an order that a barrier, a
-//! wait (directly or through other lanes) or a completed batch already gives costs nothing.
+//! timeline. Two uses conflict where their bytes overlap and one of them writes. A barrier orders a conflict inside a
+//! lane; a timeline wait at the start of a batch orders a conflict between lanes. No conflict is ordered twice: where a
+//! barrier, a wait (directly or through other lanes) or a completed batch already gives the order, nothing is added.
 //!
-//! Pure bookkeeping: no Vulkan call, no clock. [`HazardTable::order`] orders any operation: it either commits the operation
-//! and returns its barrier, or returns what to wait for first. [`LaneTable::order`] commits operations on blocks that their
-//! lane owns, without the device's table; `tests/loom` runs the two of several threads in every order. Read `access.rs` for
-//! how an operation describes itself, `order.rs` for the answers, `lane_order.rs` and `uses.rs` for what is remembered,
-//! `lane_table.rs` for blocks of one lane, and `repeat.rs` for replays of graphs.
+//! Each record answers one question:
+//!
+//! - [`HazardTable`], one for a device: who used a block last that several lanes use?
+//! - [`LaneTable`], one for a lane: who used a block last that only this lane uses? Lanes without common memory then do
+//!   not contend for the lock of the device's table.
+//! - `LaneOrder`, in each lane's table: what is behind a barrier, and which points has the lane waited for?
+//! - `BlockUses`, for each block: which bytes have pending reads and writes, by which operation and stage?
+//!
+//! Pure: no Vulkan call, no clock. `tests/loom` runs the tables of several threads in every order. `access.rs`
+//! describes an operation, `order.rs` has the answers, and `repeat.rs` orders replays without reading the records.
 
 mod access;
 mod lane_order;
@@ -61,13 +66,13 @@ pub struct HazardTable {
     last: Option<LastOperation>,
 }
 
-/// A block of memory.
+/// A block of memory, as the table knows it.
 #[derive(Debug, Default)]
 #[cfg_attr(test, derive(Clone))]
 struct TrackedBlock {
-    /// Its uses, unless the last lane owns it and has them in its own table.
+    /// The uses of the block. They are empty while a lane owns the block, since the lane's table then has them.
     uses: BlockUses,
-    /// The lane whose operation was the last to use it, if nothing else did since.
+    /// The lane whose operation used the block last, unless the host has used it since.
     last_lane: Option<LaneId>,
     is_owned: bool,
 }
@@ -83,9 +88,8 @@ impl HazardTable {
         self.lanes.insert_with_key(|lane| Arc::new(LaneTable::new(lane, queue)))
     }
 
-    /// Removes a lane, which records nothing from now on.
-    ///
-    /// Work that is still pending is ordered as before, and its completion must still be reported.
+    /// Removes a lane that records nothing from now on. The lane's pending work is still ordered, and the completion of
+    /// this work must still be reported.
     ///
     /// # Panics
     ///
@@ -111,7 +115,7 @@ impl HazardTable {
         self.lane(lane).queue
     }
 
-    /// Returns the table of `lane`, by which the lane orders operations on blocks that it owns.
+    /// Returns the table of `lane`, with which the lane orders operations on blocks that it owns.
     ///
     /// # Panics
     ///
@@ -125,8 +129,8 @@ impl HazardTable {
         self.blocks.insert(TrackedBlock::default())
     }
 
-    /// Adds a block of memory whose former uses may still be running: those of one retired block, or of several that
-    /// shared the memory. Every operation on the block is ordered after them, on the same lane by a barrier alone.
+    /// Adds a block of memory whose `former` uses, by one retired block or by several that shared the memory, may still
+    /// be running. Every operation on the block is ordered after these uses, on the same lane by a barrier alone.
     pub fn add_block_after(&mut self, former: &[LastUse]) -> BlockId {
         self.blocks.insert(TrackedBlock { uses: BlockUses::after(former), ..TrackedBlock::default() })
     }
@@ -144,10 +148,9 @@ impl HazardTable {
         uses.last_uses(|last| is_complete(&self.lanes, last.point()))
     }
 
-    /// Records that the timeline of `lane` reached `value`. Returns the points on other lanes that must therefore be reached
-    /// too, since the lane had waited for them, directly or through others.
-    ///
-    /// Reporting a value twice, out of order, or for a lane that has finished changes nothing.
+    /// Records that the timeline of `lane` reached `value`. Returns the points on other lanes that must be reached too,
+    /// since the lane had waited for them, directly or through others. A value that is reported twice, out of order, or
+    /// for a lane that has finished changes nothing.
     pub fn completed(&mut self, lane: LaneId, value: u64) -> Points {
         let mut implied = Points::new();
         let mut reached: Points = smallvec![LanePoint { lane, value }];
@@ -164,8 +167,7 @@ impl HazardTable {
         implied
     }
 
-    /// Records that the batch `value` of `lane`, and so every later one, waits for `point`. The batch of `point` takes no
-    /// more waits.
+    /// Records that the batches from `value` on of `lane` wait for `point`, whose own batch takes no more waits.
     ///
     /// # Panics
     ///
@@ -182,15 +184,14 @@ impl HazardTable {
 
     /// Orders an operation of `lane` in its batch `value`.
     ///
-    /// [`Order::Ready`] says that the operation is committed and which barrier is recorded before it. [`Order::Wait`] changes
-    /// nothing: the batch must wait for these points first. If it already holds operations, it is submitted, and the
-    /// operation goes into the next one; after [`HazardTable::waited`] for each point the operation is ordered again.
-    ///
-    /// The accesses of one operation are not ordered among themselves.
+    /// [`Order::Ready`] says that the operation is committed, and which barrier is recorded before it. [`Order::Wait`]
+    /// changes nothing: the batch must wait for the returned points first, and is submitted if it holds operations. The
+    /// operation is ordered again after [`HazardTable::waited`], in a batch that waits. Its accesses are not ordered
+    /// among themselves.
     ///
     /// # Panics
     ///
-    /// If the lane or a block is not known, or if the batch is older than one that holds operations or is complete.
+    /// If the lane or a block is not known, or if the batch is complete or older than one that holds operations.
     #[inline]
     pub fn order(&mut self, lane: LaneId, value: u64, operation: Operation<'_>) -> Order {
         if let Operation::Repeatable(operation) = operation
@@ -222,9 +223,8 @@ impl HazardTable {
         Order::Ready(barrier)
     }
 
-    /// Gives the blocks of an operation that `lane` has just committed to the lane, if it alone used them, also before that
-    /// operation. From then on [`LaneTable::order`] orders its operations on them, until something else uses them.
-    ///
+    /// Gives `lane` the blocks of an operation that it has just committed, if it alone used them, also before that
+    /// operation. Until something else uses the blocks, [`LaneTable::order`] then orders the lane's operations on them.
     /// The caller has found no access of the host to any of the blocks.
     #[inline]
     pub fn own(&mut self, lane: LaneId, accesses: &[Access]) {
@@ -278,14 +278,14 @@ impl HazardTable {
         points
     }
 
-    /// A number that grows with each write of `block`: by an operation, or by the host as [`HazardTable::uses`] is told.
+    /// A number that grows with each write of `block`, by an operation or by the host ([`HazardTable::uses`]).
     pub fn write_count(&mut self, block: BlockId) -> u64 {
         self.apply_repetition();
         self.take_back(block);
         self.block(block).uses.n_writes
     }
 
-    /// Drops the points that another of the points has itself waited for.
+    /// Returns the points without each point that another of the points has waited for.
     fn without_implied(&self, points: &Points) -> Points {
         let implies = |by: &LanePoint, point: &LanePoint| {
             self.waited_for_at(*by).iter().any(|known| known.lane == point.lane && known.value >= point.value)
@@ -299,7 +299,7 @@ impl HazardTable {
         self.lanes.get(point.lane).map(waited_for).unwrap_or_default()
     }
 
-    /// Records that the batch `value` of `lane` waits for `points`, and for what these have waited for.
+    /// Records that the batch `value` of `lane` waits for `points`, and so for what their batches have waited for.
     fn wait(&mut self, lane: LaneId, value: u64, points: &[LanePoint]) {
         for &point in points {
             let implied = self.waited_for_at(point);
@@ -359,7 +359,7 @@ fn conflicts(
     barrier.needed()
 }
 
-/// Records an operation of the lane in the uses of its blocks. `last` has its position.
+/// Records an operation of the lane in the uses of its blocks. `last` has the position of the operation.
 fn record_uses(
     lanes: &SlotMap<LaneId, Arc<LaneTable>>,
     blocks: &mut SlotMap<BlockId, TrackedBlock>,
@@ -376,7 +376,7 @@ fn record_uses(
 
 const NO_BARRIER: Barrier = Barrier { src_stages: Stages::NONE, dst_stages: Stages::NONE };
 
-/// Adds the order from the stages `src`, if there are any, to `dst`.
+/// Adds the order from the stages `src` to `dst`, if `src` is not empty.
 fn extend_barrier(barrier: &mut Barrier, src: Stages, dst: Stage) {
     if !src.is_empty() {
         barrier.src_stages |= src;
@@ -384,7 +384,7 @@ fn extend_barrier(barrier: &mut Barrier, src: Stages, dst: Stage) {
     }
 }
 
-/// Whether `point` is known to be reached. A lane is only forgotten when all of it is.
+/// Whether `point` is known to be reached. The table forgets a lane only when all work of the lane is complete.
 fn is_complete(lanes: &SlotMap<LaneId, Arc<LaneTable>>, point: LanePoint) -> bool {
     lanes.get(point.lane).is_none_or(|lane| lane.has_completed(point.value))
 }

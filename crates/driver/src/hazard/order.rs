@@ -1,6 +1,6 @@
 //! How an operation is ordered: behind one barrier, or after points to wait for.
 //!
-//! Plain values only. They are computed in `mod.rs` and turned into Vulkan calls by the lane that records.
+//! This file holds plain values only. `mod.rs` computes them, and the lane that records turns them into Vulkan calls.
 
 use std::sync::Arc;
 
@@ -10,36 +10,36 @@ use super::access::{Access, Stages};
 use super::lane_order::LaneId;
 use super::repeat::Repeatable;
 
-/// A point on a lane's timeline: reached when the batch of that value, and so every earlier one, is done.
+/// A point on a lane's timeline. It is reached when the batch of that value and every earlier batch are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LanePoint {
     /// The lane.
     pub lane: LaneId,
-    /// The value its timeline must reach.
+    /// The value that the lane's timeline must reach.
     pub value: u64,
 }
 
-/// Some points, at most one a lane.
+/// Points of several lanes, at most one for each lane.
 pub type Points = SmallVec<[LanePoint; 4]>;
 
 /// A global memory barrier before an operation, from all earlier work of the queue on `src_stages` to all later work on
 /// `dst_stages`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Barrier {
-    /// Stages of the earlier uses.
+    /// The stages of the earlier uses.
     pub src_stages: Stages,
-    /// Stages of the operation that conflict with them.
+    /// The stages of the operation that conflict with the earlier uses.
     pub dst_stages: Stages,
 }
 
 impl Barrier {
-    /// The barrier, if there is anything before it.
+    /// The barrier, or `None` if it has no source stage and so orders nothing.
     #[inline]
     pub(super) fn needed(self) -> Option<Self> {
         (!self.src_stages.is_empty()).then_some(self)
     }
 
-    /// Whether this barrier orders all that `other` does.
+    /// Whether this barrier gives every order that `other` gives.
     #[must_use]
     pub const fn covers(self, other: Self) -> bool {
         other.src_stages.is_subset(self.src_stages) && other.dst_stages.is_subset(self.dst_stages)
@@ -49,10 +49,10 @@ impl Barrier {
 /// What an operation does to memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation<'a> {
-    /// An operation that need not come again.
+    /// An operation that is not expected to come again.
     Once(&'a [Access]),
-    /// The replay of a graph, likely to come again right after itself. Its commands start with the barrier that orders it
-    /// after itself.
+    /// The replay of a graph, which is likely to be repeated at once. The replay's commands start with the barrier that
+    /// orders a replay after the one before.
     Repeatable(&'a Arc<Repeatable>),
 }
 
@@ -72,11 +72,11 @@ impl Operation<'_> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "an operation recorded without its barrier and waits is a data race"]
 pub enum Order {
-    /// The operation is committed to its batch. This barrier, if there is one, is recorded right before it.
+    /// The operation is committed to its batch. A returned barrier is recorded right before the operation.
     Ready(Option<Barrier>),
     /// The operation's batch must wait for these points on other lanes when it starts. Nothing is committed.
     ///
-    /// A point may belong to a batch that is still open: that one is submitted before the batch that waits.
+    /// A point may belong to a batch that is still open. That batch is submitted before the batch that waits for it.
     Wait(Points),
 }
 
@@ -85,10 +85,10 @@ pub enum Order {
 pub struct LastUse {
     /// The lane that used the block.
     pub lane: LaneId,
-    /// The value its timeline must reach before the memory may be freed.
+    /// The value that the lane's timeline must reach before the memory may be freed.
     pub value: u64,
-    /// The use's position in the lane and its stages, so that the same lane can reuse the memory behind a barrier instead
-    /// of a wait.
+    /// The position of the use in the lane, and its stages. With them the same lane can reuse the memory behind a
+    /// barrier instead of a wait.
     pub(super) seq: u64,
     pub(super) stages: Stages,
 }
@@ -99,7 +99,7 @@ impl LastUse {
         LanePoint { lane: self.lane, value: self.value }
     }
 
-    /// Extends this use to stand for another one of the same lane too.
+    /// Merges `other`, a use by the same lane, into this use, which then stands for both.
     pub(super) fn merge(&mut self, other: &Self) {
         debug_assert_eq!(self.lane, other.lane);
         self.value = self.value.max(other.value);
@@ -108,10 +108,10 @@ impl LastUse {
     }
 }
 
-/// The last uses of a retired block, at most one a lane, without those known to be complete.
+/// The last uses of a retired block, at most one for each lane, without uses known to be complete.
 pub type LastUses = SmallVec<[LastUse; 2]>;
 
-/// Adds a use to those of the same memory. Two uses of one lane become one that stands for both.
+/// Adds a use to the uses of the same memory. Two uses by one lane become one that stands for both.
 pub fn merge_last_use(last_uses: &mut LastUses, last: &LastUse) {
     match last_uses.iter_mut().find(|held| held.lane == last.lane) {
         Some(held) => held.merge(last),

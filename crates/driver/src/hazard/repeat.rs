@@ -1,8 +1,9 @@
-//! Repeating the operation that was committed last, as repeated replays of a graph do, in constant time.
+//! Orders a repetition of the operation that was committed last, such as repeated replays of a graph, in constant time.
 //!
-//! Nothing was committed in between, so the operation has waited for everything it must wait for, and conflicts only with
-//! itself. The barrier for that conflict is computed once. The blocks' uses are updated only when a block's uses are read:
-//! until then the table remembers the operation as a whole.
+//! Nothing was committed between the two, so the repetition has waited for everything that it must wait for, and
+//! conflicts only with the operation before. The barrier for that conflict is computed once, when the graph is
+//! recorded. The uses of the operation's blocks are updated only before they are read; until then the table remembers
+//! the operation as a whole.
 
 use std::sync::Arc;
 
@@ -10,11 +11,12 @@ use super::access::{Access, Mode};
 use super::order::{Barrier, LastUse};
 use super::{HazardTable, LaneId, NO_BARRIER, Stages, extend_barrier, record_uses};
 
-/// The accesses of an operation that is likely to be repeated right after itself.
+/// The accesses of an operation that is likely to be repeated at once.
 #[derive(Clone, Debug)]
 pub struct Repeatable {
     accesses: Vec<Access>, // Sorted by block.
-    /// The barrier that orders the operation after itself; without stages if it does not conflict with itself.
+    /// The barrier that orders the operation after itself. It has no stages if the operation does not conflict with
+    /// itself.
     barrier: Barrier,
 }
 
@@ -40,7 +42,7 @@ impl Repeatable {
     }
 }
 
-/// The last committed operation, if it is a repeatable one.
+/// The operation that was committed last, if it is repeatable.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct LastOperation {
@@ -59,8 +61,8 @@ impl LastOperation {
 }
 
 impl HazardTable {
-    /// Commits `operation` to the batch `value` if the operation committed last is the same one on the same lane, and
-    /// returns its barrier. Otherwise changes nothing and returns `None`.
+    /// Commits `operation` to the batch `value` if the same lane committed the same operation last, and returns its
+    /// barrier. Otherwise changes nothing and returns `None`.
     #[inline]
     pub(super) fn repeat(&mut self, lane: LaneId, value: u64, operation: &Arc<Repeatable>) -> Option<Option<Barrier>> {
         let last = self.last.as_ref().filter(|_| self.is_repeated(lane, operation))?;
@@ -74,7 +76,7 @@ impl HazardTable {
         Some(barrier)
     }
 
-    /// Whether the operation committed last is this one, on this lane.
+    /// Whether `lane` committed `operation` last.
     pub(super) fn is_repeated(&self, lane: LaneId, operation: &Arc<Repeatable>) -> bool {
         self.last.as_ref().is_some_and(|last| last.lane == lane && Arc::ptr_eq(&last.operation, operation))
     }
@@ -96,7 +98,7 @@ impl HazardTable {
     }
 }
 
-/// Extends `barrier` so that it orders these accesses of one block after the same accesses of the operation before.
+/// Extends `barrier` so that it orders these accesses of one block after the same accesses by the repetition before.
 fn order_after_itself(barrier: &mut Barrier, of_block: &[Access]) {
     let hazards = || of_block.iter().filter(|access| access.is_hazard());
     for (before, after) in hazards().flat_map(|before| hazards().map(move |after| (before, after))) {

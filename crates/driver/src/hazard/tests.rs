@@ -34,7 +34,7 @@ impl Clone for HazardTable {
 }
 
 impl HazardTable {
-    /// Orders an operation as a lane does: by the lane's own table, or by this one.
+    /// Orders an operation as a lane does: by the lane's own table if the lane owns the blocks, else by this table.
     fn order_as_lane(&mut self, lane: LaneId, value: u64, operation: Operation<'_>) -> Order {
         let Operation::Once(accesses) = operation else { return self.order(lane, value, operation) };
         if let Some(barrier) = self.lane_table(lane).order(value, accesses) {

@@ -1,8 +1,9 @@
-//! The uses of one block that later operations may have to be ordered after, as byte intervals.
+//! [`BlockUses`]: the uses of one block that later operations may have to be ordered after, as byte intervals.
 //!
-//! Exact up to [`MAX_EXACT`] intervals; further uses are merged with the nearest similar one into a bounding range, which
-//! can order too much and never too little. A write replaces the uses that it covers: it runs after them, so everything
-//! ordered after the write is ordered after them too. `lane_order.rs` decides whether a use still matters to a lane.
+//! The intervals are exact up to [`MAX_EXACT`] of them. Further uses are merged with the nearest similar one into a
+//! bounding range, which can order too much and never too little. A write replaces the uses that it covers: the write
+//! runs after them, so everything ordered after the write is ordered after them too. `lane_order.rs` decides whether a
+//! use still matters to a lane.
 
 use std::ops::Range;
 
@@ -12,10 +13,10 @@ use super::access::{Access, Mode};
 use super::lane_order::LaneId;
 use super::order::{LastUse, LastUses, merge_last_use};
 
-/// How many intervals are kept separately: enough for eight of a writer and eight of a reader.
+/// How many intervals are kept separately: enough for eight intervals of a writer and eight of a reader.
 const MAX_EXACT: usize = 16;
 
-/// Bytes of a block, and the last operation of a lane that touched them.
+/// A range of bytes in a block, and the last operation of a lane that touched it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UseInterval {
     pub(super) start: u64,
@@ -38,7 +39,8 @@ impl UseInterval {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// Whether `self`, newer and recorded after all conflicting uses were ordered, stands for `old` where they overlap.
+    /// Whether `self` stands for `old` where the two overlap. `self` is newer, and was recorded after all conflicting
+    /// uses were ordered.
     fn replaces(&self, old: &Self) -> bool {
         let is_covered = old.last.stages.is_subset(self.last.stages);
         let is_same_lane = old.last.lane == self.last.lane;
@@ -49,8 +51,8 @@ impl UseInterval {
         }
     }
 
-    /// Whether the uses differ only in their bytes, so that adjacent ones can become one interval without loss: same lane,
-    /// batch, mode and stages, and no barrier from these stages between them.
+    /// Whether `self` and `old` differ only in their bytes, so that adjacent intervals can become one without loss:
+    /// they have the same lane, batch, mode and stages, and no barrier from these stages is between them.
     fn is_like(&self, old: &Self, last_barrier: u64) -> bool {
         self.mode == old.mode
             && self.last.lane == old.last.lane
@@ -59,12 +61,12 @@ impl UseInterval {
             && old.last.seq >= last_barrier
     }
 
-    /// Bytes between the two, which merging them would add.
+    /// The number of bytes between two intervals, which a merged interval would add.
     const fn gap(&self, other: &Self) -> u64 {
         self.start.saturating_sub(other.end) + other.start.saturating_sub(self.end)
     }
 
-    /// Grows to the bounding range of both.
+    /// Grows this interval to the bounding range of both.
     fn merge(&mut self, other: &Self) {
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
@@ -77,17 +79,17 @@ impl UseInterval {
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct BlockUses {
     intervals: SmallVec<[UseInterval; 4]>,
-    /// Uses that order nothing, at most one a lane.
+    /// Uses that order nothing, at most one for each lane.
     unordered: LastUses,
-    /// Pending uses by the memory's previous blocks, at most one a lane. Every access waits for them, unordered ones too, so
-    /// no write replaces them.
+    /// Pending uses by the memory's previous blocks, at most one for each lane. Every access waits for them, even an
+    /// unordered one, so no write replaces them.
     inherited: LastUses,
     /// How often operations and the host have written the block.
     pub(super) n_writes: u64,
 }
 
 impl BlockUses {
-    /// Starts with inherited uses of the same memory.
+    /// The uses of a new block whose memory has the uses `former`.
     pub(super) fn after(former: &[LastUse]) -> Self {
         let mut uses = Self::default();
         for last in former {
@@ -128,8 +130,8 @@ impl BlockUses {
         merge_last_use(&mut self.unordered, last);
     }
 
-    /// Records a use whose conflicts are ordered. `last_barrier` gives the lane's last position behind a barrier from
-    /// the use's stage.
+    /// Records a use. The caller has ordered its conflicts. `last_barrier` gives the lane's last position behind a
+    /// barrier from a stage.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -156,8 +158,8 @@ impl BlockUses {
         }
     }
 
-    /// The position of the use of the same bytes that `new` replaces, if it replaces no other: an array that was written once
-    /// and is read again and again.
+    /// The position of the use that `new` replaces, if both have the same bytes and `new` replaces no other use. This
+    /// is the case of an array that was written once and is read again and again.
     #[inline]
     fn repeated_at(&self, new: &UseInterval) -> Option<usize> {
         let is_replaced = |held: &&UseInterval| held.overlaps(new.start, new.end) && new.replaces(held);
@@ -167,7 +169,7 @@ impl BlockUses {
         (is_only && (held.start, held.end) == (new.start, new.end)).then_some(at)
     }
 
-    /// Kept out of line, so that the usual case is small enough to be inlined.
+    /// Not inlined, so that the usual case in `record` is small enough to be inlined.
     #[inline(never)]
     fn record_among(&mut self, new: UseInterval, last_barrier: u64, is_complete: impl Fn(&LastUse) -> bool) {
         self.cut(&new);
@@ -186,7 +188,7 @@ impl BlockUses {
         }
     }
 
-    /// Whether all of them are by one lane.
+    /// Whether every use of the block is by `lane`.
     pub(super) fn are_of(&self, lane: LaneId) -> bool {
         let ordered = self.intervals.iter().map(|interval| &interval.last);
         ordered.chain(&self.unordered).chain(&self.inherited).all(|last| last.lane == lane)
@@ -224,8 +226,8 @@ impl BlockUses {
         }
     }
 
-    /// Merges `new` with the nearest interval of its lane and mode. Without one it is added: there are at most two such
-    /// additions a lane.
+    /// Merges `new` with the nearest interval of its lane and mode. If there is none, `new` becomes an interval of its
+    /// own, which happens at most twice for each lane.
     fn coarsen(&mut self, new: &UseInterval) {
         let is_mergeable = |held: &&mut UseInterval| held.last.lane == new.last.lane && held.mode == new.mode;
         match self.intervals.iter_mut().filter(is_mergeable).min_by_key(|held| held.gap(new)) {

@@ -1,14 +1,15 @@
-//! The end of an instance. The first one with devices is not destroyed.
+//! The end of an instance. The first instance with devices is not destroyed.
 //!
-//! With the last instance, the loader would unmap the drivers. Some can be mapped a few times only: glibc does not take back all of
-//! the static TLS that NVIDIA's needs, so that a process which opened and closed some thirty devices found no driver any more.
+//! When the last instance is destroyed, the loader unmaps the drivers. Some drivers can be mapped only a few times:
+//! glibc does not take back all of the static TLS that NVIDIA's driver needs, so a process that opened and closed some
+//! thirty devices found no driver any more.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::Instance;
 
-/// Whether an instance with devices was left open for the rest of the process, which keeps its drivers mapped.
+/// Whether an instance with devices was left open for the rest of the process, which keeps the drivers mapped.
 static DRIVERS_STAY_LOADED: AtomicBool = AtomicBool::new(false);
 
 impl Drop for Instance {
@@ -26,7 +27,7 @@ impl Drop for Instance {
             return;
         }
         if self.keeps_drivers_loaded() {
-            // The loader stays mapped too, and so does what the layer may write messages to.
+            // The loader stays mapped too, and so do the `messages` that the layer may write to.
             return mem::forget((self.entry.clone(), self.messages.take()));
         }
         // SAFETY: every device holds an `Arc` of its instance, so none is left.

@@ -1,11 +1,13 @@
-//! Whether the process can open files. If it cannot, the loader finds neither drivers nor layers, and says that there are none.
+//! Whether the process can open files. If it cannot, the loader finds neither drivers nor layers and reports that there
+//! are none.
 
 use crate::error::Error;
 
-/// More than the loader and a driver open at a time while a device is looked for.
+/// More descriptors than the loader and a driver have open at a time while a device is looked for.
 const NEEDED: usize = 16;
 
-/// The same error, or what may be its cause: that fewer file descriptors are free than are needed.
+/// Replaces an error of the loader by its likely cause, if fewer file descriptors are free than the loader needs. Any
+/// other error is returned unchanged.
 pub(super) fn or_no_descriptors(error: Error) -> Error {
     match error {
         Error::LoaderMissing { .. }

@@ -1,8 +1,8 @@
 //! A device's properties, limits and features as plain data.
 //!
-//! A [`DeviceInfo`] is immutable, comparable and serialisable. Which device, queues and memory types the runtime uses are
-//! pure functions of it, which are tested on recorded snapshots of real machines. `query.rs` fills it in; `plan.rs` and
-//! `select.rs` read it.
+//! A [`DeviceInfo`] is immutable, comparable and serialisable. The choice of the device, its queues and its memory
+//! types are pure functions of it, which are tested on recorded snapshots of real machines. `query.rs` reads it from
+//! the driver; `plan.rs` and `select.rs` use it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -69,36 +69,36 @@ pub struct DriverInfo {
     pub name: String,
     /// The driver's own description, often its version.
     pub info: String,
-    /// The packed version, in the vendor's own scheme.
+    /// The driver's version, packed as the vendor does it.
     pub version: u32,
-    /// Identifies the driver's build: two drivers with the same bytes agree on binary formats.
+    /// Identifies the build of the driver. Two drivers with the same UUID agree on binary formats.
     pub uuid: String,
 }
 
-/// The limits the runtime reads. Sizes are bytes.
+/// The limits of a device that the runtime reads. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Workgroups in one dispatch, for each axis.
+    /// The most workgroups in one dispatch, for each axis.
     pub max_compute_work_group_count: [u32; 3],
-    /// Invocations in one workgroup, for each axis.
+    /// The most invocations in one workgroup, for each axis.
     pub max_compute_work_group_size: [u32; 3],
-    /// Invocations in one workgroup, in all.
+    /// The most invocations in one workgroup, over all axes.
     pub max_compute_work_group_invocations: u32,
-    /// Workgroup (shared) memory of one workgroup.
+    /// The most workgroup (shared) memory of one workgroup.
     pub max_compute_shared_memory_size: u32,
-    /// Push-constant bytes.
+    /// The most bytes of push constants.
     pub max_push_constants_size: u32,
-    /// Bytes one storage-buffer binding can reach.
+    /// The most bytes that one storage-buffer binding can reach.
     pub max_storage_buffer_range: u32,
-    /// Bytes one uniform-buffer binding can reach.
+    /// The most bytes that one uniform-buffer binding can reach.
     pub max_uniform_buffer_range: u32,
-    /// Descriptor sets (WGSL: groups) one kernel can bind.
+    /// The most descriptor sets (WGSL: groups) that one kernel can bind.
     pub max_bound_descriptor_sets: u32,
-    /// Storage buffers one shader stage can bind.
+    /// The most storage buffers that one shader stage can bind.
     pub max_per_stage_descriptor_storage_buffers: u32,
-    /// Uniform buffers one shader stage can bind.
+    /// The most uniform buffers that one shader stage can bind.
     pub max_per_stage_descriptor_uniform_buffers: u32,
-    /// Descriptors one push-descriptor set can hold; 0 without the extension.
+    /// The most descriptors that one push-descriptor set can hold; 0 without the extension.
     pub max_push_descriptors: u32,
     /// A storage-buffer binding starts at a multiple of this.
     pub min_storage_buffer_offset_alignment: u64,
@@ -108,16 +108,16 @@ pub struct Limits {
     pub non_coherent_atom_size: u64,
     /// The largest single allocation the driver promises.
     pub max_memory_allocation_size: u64,
-    /// Allocations that may live at once.
+    /// The most allocations that may exist at once.
     pub max_memory_allocation_count: u32,
-    /// The largest buffer.
+    /// The largest size of a buffer.
     pub max_buffer_size: u64,
     /// Imported host memory starts and ends at multiples of this; 0 without the extension.
     pub min_imported_host_pointer_alignment: u64,
-    /// Ranges of storage buffers are rounded up to a multiple of this where out-of-range accesses are found by
-    /// `robustBufferAccess2`; 0 without.
+    /// The size of a storage-buffer range is rounded up to a multiple of this before `robustBufferAccess2` compares
+    /// accesses with it; 0 without the feature.
     pub robust_storage_buffer_access_size_alignment: u64,
-    /// Nanoseconds a timestamp tick lasts; 0 where there are no timestamps.
+    /// The length of a timestamp tick in nanoseconds; 0 where there are no timestamps.
     pub timestamp_period_ns: f32,
 }
 
@@ -131,12 +131,12 @@ pub struct Subgroup {
     /// The largest size that can be required.
     pub max_size: u32,
     /// Whether compute shaders can require a size.
-    #[serde(default)] // As for features.
+    #[serde(default)] // A snapshot may be older than the field.
     pub required_in_compute: bool,
     /// The most subgroups that a workgroup of a required size has.
     #[serde(default)]
     pub max_in_workgroup: u32,
-    /// Whether compute shaders have subgroup operations at all.
+    /// Whether compute shaders have any subgroup operations.
     pub in_compute: bool,
     /// `VkSubgroupFeatureFlags`, as bits.
     pub operations: u32,
@@ -147,42 +147,42 @@ pub struct Subgroup {
 pub struct Heap {
     /// Size in bytes.
     pub size: u64,
-    /// Whether it is the device's own memory.
+    /// Whether the heap is the device's own memory.
     pub device_local: bool,
-    /// Whether each device of a group has an instance of its own (`VK_MEMORY_HEAP_MULTI_INSTANCE_BIT`).
-    #[serde(default)] // As for features.
+    /// Whether each device of a group has its own instance of the heap (`VK_MEMORY_HEAP_MULTI_INSTANCE_BIT`).
+    #[serde(default)] // A snapshot may be older than the field.
     pub multi_instance: bool,
 }
 
-/// A memory type: a heap and how it is reached.
+/// A memory type: a heap, and who can access memory of this type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryType {
-    /// The heap it allocates from.
+    /// The number of the heap that memory of this type comes from.
     pub heap: u32,
-    /// Fast for the device.
+    /// Whether the device accesses it fast.
     pub device_local: bool,
-    /// The host can map it.
+    /// Whether the host can map it.
     pub host_visible: bool,
-    /// Host and device see each other's writes without flushes.
+    /// Whether host and device see each other's writes without flushes.
     pub host_coherent: bool,
-    /// Host reads are cached, so fast.
+    /// Whether host reads are cached, and therefore fast.
     pub host_cached: bool,
-    /// Protected, lazily allocated or otherwise special memory, which arrays do not use.
+    /// Whether it is protected, lazily allocated or otherwise special memory, which arrays do not use.
     pub special: bool,
 }
 
 /// A queue family.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueFamily {
-    /// How many queues it has.
+    /// The number of queues in the family.
     pub count: u32,
-    /// Takes graphics work.
+    /// Whether the family takes graphics work.
     pub graphics: bool,
-    /// Takes compute work.
+    /// Whether the family takes compute work.
     pub compute: bool,
-    /// Takes copies, as compute and graphics families always do.
+    /// Whether the family takes copies, which compute and graphics families always do.
     pub transfer: bool,
-    /// Meaningful bits of its timestamps; 0 for none.
+    /// The number of meaningful bits in the family's timestamps; 0 where it has none.
     pub timestamp_valid_bits: u32,
 }
 
@@ -204,36 +204,36 @@ pub struct QueueFamily {
 pub struct DeviceInfo {
     /// The device's name.
     pub name: String,
-    /// Its kind.
+    /// The kind of the device.
     pub device_type: DeviceType,
-    /// PCI vendor, or a Khronos vendor id.
+    /// The vendor's PCI id, or a Khronos vendor id.
     pub vendor_id: u32,
-    /// The vendor's own device id.
+    /// The vendor's id of the device.
     pub device_id: u32,
     /// The Vulkan version that the device supports.
     pub api_version: Version,
-    /// Its driver.
+    /// The driver of the device.
     pub driver: DriverInfo,
     /// Identifies the device across processes and restarts, as 32 hexadecimal digits.
     pub uuid: String,
-    /// Limits.
+    /// The device's limits.
     pub limits: Limits,
-    /// Features.
+    /// The features that the device supports.
     pub features: Features,
-    /// Subgroups.
+    /// The device's subgroup properties.
     pub subgroup: Subgroup,
-    /// Memory heaps.
+    /// The device's memory heaps.
     pub memory_heaps: Vec<Heap>,
-    /// Memory types, in the driver's order of preference.
+    /// The device's memory types, in the driver's order of preference.
     pub memory_types: Vec<MemoryType>,
-    /// Queue families.
+    /// The device's queue families.
     pub queue_families: Vec<QueueFamily>,
-    /// Device extensions.
+    /// The names of the extensions that the device supports.
     pub extensions: BTreeSet<String>,
-    /// The cooperative matrices that compute kernels multiply, in the driver's order.
-    #[serde(default)] // As for features.
+    /// The cooperative matrices that compute kernels can multiply, in the driver's order.
+    #[serde(default)] // A snapshot may be older than the field.
     pub matrix_shapes: Vec<MatrixShape>,
-    /// What it shares with other devices, processes and APIs.
+    /// What the device shares with other devices, processes and APIs.
     #[serde(default)]
     pub external: External,
 }
@@ -255,7 +255,7 @@ impl DeviceInfo {
         self.extensions.contains(name)
     }
 
-    /// What its driver is known to compute wrong. The kernels of vkarray avoid it; kernels of a program can meet it.
+    /// The known faults of the device's driver. The kernels of vkarray avoid them; kernels of a program may meet them.
     ///
     /// ```
     /// use vkarray_driver::{Device, Instance};
@@ -272,7 +272,7 @@ impl DeviceInfo {
         DriverFault::of(self.driver.id, &self.driver.info)
     }
 
-    /// Bytes of the device's own memory: the largest device-local heap, or the largest heap where there is none.
+    /// The bytes of the device's own memory: of the largest device-local heap or, without one, of the largest heap.
     pub fn device_memory_bytes(&self) -> u64 {
         let largest = |local: bool| self.memory_heaps.iter().filter(|h| h.device_local == local).map(|h| h.size).max();
         largest(true).or_else(|| largest(false)).unwrap_or(0)

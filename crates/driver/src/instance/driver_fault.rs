@@ -1,12 +1,12 @@
 //! [`DriverFault`]: known faults of drivers by name and version, a table of plain data.
 //!
-//! `xtask` has this file too, so it uses nothing of the crate.
+//! `xtask` compiles this file too, so the file uses nothing of the crate.
 
 use std::fmt;
 
-/// A known fault of a driver: what it computes wrong without a message.
+/// A known fault of a driver, which makes a kernel compute something wrong, or not compile, without a message.
 ///
-/// The kernels of vkarray avoid each of them; kernels of a program can meet them.
+/// The kernels of vkarray avoid each known fault; kernels of a program may meet one.
 ///
 /// ```
 /// use vkarray_driver::DriverFault;
@@ -21,13 +21,14 @@ use std::fmt;
 pub struct DriverFault {
     /// The driver: `VkDriverId`, as a number.
     driver: i32,
-    /// The first of its versions that is taken to have the fault, and the first one after it that is not.
+    /// The first major version that is taken to have the fault, and the first major version after it that is taken not
+    /// to have it.
     majors: [u32; 2],
-    /// What is wrong.
+    /// What the driver computes wrong.
     pub effect: &'static str,
-    /// The versions that were seen with the fault, and without it.
+    /// The versions in which the fault was seen, and versions in which it was not.
     pub versions: &'static str,
-    /// What to do.
+    /// What a program can do about the fault.
     pub advice: &'static str,
 }
 
@@ -63,7 +64,8 @@ const KNOWN: [DriverFault; 5] = [
 ];
 
 impl DriverFault {
-    /// The known faults of a driver, by its `VkDriverId` and its own description, whose first number is the major version.
+    /// The known faults of a driver. `driver` is its `VkDriverId`, and `info` its description, whose first number is
+    /// the major version.
     pub fn of(driver: i32, info: &str) -> impl Iterator<Item = &'static Self> + use<> {
         let digits = info.trim_start_matches(|c: char| !c.is_ascii_digit());
         let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());

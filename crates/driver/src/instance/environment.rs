@@ -1,4 +1,4 @@
-//! Variables of the environment as text and as switches. What a text means is decided where its setting is.
+//! Variables of the environment as text and as switches. Each setting decides for itself what its text means.
 
 use crate::error::{Error, Result};
 
@@ -8,8 +8,8 @@ const ON: [&str; 4] = ["1", "true", "yes", "on"];
 /// Words that turn something off.
 const OFF: [&str; 4] = ["0", "false", "no", "off"];
 
-/// The text of a variable without white space around it; `None` if it is not set or empty. A text that is not Unicode has
-/// replacement characters, so that it is refused as any other wrong value.
+/// The text of a variable without white space around it; `None` if the variable is not set or is empty. Text that is
+/// not Unicode gets replacement characters, so that it is refused like any other wrong value.
 ///
 /// ```
 /// let selector = vkarray_driver::environment::text("VKARRAY_DEVICE");
@@ -20,8 +20,8 @@ pub fn text(variable: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Whether a variable turns something on: `1`, `true`, `yes` or `on`, or off: `0`, `false`, `no` or `off`, in upper or lower
-/// case; `None` if it is not set or empty.
+/// Whether a variable turns something on (`1`, `true`, `yes`, `on`) or off (`0`, `false`, `no`, `off`), in upper or
+/// lower case; `None` if the variable is not set or is empty.
 ///
 /// ```
 /// let validates = vkarray_driver::environment::switch("VKARRAY_VALIDATION")?.unwrap_or(false);

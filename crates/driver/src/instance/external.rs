@@ -1,8 +1,8 @@
 //! What a device shares with other devices, other processes and other APIs: memory and semaphores by handle type, its
-//! group, its LUID. Plain data, and the queries that fill it in.
+//! group, and its LUID. The file has the plain data and the queries that read it.
 //!
-//! Handles are exported and imported in `vulkan/semaphore.rs` and in the allocator crate; which memory of one device another
-//! one reaches is decided in the allocator crate's `memory/connection/`.
+//! `vulkan/semaphore.rs` and the allocator crate export and import handles. The allocator crate's `memory/connection/`
+//! decides which memory of one device another device reaches.
 
 use std::collections::BTreeSet;
 
@@ -31,15 +31,16 @@ const COPY_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFER_SRC.as_raw() | vk::BufferUsageFlags::TRANSFER_DST.as_raw(),
 );
 
-/// What a device does with memory or semaphores of one handle type. All false where it has none, or lacks the extension.
+/// What a device does with memory or semaphores of one handle type. All fields are false where the device does not have
+/// the type or lacks the extension.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HandleSupport {
-    /// It makes handles of this type.
+    /// Whether the device makes handles of this type.
     pub exportable: bool,
-    /// It takes handles of this type.
+    /// Whether the device takes handles of this type.
     pub importable: bool,
-    /// Such memory belongs to one buffer alone (`VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT`).
+    /// Whether memory of this type belongs to one buffer alone (`VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT`).
     pub dedicated_only: bool,
 }
 
@@ -59,11 +60,11 @@ pub struct HandleSupport {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)] // A snapshot may be older than a field.
 pub struct External {
-    /// Buffers in memory of opaque file descriptors, which one driver alone reads.
+    /// Buffers in memory of opaque file descriptors, which can be shared between devices of one driver only.
     pub memory_fd: HandleSupport,
-    /// Buffers in memory of Linux's DMA-BUF, which several drivers read.
+    /// Buffers in memory of Linux's DMA-BUF, which several drivers can share.
     pub dma_buf: HandleSupport,
-    /// The same for buffers that are only copied from and to.
+    /// Buffers in memory of Linux's DMA-BUF that are only copied from and to.
     pub dma_buf_copies: HandleSupport,
     /// Buffers in pages of the program's own memory.
     pub host_memory: HandleSupport,
@@ -71,16 +72,16 @@ pub struct External {
     pub timeline_fd: HandleSupport,
     /// Binary semaphores as opaque file descriptors.
     pub binary_fd: HandleSupport,
-    /// The LUID, as 16 hexadecimal digits, where there is one.
+    /// The LUID as 16 hexadecimal digits, where the device has one.
     pub luid: Option<String>,
     /// The node mask that belongs to the LUID.
     pub node_mask: u32,
-    /// The UUIDs of all devices of the group that this device is in, in the group's order; empty for a device by itself.
+    /// The UUIDs of all devices in this device's group, in the group's order; empty for a device without a group.
     pub group: Vec<String>,
 }
 
 impl External {
-    /// The same of a device that is opened with these extensions alone.
+    /// What a device can share that is opened with only these extensions.
     pub(crate) fn with_extensions(&self, enabled: &[String]) -> Self {
         let is_enabled = |name: &str| enabled.iter().any(|extension| extension == name);
         let keep = |name: &str, support| if is_enabled(name) { support } else { HandleSupport::default() };
@@ -95,7 +96,7 @@ impl External {
         }
     }
 
-    /// Asks the driver. The device speaks Vulkan 1.3.
+    /// Queries the driver. The device supports Vulkan 1.3.
     pub(super) fn query(
         instance: &ash::Instance,
         device: vk::PhysicalDevice,
@@ -159,7 +160,8 @@ fn semaphore_support(instance: &ash::Instance, device: vk::PhysicalDevice, kind:
     }
 }
 
-/// Adds its group to each device that is in a group with others. `handles` and `infos` are in the same order.
+/// Adds the UUIDs of the group to each device that is in a group with others. `handles` and `infos` are in the same
+/// order.
 pub(super) fn add_groups(
     instance: &ash::Instance,
     handles: &[vk::PhysicalDevice],
@@ -169,7 +171,7 @@ pub(super) fn add_groups(
     // SAFETY: the instance is alive and speaks Vulkan 1.3.
     let n_groups = unsafe { instance.enumerate_physical_device_groups_len() }.map_err(failed)?;
     let mut groups = vec![vk::PhysicalDeviceGroupProperties::default(); n_groups];
-    // SAFETY: as above, and the list has one complete structure for each group.
+    // SAFETY: the instance is alive and speaks Vulkan 1.3, and the list has one complete structure for each group.
     unsafe { instance.enumerate_physical_device_groups(&mut groups) }.map_err(failed)?;
     for group in groups.iter().filter(|group| group.physical_device_count > 1) {
         let members = &group.physical_devices[..group.physical_device_count as usize];
@@ -215,7 +217,8 @@ mod tests {
 
     #[test]
     fn snapshots_say_what_each_driver_shares() {
-        // Driver; memory, host memory, timelines, binary semaphores: whether each is exported, and imported.
+        // The snapshot, then for memory, host memory, timelines and binary semaphores whether each is exported and
+        // imported.
         let cases = [
             ("lavapipe_22.3.6", [(true, true), (false, true), (false, false), (false, false)]),
             ("swiftshader_5.0.0", [(true, true), (false, false), (false, false), (true, true)]),

@@ -1,13 +1,14 @@
-//! [`Features`] as Vulkan has them: one table says in which structure each is found, and enabled.
+//! [`Features`], and the structures of Vulkan that hold them. One table says in which structure each feature is read
+//! and enabled.
 //!
-//! `query.rs` reads the structures from a driver, `vulkan/create.rs` gives them to a new device.
+//! `query.rs` reads the structures from a driver; `vulkan/create.rs` passes them to a new device.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{ATOMIC_FLOAT, ATOMIC_FLOAT_2, COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS};
 
-/// The structures of Vulkan with the features of the table.
+/// The structures of Vulkan that hold the features of the table.
 #[derive(Default)]
 pub(crate) struct FeatureStructs {
     core: vk::PhysicalDeviceFeatures,
@@ -22,7 +23,7 @@ pub(crate) struct FeatureStructs {
 }
 
 impl FeatureStructs {
-    /// The chain of those that belong to Vulkan 1.3 or to an extension that the device has.
+    /// The chain of the structures that belong to Vulkan 1.3 or to an extension that the device has.
     pub(crate) fn chain(&mut self, has: impl Fn(&str) -> bool) -> vk::PhysicalDeviceFeatures2<'_> {
         let mut chain = vk::PhysicalDeviceFeatures2::default()
             .features(self.core)
@@ -48,7 +49,7 @@ impl FeatureStructs {
     }
 }
 
-/// The extension that a structure belongs to; `None` for those of Vulkan 1.3.
+/// The extension that a structure belongs to; `None` for a structure of Vulkan 1.3.
 fn extension_of(structure: &str) -> Option<&'static str> {
     match structure {
         "cooperative_matrix" => Some(COOPERATIVE_MATRIX),
@@ -70,7 +71,8 @@ macro_rules! features {
         }
 
         impl Features {
-            /// Those of a device that has the extensions. `fill` gets the chain of structures, and has the driver fill it.
+            /// The features of a device that has the extensions. `fill` passes the chain of structures to the driver,
+            /// which fills it.
             pub(super) fn read(
                 has: impl Fn(&str) -> bool,
                 fill: impl FnOnce(&mut vk::PhysicalDeviceFeatures2<'_>),
@@ -82,7 +84,7 @@ macro_rules! features {
                 Self { $($name: from.$structure.$field != 0,)* }
             }
 
-            /// The structures that enable them, with `maintenance4`, which every device of Vulkan 1.3 has.
+            /// The structures that enable the features, with `maintenance4`, which every device of Vulkan 1.3 has.
             pub(crate) fn structs(&self) -> FeatureStructs {
                 let mut to = FeatureStructs::default();
                 $(to.$structure.$field = self.$name.into();)*
@@ -90,7 +92,7 @@ macro_rules! features {
                 to
             }
 
-            /// The first feature set here and not in `available`.
+            /// The name of the first feature that is set here and not set in `available`.
             ///
             /// ```
             /// use vkarray_driver::Features;
@@ -105,7 +107,7 @@ macro_rules! features {
                     .find_map(|(name, is_missing)| is_missing.then_some(name))
             }
 
-            /// The features of Vulkan 1.3 and of the extensions that are enabled.
+            /// The features that belong to Vulkan 1.3 or to an enabled extension.
             pub(super) fn enabled_with(&self, enabled: impl Fn(&str) -> bool) -> Self {
                 let of = |structure| extension_of(structure).is_none_or(&enabled);
                 Self { $($name: self.$name && of(stringify!($structure)),)* }
@@ -113,7 +115,8 @@ macro_rules! features {
 
             pub(super) const ALL: Self = Self { $($name: true,)* };
 
-            /// The features that are set in both, without those that need one that is not.
+            /// The features that are set in both `self` and `other`. A feature that depends on another feature is only
+            /// set if that one is set too.
             pub(super) fn reduced(&self, other: &Self) -> Self {
                 let both = Self { $($name: self.$name && other.$name,)* };
                 Self {
@@ -224,6 +227,6 @@ features! {
     integer_dot_product: v13.shader_integer_dot_product,
     /// Matrices that a subgroup holds together (`VK_KHR_cooperative_matrix`).
     cooperative_matrix: cooperative_matrix.cooperative_matrix,
-    /// Such matrices are loaded and stored within the bounds of buffers (`cooperativeMatrixRobustBufferAccess`).
+    /// Cooperative matrices are loaded and stored within the bounds of buffers (`cooperativeMatrixRobustBufferAccess`).
     cooperative_matrix_robust_buffers: cooperative_matrix.cooperative_matrix_robust_buffer_access,
 }

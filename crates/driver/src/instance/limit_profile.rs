@@ -1,7 +1,8 @@
-//! [`LimitProfile`]: the limits and features of a small device, which a big one is held to. Pure, except for reading a file.
+//! [`LimitProfile`]: the limits and features of a small device, to which a larger device is restricted. Pure, except
+//! for reading a file.
 //!
-//! `Instance::devices` reduces what it lists, so every check of this library compares with the smaller limits before the
-//! driver is called.
+//! `Instance::devices` reduces the limits of the devices that it lists, so every check of this library compares with
+//! the smaller limits before the driver is called.
 
 use std::array;
 
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 /// The environment variable with the profile of instances that choose none.
 const VARIABLE: &str = "VKARRAY_LIMITS";
 
-/// No limit at all: what a profile leaves open.
+/// No limit at all. A profile starts from it, and what the profile does not name stays open.
 const OPEN: Limits = Limits {
     max_compute_work_group_count: [u32::MAX; 3],
     max_compute_work_group_size: [u32::MAX; 3],
@@ -35,7 +36,8 @@ const OPEN: Limits = Limits {
     timestamp_period_ns: 0.0,
 };
 
-/// The limits that the profile Roadmap 2022 of Vulkan 1.3 requires, and where it requires none, Vulkan itself.
+/// The limits that the profile Roadmap 2022 of Vulkan 1.3 requires. Where the profile requires none, the limits of
+/// Vulkan itself.
 const MOBILE: Limits = Limits {
     max_compute_work_group_count: [65535; 3],
     max_compute_work_group_size: [256, 256, 64],
@@ -56,7 +58,7 @@ const MOBILE: Limits = Limits {
     ..OPEN
 };
 
-/// The default limits of WebGPU. It has no push constants, so those of [`MOBILE`] are left.
+/// The default limits of WebGPU. WebGPU has no push constants, so their limit is the one of [`MOBILE`].
 const WEBGPU: Limits = Limits {
     max_per_stage_descriptor_storage_buffers: 8,
     max_per_stage_descriptor_uniform_buffers: 12,
@@ -64,7 +66,7 @@ const WEBGPU: Limits = Limits {
     ..MOBILE
 };
 
-/// SwiftShader 5.0, as in `tests/snapshots/`.
+/// The limits of SwiftShader 5.0, from its snapshot in `tests/snapshots/`.
 const SWIFTSHADER: Limits = Limits {
     max_compute_shared_memory_size: 32768,
     max_storage_buffer_range: 1 << 30,
@@ -72,17 +74,19 @@ const SWIFTSHADER: Limits = Limits {
     ..MOBILE
 };
 
-/// The largest `nonCoherentAtomSize` that Vulkan allows. Memory is cut at multiples of it, so that no two blocks share an atom.
+/// The largest `nonCoherentAtomSize` that Vulkan allows. Memory is cut at multiples of the atom size, so that no two
+/// blocks share an atom.
 #[cfg(feature = "limit-files")]
 const MAX_ATOM: u64 = 256;
 
 /// The profiles that have a name.
 const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("swiftshader", SWIFTSHADER)];
 
-/// The limits of a small device. An instance with a profile lists devices whose limits are no larger, so that a kernel, an
-/// array or a launch that the small device would refuse is refused on a big one, with the same error.
+/// The limits of a small device. An instance with a profile lists devices whose limits are no larger. So a kernel, an
+/// array or a launch that the small device would refuse is refused on a larger device, with the same error.
 ///
-/// A file may switch features and subgroup operations off too. Extensions and memory are those of the device.
+/// A profile from a file can also switch off features and subgroup operations. Extensions and memory stay those of the
+/// device.
 ///
 /// ```
 /// use vkarray_driver::{Instance, LimitProfile};
@@ -107,21 +111,24 @@ pub struct LimitProfile {
 impl LimitProfile {
     const OPEN: Self = Self { limits: OPEN, features: Features::ALL, subgroup_operations: u32::MAX };
 
-    /// A profile by its name, `mobile`, `webgpu` or `swiftshader`, or the file of one, whose name ends in `.json`.
+    /// Finds the profile of the name `mobile`, `webgpu` or `swiftshader`, or reads it from a file whose name ends in
+    /// `.json`.
     ///
-    /// A file has an object with some of the fields of [`Limits`], or with fields `limits`, `features` and `subgroup` that
-    /// have some of those of [`Limits`], [`Features`] and [`Subgroup`](super::Subgroup), as a device of `vkarray devices
-    /// --json` is: `{"features": {"shader_float16": false}, "subgroup": {"operations": 0}}`. Only the operations of
-    /// subgroups are reduced. Files need the feature `limit-files`.
+    /// A file has an object with some of the fields of [`Limits`]. Or it has an object with fields `limits`, `features`
+    /// and `subgroup`, each with some of the fields of [`Limits`], [`Features`] and [`Subgroup`](super::Subgroup), in
+    /// the form that `vkarray devices --json` prints: `{"features": {"shader_float16": false}, "subgroup":
+    /// {"operations": 0}}`. Of the subgroup fields only the operations are reduced. Files need the feature
+    /// `limit-files`.
     ///
     /// # Errors
     ///
-    /// [`Error::BadLimits`] if there is no such name or file, or the file has an unknown field or an impossible number.
+    /// [`Error::BadLimits`] if there is no such name or file, or if the file has an unknown field or an impossible
+    /// number.
     pub fn parse(text: &str) -> Result<Self> {
         Self::parse_from(text, "the program")
     }
 
-    /// [`LimitProfile::parse`]; `origin` of the text is named in the error.
+    /// Does what [`LimitProfile::parse`] does, and names `origin`, the place of the text, in the error.
     fn parse_from(text: &str, origin: &'static str) -> Result<Self> {
         let text = text.trim();
         let bad = |reason| Error::BadLimits { text: text.to_owned(), origin, reason };
@@ -139,22 +146,23 @@ impl LimitProfile {
     ///
     /// # Errors
     ///
-    /// As [`LimitProfile::parse`].
+    /// [`Error::BadLimits`] if the variable names no profile and no file, or if the file has an unknown field or an
+    /// impossible number.
     pub fn from_environment() -> Result<Option<Self>> {
         environment::text(VARIABLE).map(|text| Self::parse_from(&text, VARIABLE)).transpose()
     }
 
-    /// Reduces what a device is listed with.
+    /// Reduces the limits, features and subgroup operations in the description of a device.
     pub(super) fn apply(&self, device: &mut DeviceInfo) {
         device.limits = self.reduce(&device.limits);
         device.features = device.features.reduced(&self.features);
         device.subgroup.operations &= self.subgroup_operations;
     }
 
-    /// The limits of a device under this profile: of each, the stricter of the two.
+    /// The limits of a device under this profile: for each limit, the stricter value of the two.
     ///
-    /// The alignment of imported host memory, the alignment of robust accesses and the length of a timestamp's tick are
-    /// properties of the device that no profile can change.
+    /// No profile changes the alignment of imported host memory, the alignment of robust accesses or the length of a
+    /// timestamp's tick, which are properties of the device.
     #[must_use]
     pub fn reduce(&self, device: &Limits) -> Limits {
         let profile = &self.limits;
@@ -195,7 +203,7 @@ impl LimitProfile {
     }
 }
 
-/// The profile of a file; what it does not name stays open.
+/// Reads a profile from JSON. A limit that the text does not name stays open.
 #[cfg(feature = "limit-files")]
 fn from_json(text: &str) -> std::result::Result<LimitProfile, String> {
     use serde_json::{Value, from_value, to_value};
@@ -258,7 +266,7 @@ mod tests {
         let h100 = machine("h100_580.159").limits;
         for (name, limits) in NAMED {
             let reduced = profile(name).reduce(&h100);
-            // What the H100 has less of, or what a profile leaves open, stays the device's.
+            // A limit stays the device's where the H100 is stricter or the profile leaves it open.
             let expected = Limits {
                 max_push_descriptors: limits.max_push_descriptors.min(h100.max_push_descriptors),
                 min_imported_host_pointer_alignment: h100.min_imported_host_pointer_alignment,
@@ -303,7 +311,7 @@ mod tests {
             snapshot,
             LimitProfile { limits: swiftshader.limits.clone(), features, subgroup_operations: operations }
         );
-        // Text, the start of the reason.
+        // The text of the file, and the start of the reason in the error.
         for (text, reason) in [
             ("{", "EOF while parsing"),
             ("[]", "it has no object of limits"),
@@ -343,7 +351,7 @@ mod tests {
             ..before
         };
         assert_eq!((device.features, device.subgroup.operations, device.limits), (expected, 1, limits));
-        // A profile switches nothing on.
+        // A profile cannot switch a feature on.
         let mut small = machine("swiftshader_5.0.0");
         let before = (small.features, small.subgroup.operations);
         LimitProfile::OPEN.apply(&mut small);

@@ -1,14 +1,15 @@
-//! Cooperative matrices that a device multiplies: [`MatrixShape`], as `VK_KHR_cooperative_matrix` lists them.
+//! [`MatrixShape`]: a shape of cooperative matrices that a device multiplies, as `VK_KHR_cooperative_matrix` lists
+//! them.
 //!
-//! Read by `query.rs`; the kernel crate checks a kernel's matrices against them.
+//! `query.rs` reads the shapes; the kernel crate checks a kernel's matrices against them.
 
 use std::fmt;
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-/// A product `A × B + C` of cooperative matrices: A has `m` rows and `k` columns, B has `k` and `n`, C and the result have
-/// `m` and `n`.
+/// A product `A × B + C` of cooperative matrices: A has `m` rows and `k` columns, B has `k` rows and `n` columns, C and
+/// the result have `m` rows and `n` columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatrixShape {
     /// Rows of A, C and the result.
@@ -19,7 +20,7 @@ pub struct MatrixShape {
     pub k: u32,
     /// Element types of A, B, C and the result, such as `f16`, `bf16`, `i8` or `u32`.
     pub types: [String; 4],
-    /// Whether sums that do not fit become the nearest number that does.
+    /// Whether a sum that does not fit its type becomes the nearest number that fits.
     pub saturating: bool,
     /// The invocations that share a matrix: `subgroup`, `workgroup`, or SPIR-V's number of the scope.
     pub scope: String,

@@ -10,10 +10,12 @@ use super::VALIDATION_LAYER;
 use crate::lock::Mutex;
 use crate::sync::log_in_drop;
 
-/// The setting that makes synchronisation validation check the accesses of shaders. Layers since the middle of 2024 need it.
+/// The setting that makes synchronisation validation check the accesses of shaders. Layers since the middle of 2024
+/// need it.
 ///
-/// The setting is sent to every layer, since the version in a manifest may differ from the layer's own. Older layers check
-/// these accesses anyway and report the setting as an unknown structure; [`is_about_settings`] finds that message.
+/// Every layer receives the setting, since the version in a manifest may differ from the layer's own. Older layers
+/// check these accesses anyway and report the setting as an unknown structure; [`is_about_settings`] recognises that
+/// message.
 const SHADER_ACCESSES: &CStr = c"syncval_shader_accesses_heuristic";
 
 /// One message of the validation layer.
@@ -31,20 +33,20 @@ impl fmt::Display for ValidationMessage {
     }
 }
 
-/// The messages of the validation layer so far. Boxed, because the layer holds their address.
+/// The messages of the validation layer so far. They are boxed in the instance, because the layer holds their address.
 pub(super) type Messages = Mutex<Vec<ValidationMessage>>;
 
-/// The setting [`SHADER_ACCESSES`].
+/// The structure that turns on the setting [`SHADER_ACCESSES`].
 pub(super) fn shader_accesses(on: &vk::Bool32) -> vk::LayerSettingEXT<'_> {
     let setting = vk::LayerSettingEXT::default()
         .layer_name(VALIDATION_LAYER)
         .setting_name(SHADER_ACCESSES)
         .ty(vk::LayerSettingTypeEXT::BOOL32);
-    // Not by ash's `values`, which counts bytes where Vulkan counts values.
+    // Ash's method `values` is not used: it sets the count of bytes where Vulkan expects the count of values.
     vk::LayerSettingEXT { value_count: 1, p_values: std::ptr::from_ref(on).cast(), ..setting }
 }
 
-/// Asks for warnings and errors of validation and performance, and not for the loader's general messages.
+/// Asks for warnings and errors about validation and performance, and not for the loader's general messages.
 pub(super) fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'_> {
     use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type};
     vk::DebugUtilsMessengerCreateInfoEXT::default()
@@ -72,7 +74,7 @@ unsafe extern "system" fn on_message(
     let data = unsafe { &*data };
     // SAFETY: the structure's texts are NUL-terminated or null, for the length of this call.
     let id = unsafe { data.message_id_name_as_c_str() }.map_or(Cow::Borrowed(""), CStr::to_string_lossy);
-    // SAFETY: as above.
+    // SAFETY: the structure's texts are NUL-terminated or null, for the length of this call.
     let text = unsafe { data.message_as_c_str() }.map_or(Cow::Borrowed(""), CStr::to_string_lossy);
     if is_about_settings(&id, &text) {
         return vk::FALSE;

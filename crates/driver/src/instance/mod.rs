@@ -1,12 +1,13 @@
-//! The loader, the instance, and what its devices are: described, chosen, and planned for.
+//! The loader, the instance, and the devices that an instance lists: their description, the choice of one, and the plan
+//! for opening it.
 //!
 //! The loader is found when a program asks for it, so that a program built with vkarray starts on a machine without
-//! Vulkan and can say what to install. Devices are listed here and opened in the folder `device`.
-//! Everything about a device that the runtime reads is copied into plain data first (`query.rs` into `device_info.rs`, and
-//! features by the table of `features.rs`), so that which device is chosen (`select.rs`), how it is opened (`plan.rs`) and
-//! how a smaller one is simulated (`limit_profile.rs`) are pure functions. `driver_fault.rs` has known faults of drivers,
-//! `messages.rs` the messages of the validation layer, `fork.rs` finds out that a process was forked, `close.rs` ends an instance.
-//! Nothing here opens a device.
+//! Vulkan and can say what to install. Everything that the runtime reads of a device is copied into plain data first
+//! (`query.rs` into `device_info.rs`, features by the table of `features.rs`). So the choice of the device
+//! (`select.rs`), the plan for opening it (`plan.rs`) and the simulation of a smaller device (`limit_profile.rs`) are
+//! pure functions. `driver_fault.rs` has known faults of drivers, `messages.rs` the messages of the validation layer,
+//! `fork.rs` the check whether the process was forked, and `close.rs` the end of an instance. The folder `device` opens
+//! devices; nothing here does.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -81,27 +82,29 @@ pub struct InstanceBuilder {
 }
 
 impl InstanceBuilder {
-    /// Loads the Khronos validation layer, with synchronisation validation where the layer has it, of shaders too.
+    /// Loads the Khronos validation layer. Synchronisation validation is turned on where the layer has it, for shaders
+    /// too.
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = Some(on);
         self
     }
 
-    /// Holds every device to the limits, and by a file to the features, of a smaller one. Overrides `VKARRAY_LIMITS`;
-    /// [`LimitProfile`] has an example.
+    /// Restricts every device to the limits of a smaller device, and to its features where the profile comes from a
+    /// file. Overrides `VKARRAY_LIMITS`; [`LimitProfile`] has an example.
     pub fn limits(mut self, profile: LimitProfile) -> Self {
         self.limits = Some(profile);
         self
     }
 
-    /// Puts other functions in the place of Vulkan's, for tests of what happens when a call fails.
+    /// Replaces functions of Vulkan, for tests of what happens when a call fails.
     ///
-    /// Device calls are reached by replacing `vkGetDeviceProcAddr`, through which every table is loaded, also those of
-    /// extensions and of the memory library. Costs nothing where it is not used.
+    /// A test reaches device calls by replacing `vkGetDeviceProcAddr`, through which every table is loaded, even the
+    /// tables of extensions and of the memory library. Without an interceptor this costs nothing.
     ///
     /// # Safety
     ///
-    /// What `intercept` returns for a name may be called wherever that entry point may, with the same meaning.
+    /// A function that `intercept` returns for an entry point may be called wherever that entry point may be called,
+    /// and has the same meaning.
     #[doc(hidden)]
     pub unsafe fn intercept(mut self, intercept: Intercept) -> Self {
         self.intercept = Some(intercept);
@@ -112,9 +115,10 @@ impl InstanceBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::LoaderMissing`], [`Error::ValidationMissing`] if validation was asked for and is not installed,
-    /// [`Error::NoDevice`] if the loader finds no driver at all, [`Error::NoDescriptors`] if hardly any files can be opened,
-    /// [`Error::BadLimits`] if `VKARRAY_LIMITS` selects nothing, [`Error::BadSetting`] if `VKARRAY_VALIDATION` is no switch.
+    /// [`Error::LoaderMissing`] if there is no loader, [`Error::ValidationMissing`] if validation was asked for and is
+    /// not installed, [`Error::NoDevice`] if the loader finds no driver at all, [`Error::NoDescriptors`] if hardly any
+    /// files can be opened, [`Error::BadLimits`] if `VKARRAY_LIMITS` names no profile, [`Error::BadSetting`] if
+    /// `VKARRAY_VALIDATION` is no switch.
     pub fn build(self) -> Result<Arc<Instance>> {
         self.load().map_err(or_no_descriptors)
     }
@@ -129,7 +133,7 @@ impl InstanceBuilder {
         if let Some(intercept) = self.intercept {
             raw = intercepted(&entry, &raw, intercept);
         }
-        // From here on `Instance::drop` cleans up.
+        // From here on `Instance::drop` destroys the instance.
         let mut instance =
             Instance { entry, raw, debug: None, messages, limits, is_adopted: false, process: ProcessId::current() };
         instance.create_messenger()?;
@@ -139,7 +143,7 @@ impl InstanceBuilder {
 
 /// A loaded Vulkan, from which devices are listed and opened.
 ///
-/// It holds nothing of any device; each device holds its instance.
+/// An instance holds no device; each device holds its instance.
 ///
 /// ```
 /// use vkarray_driver::Instance;
@@ -157,7 +161,7 @@ pub struct Instance {
     raw: ash::Instance,
     debug: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     messages: Option<Box<Messages>>,
-    /// What its devices are held to.
+    /// The profile to which the devices are restricted.
     limits: Option<LimitProfile>,
     /// Whether other code created the instance and destroys it.
     is_adopted: bool,
@@ -169,39 +173,40 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// As [`InstanceBuilder::build`].
+    /// [`Error::LoaderMissing`] if there is no loader, [`Error::NoDevice`] if the loader finds no driver at all, and
+    /// the errors of [`InstanceBuilder::build`].
     pub fn new() -> Result<Arc<Self>> {
         Self::builder().build()
     }
 
-    /// Starts from the defaults: validation as `VKARRAY_VALIDATION` says, off without it.
+    /// Starts from the defaults: validation is off unless `VKARRAY_VALIDATION` turns it on.
     pub fn builder() -> InstanceBuilder {
         InstanceBuilder::default()
     }
 
     /// Uses an instance that other code created and goes on using. This library never destroys it.
     ///
-    /// Validation is up to the code that created it: [`Instance::take_messages`] returns nothing. `VKARRAY_LIMITS` has no
-    /// effect on it.
+    /// The code that created the instance decides about validation, and [`Instance::take_messages`] returns nothing.
+    /// `VKARRAY_LIMITS` has no effect on an adopted instance.
     ///
     /// # Safety
     ///
     /// `raw` was loaded through `entry` and created for Vulkan 1.3 or later. It lives until the returned `Instance` and
-    /// every device of it are gone; see [`Device::close`](crate::Device::close).
+    /// all devices opened from it are gone; see [`Device::close`](crate::Device::close).
     #[must_use]
     pub unsafe fn adopt(entry: ash::Entry, raw: ash::Instance) -> Arc<Self> {
         let process = ProcessId::current();
         Arc::new(Self { entry, raw, debug: None, messages: None, limits: None, is_adopted: true, process })
     }
 
-    /// Lists the devices, in the loader's order. Every device is listed, also those that cannot be opened.
+    /// Lists the devices, in the loader's order. Every device is listed, even one that cannot be opened.
     ///
-    /// Under a validation layer that is older than cooperative matrices, no device has them.
+    /// A validation layer that is older than cooperative matrices hides them on every device.
     ///
     /// # Errors
     ///
-    /// [`Error::NoDevice`] if there is none, [`Error::NoDescriptors`] if hardly any files can be opened; [`Error::Vulkan`] if the
-    /// driver fails; [`Error::Forked`].
+    /// [`Error::NoDevice`] if there is no device, [`Error::NoDescriptors`] if hardly any files can be opened,
+    /// [`Error::Vulkan`] if the driver fails, [`Error::Forked`] in a forked child of the process that loaded Vulkan.
     pub fn devices(self: &Arc<Self>) -> Result<Vec<PhysicalDevice>> {
         self.process.check()?;
         self.list().map_err(or_no_descriptors)
@@ -212,13 +217,14 @@ impl Instance {
         let handles = unsafe { self.raw.enumerate_physical_devices() };
         let handles = match handles {
             Ok(handles) if !handles.is_empty() => handles,
-            // A loader with no driver to load refuses with this code, or lists nothing.
+            // A loader without a driver either returns this code or lists no device.
             Ok(_) | Err(vk::Result::ERROR_INITIALIZATION_FAILED) => {
                 return Err(Error::NoDevice { hint: INSTALL_DRIVER });
             }
             Err(code) => return Err(Error::from_call("vkEnumeratePhysicalDevices")(code)),
         };
-        // A layer that is older than the extension reports errors about it and removes its features from device creation.
+        // A layer that is older than the extension reports errors about it and removes its features when a device is
+        // created.
         let supports_matrices = !self.is_validating() || layer_version(&self.entry)? >= Some(COOPERATIVE_MATRIX_SINCE);
         let describe = |raw| {
             let mut info = query::device_info(&self.raw, raw)?;
@@ -240,7 +246,8 @@ impl Instance {
         Ok(handles.into_iter().zip(infos).map(listed).collect())
     }
 
-    /// Returns the messages of the validation layer since the last call, oldest first. Empty without validation.
+    /// Returns the messages of the validation layer since the last call, oldest first. Without validation the list is
+    /// empty.
     ///
     /// ```
     /// use vkarray_driver::Instance;
@@ -271,12 +278,12 @@ impl Instance {
         &self.entry
     }
 
-    /// The instance's function table. Its calls are `unsafe`.
+    /// The instance's function table, whose calls are `unsafe`.
     pub fn raw(&self) -> &ash::Instance {
         &self.raw
     }
 
-    /// The process that loaded it.
+    /// The process that loaded Vulkan.
     #[inline]
     pub(crate) fn process(&self) -> ProcessId {
         self.process
@@ -330,7 +337,7 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
             extensions.push(vk::EXT_VALIDATION_FEATURES_NAME.as_ptr());
             info = info.push_next(&mut features);
         }
-        // The layer reads its settings without being asked for their extension, which its manifest may not list.
+        // The layer reads its settings even when their extension, which its manifest may not list, is not enabled.
         info = info.push_next(&mut settings);
     }
     let info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
@@ -341,7 +348,7 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
     }
 }
 
-/// The same instance with a function table whose entries `intercept` has replaced.
+/// Loads the function table of the instance again, with the entries that `intercept` replaces.
 fn intercepted(entry: &ash::Entry, raw: &ash::Instance, intercept: Intercept) -> ash::Instance {
     let load = |name: &CStr| {
         // SAFETY: the instance is live, and the name ends with NUL.
@@ -352,7 +359,7 @@ fn intercepted(entry: &ash::Entry, raw: &ash::Instance, intercept: Intercept) ->
     unsafe { ash::Instance::load_with(load, raw.handle()) }
 }
 
-/// The version of Vulkan that the validation layer was made for, if it is installed.
+/// The version of Vulkan that the validation layer was made for, if the layer is installed.
 fn layer_version(entry: &ash::Entry) -> Result<Option<u32>> {
     // SAFETY: a query of the loader without arguments.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }

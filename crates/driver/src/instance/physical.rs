@@ -1,4 +1,4 @@
-//! [`PhysicalDevice`]: a device as an instance lists it. `device/` opens it.
+//! [`PhysicalDevice`]: a device as an instance lists it. The folder `device` opens it.
 
 use std::sync::Arc;
 
@@ -36,13 +36,13 @@ impl PhysicalDevice {
         &self.info
     }
 
-    /// The instance that listed it.
+    /// The instance that listed the device.
     #[inline]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
     }
 
-    /// The handle.
+    /// The handle of the device.
     pub fn raw(&self) -> vk::PhysicalDevice {
         self.raw
     }

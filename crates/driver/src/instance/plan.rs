@@ -1,13 +1,14 @@
-//! How a device is opened: which queues, extensions and features. Pure.
+//! How a device is opened: with which queues, extensions and features. Pure.
 //!
-//! [`DevicePlan::new`] decides, or refuses the device with a message for the user. `vulkan/create.rs` carries a plan out.
+//! [`DevicePlan::new`] makes the plan, or refuses the device with a message for the user. `vulkan/create.rs` carries a
+//! plan out.
 
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceInfo, Features, QueueFamily, Version};
 use crate::error::{Error, Result};
 
-/// The Vulkan version that a device must support. Timeline semaphores and `vkQueueSubmit2` are core there.
+/// The Vulkan version that a device must support. Timeline semaphores and `vkQueueSubmit2` are core in this version.
 pub const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
 
 /// The extension of the feature `robust_buffer_access_2`.
@@ -35,7 +36,7 @@ const USEFUL_EXTENSIONS: [&str; 12] = [
     PIPELINE_ROBUSTNESS,
     ATOMIC_FLOAT,
     ATOMIC_FLOAT_2,
-    // A device that lists it must have it enabled.
+    // Vulkan requires that a device which lists this extension is created with it.
     "VK_KHR_portability_subset",
 ];
 
@@ -47,18 +48,19 @@ pub(super) const EXTERNAL_SEMAPHORE_FD: &str = "VK_KHR_external_semaphore_fd";
 
 pub(crate) const COOPERATIVE_MATRIX: &str = "VK_KHR_cooperative_matrix";
 
-/// More streams than this share queues: a GPU runs few at once, and each queue costs the driver a channel.
+/// The most compute queues that are created. Further streams share them, since a GPU runs few queues at once and each
+/// costs the driver a channel.
 const MAX_COMPUTE_QUEUES: u32 = 4;
 
-/// One queue for each direction.
+/// The most transfer queues that are created: one for each direction.
 const MAX_TRANSFER_QUEUES: u32 = 2;
 
-/// Queues of one family that are created with the device.
+/// Queues of one family, which are created with the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuePlan {
-    /// The family.
+    /// The number of the queue family.
     pub family: u32,
-    /// How many of its queues.
+    /// How many queues of the family are created.
     pub count: u32,
 }
 
@@ -77,11 +79,11 @@ pub struct QueuePlan {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRequest {
-    /// Features that must be there.
+    /// Features that the device must have.
     pub features: Features,
-    /// Extensions that must be there; they are enabled.
+    /// Extensions that the device must have. They are enabled.
     pub extensions: Vec<String>,
-    /// Extensions that are not enabled even if they are useful.
+    /// Extensions that are not enabled even where the runtime could use them.
     pub without: Vec<String>,
     /// The most compute queues to create; 0 leaves the choice to the plan.
     pub max_compute_queues: u32,
@@ -103,22 +105,24 @@ pub struct DeviceRequest {
 pub struct DevicePlan {
     /// The queues that run kernels and copies. Streams are distributed over them.
     pub compute: QueuePlan,
-    /// The queues that run large copies at the same time as compute work, if the device has such queues and its own memory.
+    /// The queues that run large copies at the same time as compute work; `None` if the device has no such queues or
+    /// shares its memory with the host.
     pub transfer: Option<QueuePlan>,
     /// Extensions to enable.
     pub extensions: Vec<String>,
     /// Features to enable.
     pub features: Features,
-    /// Whether arguments are bound with push descriptors; else from descriptor pools.
+    /// Whether arguments are bound with push descriptors. Otherwise they are bound with sets from descriptor pools.
     pub push_descriptors: bool,
 }
 
 impl DevicePlan {
-    /// Plans how to open `device` for `request`. Useful features and extensions are enabled where the device has them.
+    /// Plans how to open `device` for `request`. Optional features and extensions that the runtime can use are enabled
+    /// where the device has them.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] with the first thing the device lacks.
+    /// [`Error::Unsuitable`] with the first feature, extension, version or queue that the device lacks.
     pub fn new(device: &DeviceInfo, request: &DeviceRequest) -> Result<Self> {
         let lacks = |reason: String| Error::Unsuitable { device: device.name.clone(), reason };
         check_support(device, &request.features, &device.features, "it does not have the feature")?;
@@ -142,7 +146,7 @@ impl DevicePlan {
         })
     }
 
-    /// The queues of each family: those for compute first, then those for transfers.
+    /// The queues of each family: the compute queues first, then the transfer queues.
     pub(crate) fn queues(&self) -> impl Iterator<Item = QueuePlan> {
         std::iter::once(self.compute).chain(self.transfer)
     }
@@ -153,7 +157,8 @@ impl DevicePlan {
     }
 }
 
-/// Refuses a device without Vulkan 1.3, or without a feature that is needed among those `available`.
+/// Refuses a device without Vulkan 1.3, or without a feature in `needed` or of the runtime's own that `available`
+/// lacks.
 pub(crate) fn check_support(device: &DeviceInfo, needed: &Features, available: &Features, without: &str) -> Result<()> {
     let needed = Features { timeline_semaphore: true, synchronization2: true, ..*needed };
     let (version, missing) = (device.api_version, needed.missing_from(available));
@@ -167,7 +172,8 @@ pub(crate) fn check_support(device: &DeviceInfo, needed: &Features, available: &
     Err(Error::Unsuitable { device: device.name.clone(), reason })
 }
 
-/// Prefers a family without graphics: on an H100 a submission and a wait take 30 µs there, against 44 µs with graphics.
+/// The family for compute work. A family without graphics is preferred: on an H100 a submission and a wait take 30 µs
+/// there, against 44 µs on a family with graphics.
 fn compute_family(families: &[QueueFamily]) -> Option<u32> {
     let usable = |f: &QueueFamily| f.compute && f.count > 0;
     let position =
@@ -175,7 +181,8 @@ fn compute_family(families: &[QueueFamily]) -> Option<u32> {
     u32::try_from(position).ok()
 }
 
-/// A family for copies alone. Without memory of the device's own, copies at the same time as compute work gain nothing.
+/// The queues for copies alone. A device that shares its memory with the host gets none, since copies at the same time
+/// as compute work gain nothing there.
 fn transfer(device: &DeviceInfo) -> Option<QueuePlan> {
     let has_own_memory = device.memory_types.iter().any(|kind| kind.device_local && !kind.host_visible);
     let only_copies = |f: &QueueFamily| f.transfer && !f.compute && !f.graphics && f.count > 0;

@@ -92,11 +92,13 @@ impl QueriedStructs {
         if extensions.contains("VK_EXT_robustness2") {
             properties = properties.push_next(&mut self.bounds);
         }
-        // SAFETY: `device` belongs to `instance`; every chained structure is known to a 1.3 device or its extension.
+        // SAFETY: `device` belongs to `instance`; every chained structure is known to a 1.3 device or to an extension
+        // that it has.
         unsafe { instance.get_physical_device_properties2(device, &mut properties) };
         self.features = Features::read(
             |name| extensions.contains(name),
-            // SAFETY: `device` belongs to `instance`; the chain holds structures of Vulkan 1.3 and of extensions it has.
+            // SAFETY: `device` belongs to `instance`; the chain holds structures of Vulkan 1.3 and of extensions that
+            // the device has.
             |chain| unsafe { instance.get_physical_device_features2(device, chain) },
         );
     }

@@ -1,21 +1,21 @@
-//! Which device: selectors, visibility and requirements. Pure.
+//! The choice of a device: selectors, visibility and requirements. Pure.
 //!
-//! A selector is an index (`0`), a kind (`discrete`, `integrated`, `virtual`, `cpu`), `uuid:` and 32 hexadecimal
-//! digits (dashes allowed), or any part of a device's, driver's or vendor's name (`nvidia`, `llvmpipe`), in any case.
-//! `VKARRAY_VISIBLE_DEVICES` lists selectors, which filter the devices and set their order, as
-//! `CUDA_VISIBLE_DEVICES` does; `VKARRAY_DEVICE` picks among those; `VKARRAY_REQUIRE` names a kind below which
-//! nothing is accepted, so that a machine meant to have a GPU fails rather than fall back to the processor.
+//! A selector is an index (`0`), a kind (`discrete`, `integrated`, `virtual`, `cpu`), `uuid:` and 32 hexadecimal digits
+//! (dashes allowed), or any part of a device's, driver's or vendor's name (`nvidia`, `llvmpipe`), in any case.
+//! `VKARRAY_VISIBLE_DEVICES` lists selectors, which filter the devices and set their order, as `CUDA_VISIBLE_DEVICES`
+//! does. `VKARRAY_DEVICE` picks one of the visible devices. `VKARRAY_REQUIRE` names the least kind that is accepted, so
+//! that a machine meant to have a GPU fails rather than fall back to the processor.
 
 use super::{DeviceInfo, DeviceType, environment};
 use crate::error::{Error, Result};
 
-/// The selectors that were given, and where. Empty texts count as absent.
+/// The selectors that were given, by the place they were given in. An empty text counts as absent.
 ///
 /// ```
 /// use vkarray_driver::{DeviceInfo, Instance, Selection};
 ///
 /// # fn main() -> Result<(), vkarray_driver::Error> {
-/// // As `VKARRAY_DEVICE=0` in the environment.
+/// // This is the selection of `VKARRAY_DEVICE=0` in the environment.
 /// let selection = Selection { device_variable: Some("0".to_owned()), ..Selection::default() };
 /// let devices = Instance::new()?.devices()?;
 /// let infos: Vec<DeviceInfo> = devices.iter().map(|device| (**device.info()).clone()).collect();
@@ -28,13 +28,13 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// A selector given in the program or on the command line; wins over `device_variable`.
+    /// A selector given in the program or on the command line. It wins over `device_variable`.
     pub argument: Option<String>,
-    /// `VKARRAY_DEVICE`.
+    /// The value of `VKARRAY_DEVICE`.
     pub device_variable: Option<String>,
-    /// `VKARRAY_VISIBLE_DEVICES`.
+    /// The value of `VKARRAY_VISIBLE_DEVICES`.
     pub visible_variable: Option<String>,
-    /// `VKARRAY_REQUIRE`.
+    /// The value of `VKARRAY_REQUIRE`.
     pub require_variable: Option<String>,
 }
 
@@ -53,8 +53,8 @@ impl Selection {
     ///
     /// # Errors
     ///
-    /// [`Error::BadSelector`] and [`Error::UnknownDevice`]: a name that matches nothing is a mistake, not a filter.
-    /// [`Error::NoDevice`] if there are names and `devices` is empty.
+    /// [`Error::BadSelector`] for a malformed selector, [`Error::UnknownDevice`] for a selector that matches no device,
+    /// [`Error::NoDevice`] if there are selectors and `devices` is empty.
     pub fn visible(&self, devices: &[DeviceInfo]) -> Result<Vec<usize>> {
         let Some(list) = present(self.visible_variable.as_deref()) else { return Ok((0..devices.len()).collect()) };
         let mut visible = Vec::new();
@@ -96,7 +96,7 @@ impl Selection {
             origin: "VKARRAY_REQUIRE",
             reason: "it must be gpu, discrete, integrated, virtual or cpu",
         })?;
-        // A device of a better kind serves too.
+        // A device of a better kind than the required one is accepted.
         if allowed.iter().all(|&least| rank(device.device_type) > rank(least)) {
             return Err(Error::Unsuitable {
                 device: device.name.clone(),
@@ -121,10 +121,10 @@ fn rank(kind: DeviceType) -> u8 {
     }
 }
 
-/// The kinds that are GPUs, of which a virtual one is a part.
+/// The kinds that are GPUs. A virtual device is a part of one.
 const GPUS: [DeviceType; 3] = [DeviceType::Discrete, DeviceType::Integrated, DeviceType::Virtual];
 
-/// The kinds that a word means.
+/// The kinds of device that a word names.
 fn kinds(text: &str) -> Option<Vec<DeviceType>> {
     if text.eq_ignore_ascii_case("gpu") { Some(GPUS.to_vec()) } else { kind(text).map(|kind| vec![kind]) }
 }
@@ -139,7 +139,7 @@ fn kind(text: &str) -> Option<DeviceType> {
     }
 }
 
-/// The devices among `pool` that `text` names, in `pool`'s order. An index counts within `pool`.
+/// The devices in `pool` that `text` names, in the order of `pool`. An index counts within `pool`.
 fn matches(text: &str, origin: &'static str, devices: &[DeviceInfo], pool: &[usize]) -> Result<Vec<usize>> {
     let unknown = || match devices {
         [] => Error::NoDevice { hint: crate::error::INSTALL_DRIVER },
@@ -173,13 +173,13 @@ fn matches(text: &str, origin: &'static str, devices: &[DeviceInfo], pool: &[usi
 
 fn is_named(device: &DeviceInfo, part: &str) -> bool {
     let part = part.to_ascii_lowercase();
-    // Mesa's CPU driver reports the name of its renderer alone.
+    // Mesa's CPU driver reports the name of its renderer, `llvmpipe`, and not its own.
     let mesa = if device.name.starts_with("llvmpipe") { "lavapipe" } else { "" };
     let names = [device.name.as_str(), device.driver.name.as_str(), vendor(device.vendor_id), mesa];
     names.iter().any(|name| name.to_ascii_lowercase().contains(&part))
 }
 
-/// Vendors whose device names do not carry their own.
+/// The names of vendors that the device names do not contain.
 fn vendor(id: u32) -> &'static str {
     match id {
         0x10de => "nvidia",

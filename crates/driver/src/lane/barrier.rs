@@ -1,4 +1,4 @@
-//! The hazard table's barriers as Vulkan's.
+//! The barriers of the hazard table, as barriers of Vulkan.
 
 use ash::vk;
 
@@ -18,8 +18,8 @@ pub(super) fn record_barrier(device: &LogicalDevice, commands: vk::CommandBuffer
     unsafe { device.raw().cmd_pipeline_barrier2(commands, &info) };
 }
 
-/// A mask for each set of stages: barriers between dispatches are many, and a look-up is cheap. Visibility for the host is
-/// left to another barrier, at the end of a batch.
+/// A mask for each set of stages. Barriers between dispatches are frequent, and a look-up is cheap. These barriers make
+/// nothing visible to the host; a barrier at the end of a batch does.
 type Masks = [u64; 1 << Stage::ALL.len()];
 
 const STAGES: Masks = masks([

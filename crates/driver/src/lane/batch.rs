@@ -1,8 +1,8 @@
 //! A batch: one command buffer from recording to completion, and the objects that it keeps alive.
 //!
-//! [`BatchState`] is the state of the command buffer; its transitions are the methods `begin`, `start_operation`, `end` and
-//! `recycle`, all in this file. Batches are recycled, so a stream in steady work creates none. `mod.rs` decides when a batch
-//! opens, and `submit.rs` submits it.
+//! [`BatchState`] is the state of the command buffer. Its transitions are the methods `begin`, `start_operation`, `end`
+//! and `recycle`, all in this file. Batches are recycled, so a stream in steady work creates none. `mod.rs` decides
+//! when a batch opens, and `submit.rs` submits it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,42 +30,43 @@ enum BatchState {
     Initial,
     /// Recording; `is_empty` while it holds no command.
     Recording { is_empty: bool },
-    /// Recorded: to be submitted, or submitted.
+    /// Recorded, and either submitted or waiting to be.
     Ended,
-    /// To be submitted, or submitted, as a graph's commands alone. The own command buffer is still recording and holds no
-    /// command, so the next use of the batch need not begin it again.
+    /// The batch is submitted, or will be, with only the commands of a graph. The batch's own command buffer is still
+    /// recording and holds no command, so the next use of the batch need not begin it again.
     EndedEmpty,
 }
 
 pub(super) struct Batch {
-    /// The objects that the commands refer to. Declared first: dropped before the command pool.
+    /// The objects that the commands refer to. The field is declared first, so they are dropped before the command
+    /// pool.
     keep: Vec<KeepAlive>,
-    /// Points on other timelines that the batch starts after.
+    /// Points on other timelines that the batch waits for when it starts.
     pub(super) waits: SmallVec<[(Arc<Timeline>, u64); 4]>,
     pub(super) descriptors: DescriptorArena,
     pub(super) commands: vk::CommandBuffer,
     pool: Owned<vk::CommandPool>,
     state: BatchState,
-    /// The value of the lane's timeline when the batch is complete.
+    /// The value of the lane's timeline that says that the batch is complete.
     pub(super) value: u64,
     pub(super) n_ops: u32,
-    /// A graph's commands, submitted behind the batch's own.
+    /// The commands of a graph, which are submitted after the batch's own.
     followed_by: Option<vk::CommandBuffer>,
-    /// When the batch was left to the waiting thread, which submits it when it has grown old.
+    /// When the waiting thread began to watch the batch, which the thread submits once the batch has grown old.
     pub(super) watched_since: Option<Instant>,
-    /// The pipeline, buffers and push constants that its commands have bound.
+    /// The pipeline, buffers and push constants that the batch's commands have bound.
     pub(super) bind_cache: BindCache,
     /// The label of the newest operation.
     pub(super) label: Option<Label>,
     /// Whether the host will read what the batch writes.
     pub(super) host_reads: bool,
-    /// Its timestamps, while a trace is on.
+    /// The batch's timestamps, while a trace is on.
     pub(super) trace: Option<Box<BatchTrace>>,
     /// A pool of timestamp queries for the next trace.
     timestamps: Option<Owned<vk::QueryPool>>,
-    /// The command buffer for the timestamp behind a graph's commands; made when first needed.
+    /// The command buffer that records the timestamp after a graph's commands. It is made when first needed.
     epilogue: Option<vk::CommandBuffer>,
-    /// Whether its queue runs kernels.
+    /// Whether the batch's queue runs kernels.
     computes: bool,
 }
 
@@ -74,7 +75,7 @@ impl Batch {
         let info = vk::CommandPoolCreateInfo::default()
             .queue_family_index(queue.family())
             .flags(vk::CommandPoolCreateFlags::TRANSIENT);
-        // SAFETY: the family is one the device was opened with.
+        // SAFETY: the device was opened with queues of this family.
         let raw =
             unsafe { device.raw().create_command_pool(&info, None) }.map_err(device.failed("vkCreateCommandPool"))?;
         // SAFETY: just created; a lane drops a batch only when its work is complete, or leaks it.
@@ -110,8 +111,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Whether recording has ended, so that the batch takes no more operations: it was refused for lack of memory, and is
-    /// submitted again.
+    /// Whether recording has ended, so that the batch takes no more operations. This is the case for a batch that the
+    /// driver refused for lack of memory and that is submitted again.
     #[inline]
     pub(super) fn is_ended(&self) -> bool {
         matches!(self.state, BatchState::Ended | BatchState::EndedEmpty)
@@ -127,7 +128,8 @@ impl Batch {
         if barrier.is_some() || matches!(operation, Operation::Once(_)) {
             self.state = BatchState::Recording { is_empty: false };
         }
-        // Counted before it is recorded: a batch that holds the first commands of a failed operation is still submitted.
+        // The operation is counted before it is recorded, since a batch that holds the first commands of a failed
+        // operation is still submitted.
         self.n_ops += 1;
         if let Some(trace) = &mut self.trace {
             trace.begin_op(self.pool.device().raw(), self.commands, barrier.as_ref(), operation.accesses());
@@ -142,11 +144,11 @@ impl Batch {
         }
     }
 
-    /// Makes the operation that was started last the replay of a graph, and the batch's last one.
+    /// Makes the operation that was started last the replay of a graph, which is the batch's last operation.
     pub(super) fn follow_with(&mut self, graph: &Arc<GraphCommands>) {
         self.followed_by = Some(graph.commands());
         self.keep.push(Arc::clone(graph) as _);
-        // If that fails, the batch is as it was, and the trace lacks a timestamp.
+        // If recording the timestamp fails, the batch is unchanged, and the trace lacks a timestamp.
         if let Err(error) = self.record_epilogue(graph.n_steps()) {
             self.epilogue = None;
             log::debug!("the end of a graph is left out of the trace: {error}");
@@ -159,7 +161,7 @@ impl Batch {
         self.keep.push(object);
     }
 
-    /// Makes the batch start after `point`.
+    /// Makes the batch wait for `point` when it starts.
     pub(super) fn wait_for(&mut self, point: &Point) {
         match self.waits.iter_mut().find(|(timeline, _)| Arc::ptr_eq(timeline, point.timeline())) {
             Some((_, value)) => *value = (*value).max(point.value()),
@@ -167,7 +169,8 @@ impl Batch {
         }
     }
 
-    /// Ends recording, unless it has ended. What the batch wrote to memory that the host reads is made visible to it.
+    /// Ends recording, unless it has ended. A barrier makes what the batch wrote visible to the host, if the host reads
+    /// it.
     pub(super) fn end(&mut self) -> Result<()> {
         match self.state {
             BatchState::Ended | BatchState::EndedEmpty => return Ok(()),
@@ -209,14 +212,14 @@ impl Batch {
         own.into_iter().chain(self.followed_by).chain(epilogue)
     }
 
-    /// Makes the batch, which was just begun on that queue, part of a trace.
+    /// Adds the batch, which was just begun for this queue, to a trace.
     pub(super) fn begin_trace(&mut self, recording: Arc<TraceRecording>, queue: (QueueIndex, &Queue), id: BatchId) {
         self.state = BatchState::Recording { is_empty: false }; // Timestamps are commands.
         let commands = (self.commands, self.timestamps.take());
         self.trace = BatchTrace::begin(recording, self.pool.device(), queue, commands, id);
     }
 
-    /// Records the timestamp behind a graph's commands, if a trace is on.
+    /// Records the timestamp after a graph's commands, if a trace is on.
     fn record_epilogue(&mut self, n_steps: usize) -> Result<()> {
         let Some(trace) = &mut self.trace else { return Ok(()) };
         let commands = match self.epilogue {
@@ -228,20 +231,20 @@ impl Batch {
         end(&self.pool, commands)
     }
 
-    /// Passes its timestamps to the trace, if one is on. Its work is complete.
+    /// Passes the batch's timestamps to the trace, if one is on. The work of the batch is complete.
     pub(super) fn read_trace(&mut self) {
         if let Some(trace) = self.trace.take() {
             self.timestamps = (*trace).done();
         }
     }
 
-    /// Moves the objects that it kept alive to `released`.
+    /// Moves the objects that the batch kept alive to `released`.
     pub(super) fn release(&mut self, released: &mut Vec<KeepAlive>) {
         released.append(&mut self.keep);
     }
 
-    /// Makes the batch ready to begin again, and moves the objects that it kept alive to `released`. Its work is complete, or
-    /// was never submitted.
+    /// Makes the batch ready to begin again, and moves the objects that it kept alive to `released`. The work of the
+    /// batch is complete, or was never submitted.
     pub(super) fn recycle(&mut self, released: &mut Vec<KeepAlive>) -> Result<()> {
         self.read_trace();
         self.release(released);

@@ -1,13 +1,14 @@
 //! What a batch's commands have bound, so that nothing is bound twice.
 //!
-//! All of it belongs to the pipeline bound last: another pipeline has another layout, and Vulkan keeps descriptors and
-//! push constants only between compatible ones. So binding a pipeline forgets the rest, and a new batch starts with
-//! nothing. Handles are compared, which is enough: what a batch has bound lives until the batch is done.
+//! Buffers and push constants belong to the pipeline bound last: another pipeline has another layout, and Vulkan keeps
+//! descriptors and push constants only between compatible layouts. So binding a pipeline forgets the rest, and a new
+//! batch starts with nothing bound. Handles are compared, which is enough, since what a batch has bound lives until the
+//! batch is done.
 
 use ash::vk;
 use smallvec::SmallVec;
 
-/// See the module.
+/// The handles and bytes that the commands of one batch have bound.
 #[derive(Debug, Default)]
 pub(crate) struct BindCache {
     pipeline: vk::Pipeline,
@@ -16,12 +17,12 @@ pub(crate) struct BindCache {
 }
 
 impl BindCache {
-    /// Nothing is bound any more.
+    /// Forgets everything, for a new command buffer.
     pub(crate) fn clear(&mut self) {
         self.bind_pipeline(vk::Pipeline::null());
     }
 
-    /// Notes that the pipeline is bound. Returns whether it was not.
+    /// Notes that the pipeline is bound. Returns whether it was not bound before.
     #[inline]
     pub(crate) fn bind_pipeline(&mut self, pipeline: vk::Pipeline) -> bool {
         if self.pipeline == pipeline {
@@ -40,7 +41,7 @@ impl BindCache {
         self.buffers.len() == buffers.len() && self.buffers.iter().zip(buffers).all(|(a, b)| key(a) == key(b))
     }
 
-    /// Notes the buffers of all the pipeline's bindings.
+    /// Notes the buffers that are bound to all bindings of the pipeline.
     #[inline]
     pub(crate) fn set_buffers(&mut self, buffers: &[vk::DescriptorBufferInfo]) {
         if self.buffers.len() == buffers.len() {
@@ -50,7 +51,7 @@ impl BindCache {
         self.buffers.extend_from_slice(buffers);
     }
 
-    /// Notes the whole block of push constants. Returns whether it held something else.
+    /// Notes the whole block of push constants. Returns whether the block held other bytes before.
     #[inline]
     pub(crate) fn set_push_constants(&mut self, bytes: &[u8]) -> bool {
         if self.push_constants[..] == *bytes {

@@ -1,4 +1,4 @@
-//! Descriptor sets for drivers without push descriptors: pools that live and are reset with their batch.
+//! Descriptor sets for drivers without push descriptors: pools that are dropped and reset with their batch.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::vulkan::Owned;
 const SETS_PER_POOL: u32 = 256;
 const BUFFERS_PER_SET: u32 = 8; // On average; a pool that runs out of either is followed by the next.
 
-/// Grows by whole pools and never shrinks while its batch lives.
+/// The descriptor pools of one batch. The arena grows by whole pools and never shrinks while its batch lives.
 #[derive(Debug, Default)]
 pub(crate) struct DescriptorArena {
     pools: Vec<Owned<vk::DescriptorPool>>,
@@ -41,7 +41,7 @@ impl DescriptorArena {
             // asked for, and `set` has room for it.
             match unsafe { allocate(device.raw().handle(), &raw const info, &raw mut set) } {
                 vk::Result::SUCCESS => return Ok(set),
-                // A pool made for this very set holds it, unless the driver is out of memory.
+                // A pool made for this set has room for it, unless the driver is out of memory.
                 vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL if !is_new => {
                     self.current += 1;
                 }
@@ -50,7 +50,7 @@ impl DescriptorArena {
         }
     }
 
-    /// Frees every set. No work in flight uses one.
+    /// Frees every set. The caller has made sure that no work in flight uses one.
     pub(crate) fn reset(&mut self) -> Result<()> {
         self.current = 0;
         for pool in &self.pools {

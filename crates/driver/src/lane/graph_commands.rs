@@ -1,8 +1,8 @@
-//! A graph's recorded commands: a command buffer that can be submitted any number of times, also while it is running.
+//! A graph's recorded commands: a command buffer that can be submitted any number of times, even while it is running.
 //!
-//! It begins with the barrier that orders it after itself, so that a replay right after another one, which is the usual
-//! case, needs no command of its own. It never changes while it is shared: batches in flight hold theirs, and a graph that
-//! was changed records another. `graph/plan.rs` plans the barriers in it.
+//! The commands begin with the barrier that orders a replay after the replay before it, so that repeated replays, the
+//! usual case, need no command of their own. A shared command buffer never changes: batches in flight hold it, and a
+//! graph that was changed records another one. `graph/plan.rs` plans the barriers between the steps.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,9 +20,10 @@ use crate::vulkan::{LogicalDevice, Queue};
 /// Records a step's commands.
 pub(crate) type StepCommands = dyn Fn(&mut Recorder<'_>) -> Result<()> + Send + Sync;
 
-/// See the module.
+/// The recorded commands of a graph, for queues of one family.
 pub(crate) struct GraphCommands {
-    /// The command buffer and the objects it refers to. It belongs to no lane, and its number has no meaning.
+    /// The command buffer and the objects that it refers to. This batch belongs to no lane, and its number has no
+    /// meaning.
     batch: Batch,
     family: u32,
     operation: Arc<Repeatable>,
@@ -30,21 +31,21 @@ pub(crate) struct GraphCommands {
 }
 
 impl GraphCommands {
-    /// Creates one without steps, for queues of the same family as `queue`.
+    /// Creates a command buffer without steps, for queues of the same family as `queue`.
     pub(crate) fn new(device: &Arc<LogicalDevice>, queue: &Queue) -> Result<Self> {
         let (batch, family) = (Batch::new(device, queue)?, queue.family());
         let operation = Arc::new(Repeatable::new(Vec::new()));
         Ok(Self { batch, family, operation, n_steps: 0 })
     }
 
-    /// The family of queues that it can be sent to.
+    /// The family of queues that the commands can be submitted to.
     pub(crate) fn family(&self) -> u32 {
         self.family
     }
 
-    /// Records the steps, each behind its barrier, in place of those that it holds, and moves the objects that those kept
-    /// alive to `released`. `operation` has the accesses of all steps together. No submitted work uses it, since the
-    /// reference is exclusive.
+    /// Replaces the recorded steps by `steps`, each after its barrier, and moves the objects that the former steps kept
+    /// alive to `released`. `operation` has the accesses of all steps together. No submitted work uses the command
+    /// buffer, since the reference is exclusive.
     pub(crate) fn record<'a>(
         &mut self,
         device: &Arc<LogicalDevice>,
@@ -74,17 +75,17 @@ impl GraphCommands {
         self.batch.commands
     }
 
-    /// How many operations it holds.
+    /// How many steps are recorded.
     pub(crate) fn n_steps(&self) -> usize {
         self.n_steps
     }
 
-    /// Whether there is nothing to replay.
+    /// Whether the graph has no step, so that a replay does nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.n_steps == 0
     }
 
-    /// What one replay does to memory.
+    /// The accesses of one replay.
     pub(crate) fn operation(&self) -> &Arc<Repeatable> {
         &self.operation
     }

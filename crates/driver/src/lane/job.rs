@@ -1,28 +1,28 @@
 //! [`Job`]: the operations between two waits of a thread, from which the lane infers how many the next batch will have.
 //!
-//! A program that uploads, runs a kernel and downloads repeats itself: if its first operation is held back until the others
-//! are recorded, one submission takes all of them. Operations that come later than the device takes for a submission are
-//! not waited for. Pure but for the clock.
+//! A program that uploads, runs a kernel and downloads repeats itself. If its first operation is held back until the
+//! others are recorded, one submission takes all of them. An operation is not waited for if it comes later than the
+//! device takes for a submission. Pure but for the clock.
 
 use std::time::{Duration, Instant};
 
-/// The most operations that are held back for each other.
+/// The most operations that are held back until others are recorded.
 const MAX_OPS: u32 = 8;
 
-/// An operation that is recorded later than this after the first one of its job is not waited for the next time. It is about
-/// what a device needs to begin and end a small kernel.
+/// The longest time from the first operation of a job to one that is waited for the next time. It is about the time
+/// that a device takes to begin and end a small kernel.
 const PROMPT: Duration = Duration::from_micros(20);
 
 /// The operations of a lane since a thread last waited for it.
 #[derive(Debug, Default)]
 pub(super) struct Job {
-    /// When the first of them was recorded.
+    /// When the first operation was recorded.
     begun: Option<Instant>,
-    /// How many there are, up to one more than [`MAX_OPS`].
+    /// How many operations there are, counted up to one more than [`MAX_OPS`].
     n_ops: u32,
-    /// How many of them were recorded promptly.
+    /// How many operations were recorded within [`PROMPT`].
     n_prompt: u32,
-    /// Copies of the same stream on other queues.
+    /// How many copies the same stream made on other queues.
     n_beside: u32,
 }
 
@@ -51,12 +51,12 @@ impl Job {
         self.n_ops == 0
     }
 
-    /// Whether it was one operation, or one copy on another queue.
+    /// Whether the job was a single operation, or a single copy on another queue.
     pub(super) fn is_single(&self) -> bool {
         self.n_ops.saturating_add(self.n_beside) == 1
     }
 
-    /// Leaves out the time of a submission, in which the program could not record anything.
+    /// Leaves the time of a submission out of account, since the program could not record anything then.
     pub(super) fn leave_out(&mut self, submission: Duration) {
         if let Some(begun) = &mut self.begun {
             *begun += submission;
@@ -68,7 +68,7 @@ impl Job {
         if self.is_burst() { 1 } else { self.n_prompt.max(1) }
     }
 
-    /// Whether there are so many that none of them is held back for the next.
+    /// Whether the job has more operations than are held back for each other.
     pub(super) fn is_burst(&self) -> bool {
         self.n_ops > MAX_OPS
     }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_prompt_operations_of_a_short_job_are_submitted_together() {
-        // Microseconds from the first operation to each, how many are enough.
+        // The microseconds from the first operation to each operation, and how many operations are enough.
         let cases: &[(&[u64], u32)] = &[
             (&[], 1),                                 // Nothing is known yet.
             (&[0], 1),                                // A kernel that is waited for.

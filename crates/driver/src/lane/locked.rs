@@ -1,7 +1,8 @@
 //! A lane's locked state, and what happens when the lock is released.
 //!
-//! The objects that completed batches kept alive run code of the program when they are dropped. That code may use this
-//! stream, or drop another one, which waits for the device's waiting thread. So they are dropped after the lock is released.
+//! Dropping the objects that completed batches kept alive runs code of the program. That code may use this stream, or
+//! drop another stream, which waits for the device's waiting thread. So the objects are dropped after the lock is
+//! released.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -44,13 +45,14 @@ impl Drop for LockedLane<'_> {
     #[inline]
     fn drop(&mut self) {
         let postponed = (!self.state.released.is_empty()).then(|| DeferDrops::postpone(&mut self.state.released));
-        // SAFETY: dropped here and never touched again.
+        // SAFETY: the state is dropped here and never touched again.
         unsafe { ManuallyDrop::drop(&mut self.state) };
         drop(postponed);
     }
 }
 
-/// An operation that is being recorded. It also ends when its recording panics, since the batch may hold part of it.
+/// An operation that is being recorded. The operation ends even when its recording panics, since the batch may hold
+/// part of it.
 pub(super) struct OpenOperation<'a> {
     lane: &'a Lane,
     state: Option<LockedLane<'a>>,

@@ -1,13 +1,17 @@
 //! A lane: one ordered recording onto one queue. It has an open batch, batches in flight, and a timeline.
 //!
-//! A stream has one lane, and further ones for its transfers. Batches are numbered, starting from the timeline's value, and
-//! the timeline reaches a batch's number when the batch is complete. No thread holds two lanes: work of another lane that must
-//! be submitted first is submitted before this lane is locked, and the operation is ordered again.
+//! A stream has one lane, and further lanes for its copies on transfer queues. A lane exists so that operations
+//! recorded one by one reach the driver in few submissions, and so that every submission has a number to wait for: the
+//! lane numbers its batches, and its timeline reaches a batch's number when the batch is complete. A batch is in one of
+//! four places: open for recording, begun in advance, in flight, or spare.
 //!
-//! The folder never decides which operations conflict. Here is how an operation is recorded; `order.rs` finds its place in a
-//! batch, `batch.rs` is the batch with its states, `submit.rs` decides when to submit it, does so, and ends a lane,
-//! `locked.rs` is a locked lane, and `job.rs` decides how many operations make a batch. `recorder.rs` is what operations are
-//! recorded with.
+//! No thread holds two lanes. Work of another lane that must be submitted first is submitted before this lane is
+//! locked, and the operation is then ordered again.
+//!
+//! This folder never decides which operations conflict; the folder `hazard` does. This file records an operation.
+//! `order.rs` finds the operation's place in a batch, `batch.rs` has the states of a batch, `submit.rs` decides when to
+//! submit it, submits it, and ends a lane, `locked.rs` is a locked lane, and `job.rs` decides how many operations make
+//! a batch. `recorder.rs` is what a closure records an operation with.
 
 mod barrier;
 mod batch;
@@ -41,7 +45,7 @@ use crate::trace::BatchId;
 use crate::tracker::{Point, RegisteredLane, Submit, Tracker, Waiter};
 use crate::vulkan::{Label, LogicalDevice, Queue, QueueIndex, Timeline};
 
-/// A batch of this many operations is submitted even if the device is busy.
+/// The most operations in a batch. A full batch is submitted even if the device is busy.
 const MAX_OPS: u32 = 128;
 
 #[derive(Debug)]
@@ -60,31 +64,31 @@ pub(crate) struct Lane {
 struct LaneState {
     /// The batch that operations are recorded into.
     open: Option<Box<Batch>>, // Boxed so that a batch moves between these four places as a pointer.
-    /// The next batch, already begun.
+    /// The next batch, whose command buffer is already recording.
     begun: Option<Box<Batch>>,
-    /// Submitted and perhaps not complete, oldest first.
+    /// Batches that are submitted and perhaps not complete, oldest first.
     in_flight: VecDeque<Box<Batch>>,
-    /// Complete, and ready to be recorded again.
+    /// Batches that are complete and ready to be recorded again.
     #[expect(clippy::vec_box, reason = "a batch keeps its box for as long as it lives")]
     spare: Vec<Box<Batch>>,
     /// Objects that completed batches kept alive, to be dropped when the lock is released.
     released: Vec<KeepAlive>,
     /// The number of the newest batch ever opened.
     newest: u64,
-    /// The newest batch that is complete for the hazard table.
+    /// The number of the newest batch that the hazard table knows to be complete.
     reported: u64,
     /// How many operations a batch must hold to be submitted to an idle device; see [`Lane::should_submit`].
     eager_ops: u32,
     /// The operations since a thread last waited for the stream.
     job: Job,
-    /// How often threads had waited for the stream when that job began.
+    /// How often threads had waited for the stream when `job` began.
     n_waits: u64,
-    /// Whether the job before it was a burst.
+    /// Whether the job before `job` was a burst.
     follows_burst: bool,
 }
 
 impl LaneState {
-    /// The open batch. One was opened before.
+    /// The open batch, which the caller has opened.
     #[inline]
     fn open_batch(&mut self) -> &mut Batch {
         self.open.as_mut().expect("a batch is opened before an operation is recorded")
@@ -98,8 +102,8 @@ impl fmt::Debug for LaneState {
 }
 
 impl Lane {
-    /// Makes a lane of the stream of that number, which may have another lane `beside` it. `tracker` and `waiter` are the
-    /// device's.
+    /// Makes a lane of the stream with this number. `beside` is another lane of the same stream, if it has one.
+    /// `tracker` and `waiter` belong to the device.
     pub(crate) fn new(
         device: &Arc<LogicalDevice>,
         tracker: &Arc<Tracker>,
@@ -125,7 +129,7 @@ impl Lane {
         Ok(lane)
     }
 
-    /// A lane of the same stream on another queue.
+    /// Makes another lane of the same stream, on another queue.
     pub(crate) fn beside(&self, queue: QueueIndex) -> Result<Arc<Self>> {
         Self::new(self.device(), &self.tracker, &self.waiter, queue, (self.stream_number(), Some(self)))
     }
@@ -156,13 +160,14 @@ impl Lane {
         self.point_at(value)
     }
 
-    /// The point at which the batch of that number is done.
+    /// The point at which the batch of this number is done.
     pub(crate) fn point_at(self: &Arc<Self>, value: u64) -> Point {
         let lane: Weak<dyn Submit> = Arc::<Self>::downgrade(self);
         Point::new(Arc::clone(&self.timeline), lane, value)
     }
 
-    /// The largest batch number that the device is known to have reached. Does not call the driver, so it may lag.
+    /// The largest batch number that the device is known to have reached. The driver is not asked, so the number may
+    /// lag behind.
     pub(crate) fn last_seen(&self) -> u64 {
         self.timeline.last_seen()
     }
@@ -176,14 +181,15 @@ impl Lane {
     ) -> Result<R, E> {
         let mut operation = OpenOperation::new(self, self.begin_operation(Operation::Once(accesses))?);
         let recorded = commands(&mut Recorder::new(self.device(), operation.batch()));
-        // Also when recording failed: the batch may hold part of the operation, and memory waits for the batch.
+        // The operation is ended even when recording failed, since the batch may hold part of it and memory waits for
+        // the batch.
         let ended = operation.end();
         let recorded = recorded?;
         ended?;
         Ok(recorded)
     }
 
-    /// Ends an operation. Its batch is submitted now, or the waiting thread watches it.
+    /// Ends an operation. Its batch is submitted now, or the waiting thread begins to watch it.
     fn end_operation(&self, mut state: LockedLane<'_>) -> Result<()> {
         let batch = state.open_batch();
         batch.end_operation();
@@ -202,10 +208,10 @@ impl Lane {
         self.keep_watched(state, submitted, !is_watched)
     }
 
-    /// Makes the waiting thread watch the open batch, if it was not submitted and is not watched.
+    /// Makes the waiting thread watch the open batch, if the batch was not submitted and is not watched.
     ///
-    /// A batch that cannot be submitted now is no error of the operation, which is recorded and will run: the error is
-    /// returned to the thread that waits for it. Only a device that has failed is an error here.
+    /// A batch that cannot be submitted now is no error of the operation, which is recorded and will run. The error is
+    /// returned to the thread that waits for the operation. Only a device that has failed is an error here.
     fn keep_watched(&self, mut state: LockedLane<'_>, submitted: Result<bool>, is_first: bool) -> Result<()> {
         match submitted {
             Ok(true) => return Ok(()),
@@ -216,7 +222,7 @@ impl Lane {
                 log::debug!("recorded work is submitted later: {error}");
             }
         }
-        // The program may record nothing more here: the waiting thread submits the batch when it has grown old.
+        // The program may record nothing more. Then the waiting thread submits the batch when it has grown old.
         if let Some(batch) = &mut state.open {
             batch.watched_since.get_or_insert_with(Instant::now);
         }
@@ -225,7 +231,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Submits the open batch with a graph's commands behind it, as one more operation.
+    /// Submits the open batch with a graph's commands after it. The replay is one more operation of the batch.
     pub(crate) fn replay(&self, graph: &Arc<GraphCommands>) -> Result<()> {
         if graph.is_empty() {
             return self.device().check_lost();
@@ -238,7 +244,7 @@ impl Lane {
     }
 
     /// Makes later operations start after `point`. Returns the number of the batch that waits, or nothing if `point` is
-    /// complete or of this lane.
+    /// complete or belongs to this lane.
     pub(crate) fn wait_for(&self, point: &Point) -> Result<Option<u64>> {
         if Arc::ptr_eq(point.timeline(), &self.timeline) || point.is_complete()? {
             return Ok(None);
@@ -253,7 +259,7 @@ impl Lane {
 
     /// Whether everything recorded is complete. Never blocks.
     pub(crate) fn is_idle(&self) -> bool {
-        // An open batch without operations may still have waits.
+        // An open batch without operations may still have points to wait for.
         let is_open = self.state().open.as_ref().is_some_and(|batch| batch.n_ops > 0 || !batch.waits.is_empty());
         !is_open && self.timeline.has_reached(self.timeline.submitted())
     }
@@ -314,7 +320,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Reports to the hazard table which batches are complete, so that nothing is ordered after them any more.
+    /// Reports the complete batches to the hazard table, which then orders nothing after them.
     fn report_completed(&self, state: &mut LaneState) {
         let seen = self.timeline.last_seen();
         if seen > state.reported {
@@ -325,7 +331,7 @@ impl Lane {
 
     #[inline]
     fn state(&self) -> LockedLane<'_> {
-        // A panic while an operation is recorded leaves a batch that can still be recorded.
+        // A panic during the recording of an operation leaves a batch that can still be recorded.
         LockedLane::new(self.state.lock())
     }
 }

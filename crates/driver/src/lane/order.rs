@@ -1,8 +1,9 @@
-//! Ordering an operation: the place in the open batch where it comes after everything that it conflicts with.
+//! Ordering an operation: finding the place in the open batch at which it comes after everything that it conflicts
+//! with.
 //!
-//! Operations on blocks that only this lane uses are ordered by the lane's own table. Most others wait for no other lane and
-//! are ordered while the tracker is locked once. For the rest, work of other lanes is submitted, and a new batch starts
-//! after it. The folder `hazard` decides what comes after what.
+//! The lane's own table orders operations on blocks that only this lane uses. Most other operations wait for no other
+//! lane, and are ordered while the tracker is locked once. For the rest, work of other lanes is submitted, and a new
+//! batch starts after that work. The folder `hazard` decides which operation comes after which.
 
 use smallvec::SmallVec;
 
@@ -12,21 +13,21 @@ use crate::error::Result;
 use crate::hazard::{Barrier, LanePoint, Operation, Order};
 use crate::tracker::{Point, TrackerState};
 
-/// The points that a batch must start after.
+/// The points that a batch must wait for when it starts.
 type Waits = SmallVec<[Point; 4]>;
 
 /// How an operation was ordered.
 enum OperationOrder {
-    /// It is committed to the open batch, behind this barrier.
+    /// The operation is committed to the open batch, after this barrier.
     Ready(Option<Barrier>),
-    /// It belongs to a batch that starts after these points.
+    /// The operation belongs to a batch that starts after these points.
     After(Waits),
-    /// It must wait until a host access ends.
+    /// The operation must wait until a host access ends.
     AfterHostAccess,
 }
 
 impl Lane {
-    /// Starts an operation in the open batch: behind a barrier, or in a new batch that starts after other work.
+    /// Starts an operation in the open batch, after a barrier, or in a new batch that starts after other work.
     #[inline]
     pub(super) fn begin_operation(&self, operation: Operation<'_>) -> Result<LockedLane<'_>> {
         self.device().check_lost()?;
@@ -52,10 +53,11 @@ impl Lane {
         Ok(state)
     }
 
-    /// Commits the operation to the batch `value`, or says what it must wait for first.
+    /// Commits the operation to the batch `value`, or says what the operation must wait for first.
     ///
-    /// This is one step under one lock, the lane table's or the tracker's, so that no other lane commits an operation between
-    /// question and answer. The host accesses no bytes of a block that the lane owns: an access takes the block from it.
+    /// This is one step under one lock, of the lane's table or of the tracker, so that no other lane commits an
+    /// operation between question and answer. The host accesses no bytes of a block that the lane owns, since an access
+    /// takes the block from the lane.
     #[inline]
     fn order(&self, value: u64, operation: Operation<'_>) -> Result<OperationOrder> {
         if let Operation::Once(accesses) = operation
@@ -86,8 +88,8 @@ impl Lane {
         }
     }
 
-    /// Makes the open batch start after `waits`, if all of them are submitted. Otherwise submits one of them, with this
-    /// lane unlocked; the operation is then ordered again.
+    /// Makes the open batch start after `waits`, if all of them are submitted. Otherwise unlocks this lane and submits
+    /// one of the awaited batches; the operation is then ordered again.
     #[cold]
     fn prepare_wait<'a>(&'a self, mut state: LockedLane<'a>, waits: &Waits) -> Result<LockedLane<'a>> {
         match waits.iter().find(|point| point.timeline().submitted() < point.value()) {
@@ -103,8 +105,8 @@ impl Lane {
         }
     }
 
-    /// Makes the next operation start after `points`, all of them submitted. Operations that are already recorded do not
-    /// wait. Returns the number of the batch that does.
+    /// Makes the next operation start after `points`, all of which are submitted. Operations that are already recorded
+    /// do not wait. Returns the number of the batch that waits.
     pub(super) fn start_after(&self, state: &mut LaneState, points: &[Point]) -> Result<u64> {
         if state.open.as_ref().is_some_and(|batch| batch.n_ops > 0) {
             self.submit(state)?;
@@ -120,8 +122,8 @@ impl Lane {
     }
 }
 
-/// The points to wait for, if all of them are pending. Otherwise records the complete ones, and the operation is ordered
-/// again.
+/// The points to wait for, if all of them are pending. Otherwise records which points are complete and returns `None`;
+/// the operation is then ordered again.
 #[cold]
 fn pending(tracker: &mut TrackerState, points: &[LanePoint]) -> Result<Option<Waits>> {
     let mut waits = Waits::new();

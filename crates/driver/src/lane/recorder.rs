@@ -1,7 +1,7 @@
-//! A recorder: what the closure that records an operation may do with the open batch.
+//! [`Recorder`]: what the closure that records an operation may do with the open batch.
 //!
-//! Binding goes through here, so that nothing is bound twice; `bind_cache.rs` remembers what is bound. Which batch it is and
-//! what stands before the operation was decided by then, in `order.rs`.
+//! Every binding goes through the recorder, so that nothing is bound twice; `bind_cache.rs` remembers what is bound.
+//! `order.rs` has chosen the batch and recorded the barrier before the closure runs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::sync::KeepAlive;
 use crate::vulkan::Label;
 use crate::vulkan::LogicalDevice;
 
-/// Where an operation's commands go.
+/// Records the commands of an operation into the open batch.
 #[derive(Debug)]
 pub struct Recorder<'a> {
     device: &'a Arc<LogicalDevice>,
@@ -25,20 +25,20 @@ impl<'a> Recorder<'a> {
         Self { device, batch }
     }
 
-    /// The device.
+    /// The device that the commands are recorded for.
     #[must_use]
     pub fn device(&self) -> &'a Arc<LogicalDevice> {
         self.device
     }
 
-    /// The command buffer, recording.
+    /// The command buffer, which is recording.
     #[must_use]
     pub fn commands(&self) -> vk::CommandBuffer {
         self.batch.commands
     }
 
-    /// Names the operation, for the report of a lost device and for a trace. The report has a name that is repeated in a
-    /// batch once, since threads that dispatch at the same time contend for it.
+    /// Names the operation, for the report of a lost device and for a trace. A name that is repeated within a batch is
+    /// reported once, since threads that dispatch at the same time contend for the report.
     #[inline]
     pub fn label(&mut self, label: Label) {
         let labels = self.device.labels();
@@ -50,19 +50,19 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Keeps something alive until the operation is done. It is dropped on some thread that uses the stream or waits for
-    /// it, without a lock, so what it does then may use the stream too.
+    /// Keeps an object alive until the operation is done. A thread that uses the stream or waits for it drops the
+    /// object, while it holds no lock of this library, so the drop may use the stream too.
     pub fn keep(&mut self, kept: KeepAlive) {
         self.batch.keep(kept);
     }
 
-    /// Notes that the host will read what the operation writes, so that its writes are made visible there.
+    /// Notes that the host will read what the operation writes. The writes are then made visible to the host.
     pub fn host_will_read(&mut self) {
         self.batch.host_reads = true;
     }
 
-    /// Binds a compute pipeline if it is not bound already, and keeps its owner alive. The buffers and push constants of
-    /// another pipeline are forgotten.
+    /// Binds a compute pipeline if it is not bound already, and keeps its owner alive. The buffers and push constants
+    /// that were bound for another pipeline are forgotten.
     ///
     /// # Safety
     ///
@@ -78,24 +78,25 @@ impl<'a> Recorder<'a> {
         unsafe { self.device.raw().cmd_bind_pipeline(self.batch.commands, bind_point, pipeline) };
     }
 
-    /// Whether exactly these buffers are those of [`Recorder::note_buffers`], for the pipeline bound last.
+    /// Whether [`Recorder::note_buffers`] was called with exactly these buffers since the current pipeline was bound.
     #[inline]
     #[must_use]
     pub fn has_buffers(&self, buffers: &[vk::DescriptorBufferInfo]) -> bool {
         self.batch.bind_cache.has_buffers(buffers)
     }
 
-    /// Notes that these buffers are bound to the bindings of the pipeline bound last, in the order of its own.
+    /// Notes that these buffers are bound to the bindings of the current pipeline, in the order of the bindings.
     #[inline]
     pub fn note_buffers(&mut self, buffers: &[vk::DescriptorBufferInfo]) {
         self.batch.bind_cache.set_buffers(buffers);
     }
 
-    /// Sets the whole block of push constants of the pipeline bound last, if it does not hold these bytes already.
+    /// Sets the whole block of push constants of the current pipeline, if the block does not hold these bytes already.
     ///
     /// # Safety
     ///
-    /// `layout` is that of the pipeline bound last, which declares so many bytes for compute shaders.
+    /// `layout` is the layout of the current pipeline, and declares `bytes.len()` bytes of push constants for compute
+    /// shaders.
     #[inline]
     pub unsafe fn push_constants(&mut self, layout: vk::PipelineLayout, bytes: &[u8]) {
         if bytes.is_empty() || !self.batch.bind_cache.set_push_constants(bytes) {

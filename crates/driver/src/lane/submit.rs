@@ -1,7 +1,7 @@
-//! When a batch is submitted, how, what happens when that fails, and the end of a lane.
+//! When and how a batch is submitted, what happens when a submission fails, and the end of a lane.
 //!
-//! A batch that is refused for lack of memory stays open and is submitted again. When a batch's work is lost the device
-//! fails, since other work may wait for it; `vulkan/loss.rs` says what follows from that.
+//! A batch that the driver refuses for lack of memory stays open and is submitted again. When a batch's work is lost
+//! the device fails, since other work may wait for it; `vulkan/loss.rs` says what a failed device does.
 
 use std::mem;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::sync::{DeferDrops, log_in_drop};
 impl Lane {
     /// Whether the open batch is submitted now: if it is full, or if it holds enough operations and the device is idle.
     ///
-    /// The number that is enough doubles with each batch submitted early, and returns after a thread has waited to that of
-    /// [`Job::eager_ops`]. So a job that is repeated is submitted as a whole, and in a burst on a fast device many operations
-    /// share a submission's cost.
+    /// The number that is enough starts at [`Job::eager_ops`] after a thread has waited, and doubles with each batch
+    /// submitted early. So a job that is repeated is submitted as a whole, and in a burst on a fast device many
+    /// operations share the cost of a submission.
     #[inline]
     pub(super) fn should_submit(&self, state: &mut LaneState, n_ops: u32) -> Result<bool> {
         if n_ops >= MAX_OPS {
@@ -35,25 +35,25 @@ impl Lane {
         Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
     }
 
-    /// Whether the next operation is one of few between two waits of a thread, as far as the last operations tell.
+    /// Whether the next operation is probably one of few between two waits of a thread, judged by the last operations.
     pub(crate) fn is_in_job(&self) -> bool {
         let state = self.state();
         let begins = self.timeline.n_waits() != state.n_waits;
         !state.job.is_burst() && (begins || !state.follows_burst)
     }
 
-    /// Whether a thread has waited since the last operation, which was the only one since the wait before.
+    /// Whether a thread has waited since the last operation, and this operation was the only one since the wait before.
     pub(crate) fn follows_single(&self) -> bool {
         let state = self.state();
         self.timeline.n_waits() != state.n_waits && state.job.is_single()
     }
 
-    /// Counts a copy of its stream on another queue.
+    /// Counts a copy of the same stream on another queue.
     pub(crate) fn note_beside(&self) {
         self.job(&mut self.state()).add_beside();
     }
 
-    /// The job of the next operation: a new one if a thread has waited.
+    /// The job that the next operation belongs to: a new one if a thread has waited since the last operation.
     #[inline]
     fn job<'a>(&self, state: &'a mut LaneState) -> &'a mut Job {
         let n_waits = self.timeline.n_waits();
@@ -67,13 +67,15 @@ impl Lane {
         &mut state.job
     }
 
-    /// Submits the open batch, if there is one, and begins the next.
+    /// Submits the open batch, if there is one, and begins the next one.
     pub(super) fn submit(&self, state: &mut LaneState) -> Result<()> {
         let Some(batch) = &mut state.open else { return Ok(()) };
-        // An unsent batch of a failed device may use objects that are already freed, so it is not even ended.
+        // An unsent batch of a failed device may use objects that are already freed, so its recording is not even
+        // ended.
         let ended = self.device().check_lost().and_then(|()| batch.end());
         let queue = self.queue().lock();
-        // Checked again under the queue's lock: after a failed device's queue was locked once, nothing more is submitted.
+        // The check is repeated under the queue's lock: a thread that locks a queue after the device has failed submits
+        // nothing more to it.
         if let Err(error) = ended.and_then(|()| self.device().check_lost()) {
             drop(queue);
             if let Some(mut lost) = state.open.take() {
@@ -87,7 +89,7 @@ impl Lane {
         if let Err(error) = &submitted
             && error.is_out_of_memory()
         {
-            // The specification guarantees that nothing has changed: the batch stays, to be submitted again.
+            // The specification guarantees that nothing has changed. The batch stays open, to be submitted again.
             batch.watched_since = Some(Instant::now());
             return submitted;
         }
@@ -97,7 +99,8 @@ impl Lane {
             self.queue().note_newest(&self.timeline, batch.value);
         }
         drop(queue);
-        // Also after a failure: the driver may have taken the batch, so it is freed when the device is known to be idle.
+        // The batch also goes to `in_flight` after a failure: the driver may have taken it, so it is freed when the
+        // device is known to be idle.
         state.in_flight.extend(state.open.take());
         outcome?;
         if let Err(error) = self.prepare(state) {
@@ -133,7 +136,7 @@ impl Lane {
         if let Err(refused) = self.submit(state)
             && state.open.is_some()
         {
-            // Completed work frees memory for the batch that was refused.
+            // Completed work may free memory for the batch that was refused.
             let again = self.drain(state).and_then(|()| self.submit(state));
             if again.is_err() && state.open.take().is_some() {
                 self.device().fail(refused); // Its work is lost, and other threads may wait for it.
@@ -162,7 +165,8 @@ impl Drop for Lane {
     fn drop(&mut self) {
         let mut state = mem::take(self.state.get_mut());
         if let Err(error) = self.finish(&mut state) {
-            // The tracker keeps naming the timeline, so what the work uses is never considered complete.
+            // The tracker still names the timeline, so the memory and objects that the work uses are never considered
+            // free.
             mem::forget((state, Arc::clone(&self.timeline)));
             return log_in_drop(|| {
                 log::error!("a stream was dropped before its work was complete; what the work uses is leaked: {error}");

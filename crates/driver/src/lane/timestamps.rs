@@ -1,8 +1,8 @@
-//! The timestamps of one batch: two for each operation, in a query pool that goes from batch to batch.
+//! The timestamps of one batch: two for each operation, in a query pool that is passed from batch to batch.
 //!
-//! An operation's first timestamp is taken as soon as the queue comes to it, unless a barrier stands before it: then once
-//! what the barrier waits for is done. So the timestamps order nothing that is not ordered anyway. Its second is taken when
-//! its stage, and with it earlier work of that stage, is done.
+//! An operation's first timestamp is taken as soon as the queue comes to the operation or, if a barrier stands before
+//! it, once the work that the barrier waits for is done. So the timestamps order nothing that is not ordered anyway.
+//! The second timestamp is taken when the operation's stage, and with it earlier work of that stage, is done.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::hazard::{Access, Barrier, Stage, Stages};
 use crate::trace::{BatchId, SpanGuard, TraceRecording, TracedBatch, TracedOperation, now_ns};
 use crate::vulkan::{LogicalDevice, Owned, Queue, QueueIndex};
 
-/// Operations that one pool has timestamps for; a batch holds no more.
+/// How many operations one pool has timestamps for. A batch holds no more operations.
 const MAX_OPS: u32 = 128;
 
-/// A batch being recorded or in flight, while a trace is on.
+/// The timestamps of a batch that is recorded or in flight while a trace is on.
 #[derive(Debug)]
 pub(crate) struct BatchTrace {
     recording: Arc<TraceRecording>,
-    /// Nothing on a queue that has no timestamps.
+    /// The query pool; `None` on a queue that has no timestamps.
     pool: Option<Owned<vk::QueryPool>>,
     computes: bool,
     has_graph: bool,
@@ -28,7 +28,7 @@ pub(crate) struct BatchTrace {
 }
 
 impl BatchTrace {
-    /// Makes a batch that was just begun part of the recording, unless that fails.
+    /// Adds a batch that was just begun to the recording. If this fails, the batch is not in the trace.
     pub(crate) fn begin(
         recording: Arc<TraceRecording>,
         device: &Arc<LogicalDevice>,
@@ -48,7 +48,7 @@ impl BatchTrace {
         Some(Box::new(Self { recording, pool, computes, has_graph: false, batch }))
     }
 
-    /// Notes that an operation begins, behind `barrier`.
+    /// Notes that an operation begins, after `barrier`.
     pub(crate) fn begin_op(
         &mut self,
         device: &ash::Device,
@@ -81,7 +81,8 @@ impl BatchTrace {
         self.batch.ops.push(op);
     }
 
-    /// Notes that the operation begun last was the replay of a graph, which ends here. Its steps have no timestamps.
+    /// Notes that the operation begun last was the replay of a graph, which ends here. The steps of the graph have no
+    /// timestamps.
     pub(crate) fn end_graph(&mut self, device: &ash::Device, commands: vk::CommandBuffer, n_steps: usize) {
         self.has_graph = true;
         if let Some(op) = self.batch.ops.last_mut() {
@@ -102,7 +103,7 @@ impl BatchTrace {
         span
     }
 
-    /// Reads the timestamps, and returns their pool for the next batch. The batch is done.
+    /// Reads the timestamps, and returns their pool for the next batch. The work of the batch is done.
     pub(crate) fn done(self) -> Option<Owned<vk::QueryPool>> {
         let Self { recording, pool, mut batch, .. } = self;
         batch.seen_ns = now_ns();
@@ -121,7 +122,7 @@ impl BatchTrace {
         pool
     }
 
-    /// The one stage at whose end all of `stages` are done. A queue for copies has no other.
+    /// The one stage at whose end all of `stages` are done. A queue for copies supports only the transfer stage.
     fn after(&self, stages: Stages) -> vk::PipelineStageFlags2 {
         let computed = stages.iter().any(|stage| stage != Stage::Transfer);
         match (self.computes && computed, stages.contains(Stage::Transfer)) {
@@ -175,7 +176,7 @@ fn create_pool(device: &Arc<LogicalDevice>) -> Result<Owned<vk::QueryPool>> {
 
 fn read(pool: &Owned<vk::QueryPool>, n_ops: usize) -> Result<Vec<[u64; 2]>> {
     let mut ticks = vec![[0_u64; 2]; n_ops];
-    // A batch may do nothing but wait.
+    // A batch may have only waits and no operation.
     if n_ops == 0 {
         return Ok(ticks);
     }
@@ -187,7 +188,7 @@ fn read(pool: &Owned<vk::QueryPool>, n_ops: usize) -> Result<Vec<[u64; 2]>> {
     Ok(ticks)
 }
 
-/// What an operation is, by the stages of its accesses.
+/// The kind of an operation, judged by the stages of its accesses.
 fn kind_of(accesses: &[Access]) -> &'static str {
     let n_copied = accesses.iter().filter(|access| access.stage == Stage::Transfer).count();
     match n_copied {

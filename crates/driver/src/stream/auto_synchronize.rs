@@ -1,7 +1,7 @@
 //! Waiting for a stream at the end of a scope.
 //!
-//! Unlike numba's, the guard waits also when a panic unwinds: what the scope borrowed is not left to the device. Waiting
-//! by hand is in `mod.rs`.
+//! Unlike numba's `auto_synchronize`, the guard also waits when a panic unwinds: what the scope borrowed is not left to
+//! the device. `mod.rs` has the waits that a program calls itself.
 
 use super::Stream;
 use crate::error::Result;
@@ -38,7 +38,7 @@ pub struct AutoSynchronize<'a> {
 }
 
 impl AutoSynchronize<'_> {
-    /// Waits now, and says what went wrong. Dropping the guard only reports it.
+    /// Waits now, and returns what went wrong. Dropping the guard only writes the error to the log.
     ///
     /// ```
     /// use vkarray_driver::{Device, Event, Instance, Stream};
@@ -56,7 +56,8 @@ impl AutoSynchronize<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Stream::synchronize`].
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the submission, and the errors of [`Stream::synchronize`].
     pub fn finish(mut self) -> Result<()> {
         self.is_finished = true;
         self.stream.synchronize()

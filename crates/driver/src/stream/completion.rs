@@ -27,7 +27,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of the submission.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the submission, [`Error::Forked`](crate::Error::Forked) in a forked process.
     pub fn flush(&self) -> Result<()> {
         self.device().check_lost()?;
         self.beside().try_for_each(|(_, lane)| lane.flush())?;
@@ -51,7 +52,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of the submission, and [`Error::DeviceLost`](crate::Error::DeviceLost).
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the submission or the wait, [`Error::Forked`](crate::Error::Forked) in a forked process.
     pub fn synchronize(&self) -> Result<()> {
         self.wait_until(None)
     }
@@ -73,13 +75,15 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::Timeout`](crate::Error::Timeout), and those of [`Stream::synchronize`].
+    /// [`Error::Timeout`](crate::Error::Timeout) if the work is not complete after `timeout`,
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, and the errors of
+    /// [`Stream::synchronize`].
     pub fn synchronize_for(&self, timeout: Duration) -> Result<()> {
         let begun = Instant::now();
         self.wait_until(begun.checked_add(timeout)).map_err(|error| error.since(begun))
     }
 
-    /// Submits all lanes before it waits for the first.
+    /// Waits for everything recorded so far. All lanes submit before the first is waited for.
     fn wait_until(&self, deadline: Option<Instant>) -> Result<()> {
         self.device().check_lost()?;
         let points = self.points();
@@ -103,7 +107,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Forked`](crate::Error::Forked)
+    /// in a forked process.
     pub fn query(&self) -> Result<bool> {
         self.device().check_lost()?;
         for point in self.points() {
@@ -115,10 +120,11 @@ impl Stream {
     }
 
     /// Runs `callback` on the device's waiting thread once everything recorded so far is complete, or with the error
-    /// that prevents it. Returns at once. Later work does not wait for it.
+    /// that prevents the completion. Returns at once. Later work does not wait for the callback.
     ///
-    /// The callback must not block: it delays all other callbacks and the submission of old batches, and the drop of the device's
-    /// last handle, which waits for callbacks, for ten seconds at most. If it panics, the log says so and the thread goes on.
+    /// The callback must not block: it delays all other callbacks and the submission of old batches. It also delays the
+    /// drop of the device's last handle, which waits for callbacks, for ten seconds at most. If the callback panics,
+    /// the log says so and the thread goes on.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -137,12 +143,13 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of the submission.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the submission, [`Error::Forked`](crate::Error::Forked) in a forked process.
     pub fn add_callback(&self, callback: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
         self.device().add_callback(self.point()?, callback)
     }
 
-    /// Returns a future that is ready once everything recorded so far is done. Needs no particular runtime.
+    /// Returns a future that is ready once everything recorded so far is done. It works with any async runtime.
     ///
     /// ```
     /// use std::pin::pin;
@@ -162,7 +169,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of the submission.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the submission, [`Error::Forked`](crate::Error::Forked) in a forked process.
     pub fn async_done(&self) -> Result<Completion> {
         let point = self.point()?;
         point.flush()?;

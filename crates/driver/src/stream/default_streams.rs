@@ -1,8 +1,8 @@
-//! Default streams: CUDA's legacy default stream, and one for each thread.
+//! Default streams: CUDA's legacy default stream, and one default stream for each thread.
 //!
-//! A device has one set. Its users, usually contexts, hold it; the device holds it only weakly, so neither keeps the other
-//! alive. A thread's stream goes when the thread ends or the set does. The order that the legacy stream brings is in
-//! `legacy.rs`.
+//! A device has one set of default streams. The users of the set, usually contexts, hold it. The device holds the set
+//! weakly, so neither keeps the other alive. A thread's stream is dropped when the thread ends or the set is dropped.
+//! `legacy.rs` orders the work of the legacy stream.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::lock::{Mutex, Rank};
 
-/// Where a device keeps its set.
+/// The place in a device for its set of default streams.
 struct DefaultStreamsSlot(Mutex<Weak<DefaultStreams>>);
 
 impl Default for DefaultStreamsSlot {
@@ -45,7 +45,8 @@ pub struct DefaultStreams {
 }
 
 impl DefaultStreams {
-    /// The set of a device. It lives while it is held; after that the next call makes a new one.
+    /// The set of default streams of a device. The set lives while it is held; the next call after its end makes a new
+    /// one.
     #[must_use]
     pub fn of(device: &Arc<Device>) -> Arc<Self> {
         if device.is_forked() {
@@ -66,12 +67,13 @@ impl DefaultStreams {
         Arc::new(Self { legacy, per_thread, device: Arc::clone(device) })
     }
 
-    /// The legacy default stream: work there starts after all earlier work of all blocking streams, and later work of
-    /// those starts after it. See [`Stream::blocking`].
+    /// The legacy default stream. Its work starts after all earlier work of all blocking streams, and later work of
+    /// blocking streams starts after it. See [`Stream::blocking`].
     ///
     /// # Errors
     ///
-    /// As [`Stream::new`].
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver cannot make another semaphore, and the errors of
+    /// [`Stream::new`].
     pub fn legacy(&self) -> Result<Stream> {
         self.device.check_process()?;
         let mut legacy = self.legacy.lock();
@@ -83,11 +85,12 @@ impl DefaultStreams {
 
     /// The calling thread's own stream, a [blocking](Stream::blocking) one.
     ///
-    /// When the thread ends, the set drops the stream, which waits for its work.
+    /// When the thread ends, the set drops the stream, which waits for the stream's work.
     ///
     /// # Errors
     ///
-    /// As [`Stream::new`].
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver cannot make another semaphore, and the errors of
+    /// [`Stream::new`].
     pub fn per_thread(self: &Arc<Self>) -> Result<Stream> {
         self.device.check_process()?;
         let mut streams = self.per_thread.lock();
@@ -96,7 +99,7 @@ impl DefaultStreams {
             return Ok(stream.clone());
         }
         let stream = Stream::blocking(&self.device)?;
-        // A thread that is ending already keeps its new stream until the set goes.
+        // A thread that is ending has no list any more. Its new stream lives until the set is dropped.
         let _ = ENDS.try_with(|ends| ends.borrow_mut().note(self));
         streams.insert(thread, stream.clone());
         Ok(stream)
@@ -104,7 +107,7 @@ impl DefaultStreams {
 }
 
 thread_local! {
-    /// Lets go of the thread's streams when the thread ends. It holds no stream itself.
+    /// Drops the thread's streams when the thread ends. It holds the sets and no stream.
     static ENDS: RefCell<ThreadEnd> = const { RefCell::new(ThreadEnd { sets: Vec::new() }) };
 }
 

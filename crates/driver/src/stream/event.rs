@@ -44,25 +44,26 @@ pub struct Event {
 #[derive(Debug, Clone)]
 struct Capture {
     point: Point,
-    /// The queue of the stream, if the point is a stream's.
+    /// The queue of the stream that the point was captured from; `None` for a point from outside.
     queue: Option<QueueIndex>,
     timestamp: Option<Arc<Timestamp>>,
 }
 
-/// A pool with one timestamp query. Work in flight keeps it, and each recording of an event makes a new one.
+/// A pool with one timestamp query. The batch that writes the timestamp keeps the pool, and each recording of an event
+/// makes a new one.
 #[derive(Debug)]
 struct Timestamp {
     pool: Owned<vk::QueryPool>,
 }
 
 impl Event {
-    /// Creates an event without timing: a capture costs nothing on the device.
+    /// Creates an event without timing, whose captures cost nothing on the device.
     #[must_use]
     pub fn new(device: &Arc<Device>) -> Self {
         Self { device: Arc::clone(device), timing: false, capture: Mutex::new(Rank::Event, None) }
     }
 
-    /// Creates an event that records the device's time when it is reached.
+    /// Creates an event that also records the device's time when the captured work is done.
     ///
     /// ```
     /// use vkarray_driver::{Device, Event, Instance, Stream};
@@ -92,7 +93,7 @@ impl Event {
         Ok(Self { timing: true, ..Self::new(device) })
     }
 
-    /// Creates an event of `device`, without timing, that has captured `point`: of a stream, or from outside.
+    /// Creates an event of `device`, without timing, that has captured `point`, which a stream or other code signals.
     ///
     /// ```
     /// use vkarray_driver::{Device, Event, Instance, Stream};
@@ -109,7 +110,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`Error::DifferentDevices`] for a point of another device.
+    /// [`Error::DifferentDevices`] if `point` belongs to another device.
     pub fn of(device: &Arc<Device>, point: Point) -> Result<Self> {
         if !Arc::ptr_eq(device.logical(), point.timeline().device()) {
             return Err(Error::DifferentDevices);
@@ -119,13 +120,13 @@ impl Event {
         Ok(Self { capture: Mutex::new(Rank::Event, Some(capture)), ..event })
     }
 
-    /// The device it belongs to.
+    /// The device that the event belongs to.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         &self.device
     }
 
-    /// The point captured last, if any was.
+    /// The point captured last, if the event has captured one.
     #[must_use]
     pub fn point(&self) -> Option<Point> {
         if self.device.is_forked() {
@@ -138,7 +139,9 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`Error::DifferentDevices`]; with timing, those of recording work.
+    /// [`Error::DifferentDevices`] if `stream` is of another device, [`Error::DeviceLost`] if the device is lost,
+    /// [`Error::Vulkan`] if the driver refuses a submission or, with timing, a query pool, [`Error::Forked`] in a
+    /// forked process.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         if !Arc::ptr_eq(&self.device, stream.device()) {
             return Err(Error::DifferentDevices);
@@ -154,12 +157,13 @@ impl Event {
         Ok(())
     }
 
-    /// Makes later work of `stream` start after the capture, on the device. Returns at once. The stream may be of another
-    /// device; see [`Stream::wait_for`].
+    /// Makes later work of `stream` start after the captured work, on the device. Returns at once. The stream may be of
+    /// another device; see [`Stream::wait_for`].
     ///
     /// # Errors
     ///
-    /// Those of [`Stream::wait_for`].
+    /// [`Error::DeviceLost`] if the device is lost, [`Error::Forked`] in a forked process, and the errors of
+    /// [`Stream::wait_for`].
     pub fn wait(&self, stream: &Stream) -> Result<()> {
         self.device.check_process()?;
         self.capture().map_or(Ok(()), |capture| stream.wait_for(&capture.point))
@@ -180,7 +184,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`].
+    /// [`Error::DeviceLost`] if the device is lost, [`Error::Forked`] in a forked process.
     pub fn query(&self) -> Result<bool> {
         self.device.check_process()?;
         self.capture().map_or(Ok(true), |capture| capture.point.is_complete())
@@ -190,7 +194,8 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// Those of [`Point::wait`].
+    /// [`Error::DeviceLost`] if the device is lost, [`Error::Vulkan`] if the driver refuses the submission, and the
+    /// errors of [`Point::wait`].
     pub fn synchronize(&self) -> Result<()> {
         self.device.check_process()?;
         self.capture().map_or(Ok(()), |capture| capture.point.wait(None))
@@ -215,8 +220,9 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`Error::TimingOff`], [`Error::NeverRecorded`], [`Error::NotReady`] if either is not complete,
-    /// [`Error::DifferentDevices`], [`Error::DifferentQueues`].
+    /// [`Error::TimingOff`] if an event was created without timing, [`Error::NeverRecorded`] if one has captured
+    /// nothing, [`Error::NotReady`] if the work of one is not complete, [`Error::DifferentDevices`] for events of two
+    /// devices, [`Error::DifferentQueues`] if the device does not relate the clocks of their queues.
     #[doc(alias = "elapsed_time")]
     #[doc(alias = "event_elapsed_time")]
     pub fn elapsed(&self, end: &Self) -> Result<Duration> {
@@ -235,7 +241,8 @@ impl Event {
         Ok(Duration::from_secs_f64(ticks as f64 * period * 1e-9))
     }
 
-    /// Vulkan guarantees one clock for each queue; a device whose timestamps can be calibrated has one for all its queues.
+    /// Whether both events have timestamps of one clock. Vulkan guarantees one clock for each queue; a device whose
+    /// timestamps can be calibrated has one clock for all its queues.
     fn shares_clock_with(&self, other: &Self) -> bool {
         let queue = |event: &Self| event.capture().and_then(|capture| capture.queue);
         match (queue(self), queue(other)) {
@@ -260,7 +267,8 @@ impl Event {
     }
 }
 
-/// Ticks between two timestamps of `valid_bits` bits, which may have wrapped once; 0 where the second came first.
+/// Ticks between two timestamps of `valid_bits` bits, whose counter may have wrapped once; 0 if `to` was taken before
+/// `from`.
 fn elapsed_ticks(from: u64, to: u64, valid_bits: u32) -> u64 {
     let mask = if valid_bits >= 64 { u64::MAX } else { (1 << valid_bits) - 1 };
     let ticks = to.wrapping_sub(from) & mask;
@@ -284,7 +292,8 @@ impl Timestamp {
             // SAFETY: the buffer is recording, and it now keeps the pool, of which no other command uses the query.
             unsafe { device.cmd_reset_query_pool(recorder.commands(), pool, 0, 1) };
             let stage = vk::PipelineStageFlags2::ALL_COMMANDS;
-            // SAFETY: as above; the query was reset just before.
+            // SAFETY: the buffer is recording, and it keeps the pool, of which no other command uses the query. The
+            // query was reset just before.
             unsafe { device.cmd_write_timestamp2(recorder.commands(), stage, pool, 0) };
             Ok(())
         };
@@ -319,7 +328,7 @@ mod tests {
 
     #[test]
     fn ticks_wrap_and_never_run_backwards() {
-        // From, to, valid bits, ticks.
+        // The two timestamps, their valid bits, and the ticks between them.
         let cases = [
             (10, 15, 64, 5),          // Plain.
             (15, 10, 64, 0),          // The second came first.

@@ -1,8 +1,8 @@
 //! Streams on queues of other code, and points on semaphores that other code signals.
 //!
-//! Both are `unsafe` to create, since the other code cannot be checked, and safe to use afterwards. Semaphores that other
-//! devices and processes share are made in `vulkan/semaphore.rs`; here streams signal and wait for them.
-//! Whole devices are adopted in `device/adopt.rs`.
+//! Such streams and points are `unsafe` to create, since the other code cannot be checked, and safe to use afterwards.
+//! `vulkan/semaphore.rs` makes the semaphores that other devices and processes share; here streams signal them and wait
+//! for them. `device/adopt.rs` adopts whole devices.
 
 #[cfg(unix)]
 use std::mem;
@@ -20,19 +20,20 @@ use crate::vulkan::{ExternalSemaphore, SemaphoreKind};
 use crate::vulkan::{Queue, Timeline};
 
 impl Stream {
-    /// Creates a stream whose work goes to that queue alone, its copies too.
+    /// Creates a stream whose work, copies included, goes to the given queue alone.
     ///
-    /// A queue that the device uses already stays under the lock it has there, and `queue.lock` is not taken.
+    /// A queue that the device already uses keeps the lock it has, and `queue.lock` is not taken.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] if the device was not opened for the queue's family, or the family runs no kernels;
-    /// [`Error::Vulkan`] if the driver cannot make another semaphore; [`Error::Forked`].
+    /// [`Error::Unsuitable`] if the device was not opened for the queue's family, or if the family runs no kernels,
+    /// [`Error::Vulkan`] if the driver cannot make another semaphore, [`Error::Forked`] in a forked process.
     ///
     /// # Safety
     ///
-    /// `queue.raw` is a queue of `device`, of that family. Until the device is gone no other code uses it, or, where it
-    /// has a lock, none without holding that. This library uses it from any thread, at any time.
+    /// `queue.raw` is a queue of `device`, of the family `queue.family`. Until the device is gone, no other code uses
+    /// the queue or, if the queue has a lock, other code uses it only while it holds the lock. This library uses the
+    /// queue from any thread, at any time.
     #[doc(alias = "external_stream")]
     pub unsafe fn external(device: &Arc<Device>, queue: ExternalQueue) -> Result<Self> {
         device.check_process()?;
@@ -52,18 +53,20 @@ impl Stream {
 
 #[cfg(unix)]
 impl Stream {
-    /// Signals a semaphore when everything recorded so far is complete, on the device. Submits that work, and returns at once.
+    /// Signals a semaphore on the device when everything recorded so far is complete. Submits the recorded work, and
+    /// returns at once.
     ///
-    /// `value` is that of a timeline; for a binary semaphore it has no meaning.
+    /// `value` is the value that a timeline semaphore is set to; for a binary semaphore it has no meaning.
     ///
     /// # Errors
     ///
-    /// [`Error::DifferentDevices`]; those of submitting the work.
+    /// [`Error::DifferentDevices`] if the semaphore is of another device, [`Error::DeviceLost`] if the device is lost,
+    /// [`Error::Vulkan`] if the driver refuses a submission, [`Error::Forked`] in a forked process.
     ///
     /// # Safety
     ///
-    /// A timeline has not reached the value, and neither this nor another device signals one as large before. A binary
-    /// semaphore is not signalled, and each earlier signal was waited for.
+    /// A timeline semaphore has not reached `value`, and no device signals a value as large before this signal. A
+    /// binary semaphore is not signalled, and each earlier signal was waited for.
     #[doc(alias = "vkQueueSubmit2")]
     pub unsafe fn signal_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.check_device(semaphore)?;
@@ -72,19 +75,20 @@ impl Stream {
         self.submit_between((point.timeline().raw(), point.value()), (semaphore.raw(), value))
     }
 
-    /// Makes later work of this stream start after a semaphore is signalled: a timeline with `value`, a binary one at all. On
-    /// the device; returns at once.
+    /// Makes later work of this stream start after a semaphore is signalled, on the device: a timeline semaphore with
+    /// `value`, a binary semaphore at all. Returns at once.
     ///
     /// Work that waits holds up its whole queue, and with it other streams of that queue.
     ///
     /// # Errors
     ///
-    /// [`Error::DifferentDevices`]; those of submitting.
+    /// [`Error::DifferentDevices`] if the semaphore is of another device, [`Error::DeviceLost`] if the device is lost,
+    /// [`Error::Vulkan`] if the driver refuses a submission, [`Error::Forked`] in a forked process.
     ///
     /// # Safety
     ///
-    /// A timeline does reach the value, and that does not depend on work that waits for it. The signal of a binary semaphore
-    /// was submitted before, and nothing else waits for it.
+    /// A timeline semaphore does reach `value`, and its signal does not depend on work that waits for it. The signal of
+    /// a binary semaphore was submitted before, and nothing else waits for it.
     #[doc(alias = "vkQueueSubmit2")]
     pub unsafe fn wait_external(&self, semaphore: &ExternalSemaphore, value: u64) -> Result<()> {
         self.check_device(semaphore)?;
@@ -121,26 +125,27 @@ impl Stream {
         let (waits, signals) = (at(wait), at(signal));
         let info = vk::SubmitInfo2::default().wait_semaphore_infos(&waits).signal_semaphore_infos(&signals);
         let queue = self.work_queue().lock();
-        // Checked under the queue's lock: after a failed device's queue was locked once, nothing more is submitted.
+        // The check is repeated under the queue's lock: a thread that locks a queue after the device has failed submits
+        // nothing more to it.
         self.device().check_lost()?;
-        // SAFETY: the queue is locked. Own timelines live until the device is closed, as external semaphores do, and the
-        // callers keep to the rules of values and of binary semaphores.
+        // SAFETY: the queue is locked. The stream's timelines and external semaphores live until the device is closed,
+        // and the callers keep to the rules of values and of binary semaphores.
         unsafe { self.device().raw().queue_submit2(queue.raw, &[info], vk::Fence::null()) }
             .map_err(self.device().failed("vkQueueSubmit2"))
     }
 }
 
 impl Point {
-    /// The moment a timeline semaphore from outside reaches `value`: raised by the host, by another library on the same
-    /// device, or imported from another process.
+    /// The moment at which a timeline semaphore from outside reaches `value`. The host, another library on the same
+    /// device or another process may signal the semaphore.
     ///
-    /// Streams, [`Event`](crate::Event)s and the host wait for it as for any other point. Work that waits on the device
-    /// holds up its whole queue until the value comes, and with it other streams of that queue.
+    /// Streams, [`Event`](crate::Event)s and the host wait for this point as for any other. Work that waits on the
+    /// device holds up its whole queue until the value is reached, and with it other streams of that queue.
     ///
     /// # Safety
     ///
-    /// `semaphore` is a timeline semaphore of `device`. It lives until the point, its clones and all work that waits for
-    /// it are done. It does reach `value`, and that does not depend on work that waits for it.
+    /// `semaphore` is a timeline semaphore of `device`. It lives until the point, its clones and all work that waits
+    /// for it are done. It does reach `value`, and its signal does not depend on work that waits for it.
     #[must_use]
     #[doc(alias = "vkImportSemaphoreFdKHR")]
     pub unsafe fn external(device: &Arc<Device>, semaphore: vk::Semaphore, value: u64) -> Self {

@@ -1,4 +1,4 @@
-//! A future for a point in a stream's work, for any runtime.
+//! [`Completion`]: a future for a point in a stream's work, for any async runtime.
 
 use std::fmt;
 use std::future::Future;
@@ -46,7 +46,7 @@ impl Completion {
         Self { device: Arc::clone(device), point, waiting: None }
     }
 
-    /// The point it waits for.
+    /// The point that the future waits for.
     #[must_use]
     pub fn point(&self) -> &Point {
         &self.point
@@ -86,7 +86,7 @@ impl Future for Completion {
                 Err(error) => Poll::Ready(Err(error)),
             };
         };
-        // Cloning and dropping a waker run code of the program's async runtime, so neither is done under the lock.
+        // Cloning and dropping a waker run code of the program's async runtime, so this thread holds no lock meanwhile.
         let waker = context.waker().clone();
         let mut locked = waiting.lock();
         if let Some(outcome) = locked.outcome.clone() {

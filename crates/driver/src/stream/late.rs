@@ -1,14 +1,15 @@
-//! A value that is made when first needed, from a state that other threads change: a lane, which starts after what its stream
-//! waits for.
+//! [`Late`]: a value that is made when first needed, from a state that other threads change. A stream's transfer lane
+//! is such a value: it starts after what its stream waits for.
 //!
-//! It takes its lock from `crate::lock`, so that `tests/loom` compiles it with loom's and runs every order of its steps.
+//! The locks come from `crate::lock`, so that `tests/loom` compiles this file with loom's locks and runs every order of
+//! its steps.
 
 use std::sync::OnceLock;
 
 use crate::lock::Mutex;
 
-/// The value. A thread that changes the state holds the lock `changes` while it changes the state and the value, if there is one:
-/// then no change is missed between the value's making and the moment at which other threads see it.
+/// The value. A thread that changes the state holds the lock `changes` while it changes the state and the value, if the
+/// value exists. So no change is missed between the making of the value and the moment at which other threads see it.
 #[derive(Debug)]
 pub(crate) struct Late<T>(OnceLock<T>);
 

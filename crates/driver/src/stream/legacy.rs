@@ -1,9 +1,9 @@
 //! CUDA's legacy ordering: the streams that wait for the legacy default stream, and for which it waits.
 //!
-//! Work on the legacy stream starts after all earlier work of the device's blocking streams, and later work of a blocking
-//! stream starts after it. All of it is waiting on the device. Ordinary streams take no part and pay one branch; a blocking
-//! stream pays two relaxed loads an operation unless the legacy stream has worked since. `mod.rs` calls in here
-//! before and after each operation; who holds the legacy stream is `default_streams.rs`' concern.
+//! Work on the legacy stream starts after all earlier work of the device's blocking streams, and later work of a
+//! blocking stream starts after it. Every such wait is on the device. Ordinary streams take no part and pay one branch
+//! for each operation. A blocking stream pays two relaxed loads for each operation unless the legacy stream has worked
+//! since. `mod.rs` calls this file before and after each operation; `default_streams.rs` holds the legacy stream.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,27 +17,28 @@ use crate::tracker::Point;
 /// A stream's role in the legacy ordering.
 #[derive(Debug)]
 pub(super) enum LegacyRole {
-    /// It takes no part.
+    /// The stream takes no part.
     Ordinary,
-    /// It waits for the legacy stream and is waited for.
+    /// The stream waits for the legacy stream and is waited for by it.
     Blocking(Arc<LegacyOrder>, LegacyProgress),
-    /// It is the legacy stream.
+    /// The stream is the legacy stream.
     Legacy(Arc<LegacyOrder>),
 }
 
 /// How far a blocking stream and the legacy stream have waited for each other.
 #[derive(Debug, Default)]
 pub(super) struct LegacyProgress {
-    /// Operations of the legacy stream that the blocking stream starts after.
+    /// How many operations of the legacy stream the blocking stream has waited for.
     legacy: AtomicU64,
-    /// The newest batch of the blocking stream that the legacy stream starts after.
+    /// The newest batch of the blocking stream that the legacy stream has waited for.
     blocking: AtomicU64,
 }
 
 /// The streams of a device that take part in the legacy ordering.
 #[derive(Debug)]
 pub(super) struct LegacyOrder {
-    /// How many operations the legacy stream has recorded. Incremented after each, so all counted ones are visible.
+    /// How many operations the legacy stream has recorded. The count grows after each operation, so all counted
+    /// operations are visible to its readers.
     n_legacy: AtomicU64,
     streams: Mutex<LegacyStreams>,
 }
@@ -49,8 +50,9 @@ struct LegacyStreams {
 }
 
 impl Stream {
-    /// Creates a stream that takes part in CUDA's legacy ordering: it waits for earlier work of the legacy default stream
-    /// ([`DefaultStreams::legacy`](crate::DefaultStreams::legacy)), which waits for earlier work of this one.
+    /// Creates a stream that takes part in CUDA's legacy ordering. Its work waits for earlier work of the legacy
+    /// default stream ([`DefaultStreams::legacy`](crate::DefaultStreams::legacy)), whose work waits for earlier work of
+    /// this stream.
     ///
     /// ```
     /// use vkarray_driver::{DefaultStreams, Device, Event, Instance, Stream};
@@ -67,7 +69,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// As [`Stream::new`].
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver cannot make another semaphore, and the errors of
+    /// [`Stream::new`].
     pub fn blocking(device: &Arc<Device>) -> Result<Self> {
         let order = device.extension::<LegacyOrder>();
         let stream = Self::with_part(device, LegacyRole::Blocking(Arc::clone(&order), LegacyProgress::default()))?;
@@ -78,7 +81,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Creates the legacy stream. There is one at a time.
+    /// Creates the legacy stream of a device. The caller makes sure that the device has no other.
     pub(super) fn legacy(device: &Arc<Device>) -> Result<Self> {
         let order = device.extension::<LegacyOrder>();
         let stream = Self::with_part(device, LegacyRole::Legacy(Arc::clone(&order)))?;
@@ -86,14 +89,14 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Makes what the stream records next start after what the legacy ordering puts before it.
+    /// Makes the next operation of the stream start after the work that the legacy ordering puts before it.
     #[inline]
     pub(super) fn join_legacy(&self) -> Result<()> {
         match &self.shared.part {
             LegacyRole::Ordinary => Ok(()),
             LegacyRole::Blocking(order, seen) => {
                 self.device().check_lost()?; // Before any lock is taken.
-                // Concurrent recording is unordered, so relaxed loads suffice.
+                // Operations that two threads record at the same time are not ordered, so relaxed loads suffice.
                 if seen.legacy.load(Ordering::Relaxed) == order.n_legacy.load(Ordering::Relaxed) {
                     return Ok(());
                 }
@@ -106,7 +109,7 @@ impl Stream {
         }
     }
 
-    /// Notes that the stream has recorded an operation, perhaps in part, if it is the legacy stream.
+    /// Notes that the stream has recorded an operation, perhaps only a part of it, if the stream is the legacy stream.
     #[inline]
     pub(super) fn note_legacy(&self) {
         if let LegacyRole::Legacy(order) = &self.shared.part {
@@ -122,16 +125,16 @@ impl Default for LegacyOrder {
 }
 
 impl LegacyOrder {
-    /// The points that end everything recorded so far on the blocking streams.
+    /// The points at which everything recorded so far on the blocking streams is complete.
     pub(super) fn blocking_points(&self) -> impl Iterator<Item = Point> {
         self.blocking().into_iter().flat_map(|stream| stream.own_points())
     }
 
     fn wait_for_legacy(&self, stream: &Stream, seen: &LegacyProgress) -> Result<()> {
-        // Read before the point is taken, so the point contains all counted operations.
+        // The count is read before the point is taken, so the point includes all counted operations.
         let n_legacy = self.n_legacy.load(Ordering::Acquire);
         let legacy = self.streams().legacy.upgrade().map(|shared| Stream { shared });
-        // A legacy stream that was dropped has waited for its work.
+        // If the legacy stream was dropped, its drop has waited for its work.
         if let Some(legacy) = legacy {
             stream.start_after(&legacy.joined_point()?)?;
         }
@@ -143,7 +146,7 @@ impl LegacyOrder {
         for stream in self.blocking() {
             let LegacyRole::Blocking(_, seen) = &stream.shared.part else { continue };
             let point = stream.joined_point()?;
-            // A repeated wait would end the legacy stream's batch each time.
+            // A wait that was requested before would only end the legacy stream's batch.
             if seen.blocking.load(Ordering::Acquire) < point.value() {
                 legacy.start_after(&point)?;
                 seen.blocking.fetch_max(point.value(), Ordering::AcqRel);

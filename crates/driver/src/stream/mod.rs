@@ -1,9 +1,15 @@
 //! A stream: an ordered queue of work, recorded into batches that are sent to the device early when it is idle.
 //!
-//! [`Stream::record`] is the one way work enters. It asks the hazard table what must be ordered, records at most one
-//! barrier, and lets the caller record its commands. Several streams share a queue; what one of them has to wait for
-//! another is a wait on the device, never on the host. `waits.rs` is what a stream is asked to wait for. The folder `lane`
-//! has the batches behind it. Besides streams, this folder has events, futures and default streams.
+//! [`Stream::record`] is the one way by which work enters. It asks the hazard table what must come before the
+//! operation, records at most one barrier, and lets the caller record its commands. A stream has up to three lanes,
+//! which record the batches: one for its work and, made when first needed, one for large copies in each direction, so
+//! that copies run beside kernels. `joined` and `waiting` remember which of these lanes have waited for what, so that a
+//! program sees one stream. Several streams share a queue; where one has to wait for another, the device waits and
+//! never the host.
+//!
+//! `waits.rs` makes a stream wait for points, `completion.rs` makes the host wait for a stream, `event.rs` and
+//! `future.rs` hold points for later, `default_streams.rs` and `legacy.rs` give CUDA's default streams and their order,
+//! and `external.rs` uses queues and semaphores of other code. The folder `lane` has the batches.
 
 mod auto_synchronize;
 mod completion;
@@ -38,11 +44,11 @@ use crate::vulkan::{Queue, QueueIndex};
 
 /// An ordered queue of work on a device. Clones are handles to the same stream.
 ///
-/// Its results are as if the work ran in the order given; independent work inside it may overlap. Work on different
-/// streams is ordered only where it touches the same memory, or through [`Event`](crate::Event)s.
+/// The results are as if the work ran in the order given; independent operations may overlap. Work on different streams
+/// is ordered only where it touches the same memory, or through [`Event`](crate::Event)s.
 ///
-/// Dropping the last handle sends what is recorded and waits for it, for ten seconds at most; what is then still
-/// running is leaked, since the device may still use it.
+/// Dropping the last handle sends the recorded work and waits for it, for ten seconds at most. Memory and objects of
+/// work that still runs then are leaked, since the device may still use them.
 ///
 /// ```
 /// use vkarray_driver::{Device, Event, Instance, Stream};
@@ -66,25 +72,25 @@ pub struct Stream {
 struct Shared {
     work: Arc<Lane>,
     part: LegacyRole,
-    /// Two more lanes, for large copies to and from the device; made when first needed.
+    /// Two more lanes, for large copies to the device and to the host. They are made when first needed.
     transfers: Option<[TransferLane; 2]>,
-    /// Held while the lanes are made to wait, and while one is made.
+    /// Held while the lanes are made to wait for a point, and while a lane is made.
     changes: Mutex<()>,
-    /// The newest batch of `work` that starts with a requested wait; 0 at first.
+    /// The newest batch of `work` that starts with a requested wait; 0 if no wait was requested.
     waiting: AtomicU64,
     device: Arc<Device>, // Last: the lanes end before it.
 }
 
-/// A lane on a transfer queue for part of a stream's copies.
+/// A lane on a transfer queue, for part of a stream's copies.
 #[derive(Debug)]
 struct TransferLane {
     queue: QueueIndex,
     lane: Late<Arc<Lane>>,
-    /// The newest of its batches that the stream's main lane waits for.
+    /// The newest batch of this lane that the stream's main lane waits for.
     joined: AtomicU64,
 }
 
-/// Which way a copy goes. Each way has a queue of its own where the device has two.
+/// The direction of a copy. Each direction has a queue of its own where the device has two transfer queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the host to the device.
@@ -93,18 +99,19 @@ pub enum Direction {
     ToHost,
 }
 
-/// Smaller copies stay on the stream's own queue: a wait between queues costs 6.5 µs on an H100, in which the bus
-/// transfers 300 KiB.
+/// The smallest copy, in bytes, that a transfer queue runs. Smaller copies stay on the stream's own queue: a wait
+/// between queues costs 6.5 µs on an H100, in which the bus transfers 300 KiB.
 const MIN_BESIDE: u64 = 1 << 20;
 
-/// Up to this size, a copy to the host that waits for nothing completes a microsecond sooner on a transfer queue of an
-/// H100; from 512 KiB on the compute queue is faster.
+/// The largest copy, in bytes, to the host that waits for nothing and that a transfer queue runs. Such a copy completes
+/// a microsecond sooner there on an H100; from 512 KiB on the compute queue is faster.
 const MAX_SMALL: u64 = 256 << 10;
 
-/// Longer copies leave a short job for a transfer queue: beside them two waits between queues cost little.
+/// The longest copy, in bytes, that stays with the other operations of a short job. For a longer copy, two waits
+/// between queues cost little.
 const MAX_IN_JOB: u64 = 4 << 20;
 
-/// Whether a copy uses a transfer queue: if it is large, or if it is small, goes to the host and is `alone`.
+/// Whether a transfer queue runs a copy: a large copy, or a small copy to the host that is `alone`.
 fn uses_transfer_queue(direction: Direction, bytes: u64, alone: impl FnOnce() -> bool) -> bool {
     bytes >= MIN_BESIDE || bytes <= MAX_SMALL && direction == Direction::ToHost && alone()
 }
@@ -114,7 +121,9 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver cannot make another semaphore.
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver cannot make another semaphore,
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Forked`](crate::Error::Forked)
+    /// in a forked process.
     pub fn new(device: &Arc<Device>) -> Result<Self> {
         Self::with_part(device, LegacyRole::Ordinary)
     }
@@ -125,7 +134,7 @@ impl Stream {
         Self::on_queues(device, part, queue, transfer.map(|queues| queues.map(beside)))
     }
 
-    /// A stream that keeps to one queue.
+    /// Creates a stream whose copies run on the same queue as its other work.
     fn on_queue(device: &Arc<Device>, queue: QueueIndex) -> Result<Self> {
         Self::on_queues(device, LegacyRole::Ordinary, queue, None)
     }
@@ -141,7 +150,8 @@ impl Stream {
         Ok(Self { shared: Arc::new(Shared { work, part, transfers, changes, waiting, device }) })
     }
 
-    /// Its number on its device, from one up in the order of creation, as reports name it.
+    /// The number of the stream on its device, which reports name it by. Streams are numbered from 1 in the order of
+    /// creation.
     ///
     /// ```
     /// use vkarray_driver::{Device, Instance, Stream};
@@ -158,7 +168,7 @@ impl Stream {
         self.shared.work.stream_number()
     }
 
-    /// The device it runs on.
+    /// The device that the stream runs on.
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         &self.shared.device
@@ -166,21 +176,24 @@ impl Stream {
 
     /// Records one operation.
     ///
-    /// `accesses` lists every byte range the operation touches and how. `commands` records it. What the operation
-    /// must wait for is recorded before it. Returns at once; the work is sent when the device is idle, when the batch
-    /// is full, or when a thread waits for it.
+    /// `accesses` lists every byte range that the operation touches, and how. `commands` records the operation's
+    /// commands, after what orders the operation. Returns at once; the work is sent when the device is idle, when the
+    /// batch is full, or when a thread waits for it.
     ///
     /// # Errors
     ///
-    /// Those of `commands`, of the submission of an earlier batch, and [`Error::DeviceLost`](crate::Error::DeviceLost).
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses an earlier batch that this operation waits for,
+    /// [`Error::HeldByHost`](crate::Error::HeldByHost) if a guard holds some of the bytes for the host,
+    /// [`Error::Forked`](crate::Error::Forked) in a forked process, and the errors that `commands` returns.
     ///
     /// # Safety
     ///
-    /// `commands` runs under the stream's lock: it uses no stream, and waits for no thread that may use one.
-    /// The commands touch no memory that `accesses` does not list, in no other way, and leave the command buffer
-    /// recording. Pipelines, descriptors and push constants are bound for compute with the recorder's knowledge alone.
-    /// Every object they refer to is kept with [`Recorder::keep`] or lives until its block's points of
-    /// last use are reached.
+    /// `commands` runs under the stream's lock: it uses no stream, and waits for no thread that may use one. The
+    /// commands touch no memory that `accesses` does not list, touch the listed memory only in the listed way, and
+    /// leave the command buffer recording. Pipelines, descriptors and push constants for compute are bound only through
+    /// the recorder, or with its knowledge. Every object that the commands refer to is kept with [`Recorder::keep`], or
+    /// lives until the points of last use of its block are reached.
     pub unsafe fn record<R, E: From<crate::Error>>(
         &self,
         accesses: &[Access],
@@ -192,19 +205,21 @@ impl Stream {
         recorded
     }
 
-    /// Records a copy of `bytes` bytes between host and device memory; otherwise as [`Stream::record`].
+    /// Records a copy of `bytes` bytes between host and device memory. It differs from [`Stream::record`] in the queue.
     ///
-    /// Large copies run on a transfer queue at the same time as the stream's other work, if the device has one, and so do small
-    /// copies to the host while the stream is idle. Work that touches the same memory is still ordered, and waiting for the
-    /// stream includes them.
+    /// Large copies run on a transfer queue at the same time as the stream's other work, if the device has one. Small
+    /// copies to the host run there too while the stream is idle. Work that touches the same memory is still ordered,
+    /// and waiting for the stream includes the copies.
     ///
     /// # Errors
     ///
-    /// As [`Stream::record`].
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost,
+    /// [`Error::HeldByHost`](crate::Error::HeldByHost) if a guard holds some of the bytes for the host, and the errors
+    /// of [`Stream::record`].
     ///
     /// # Safety
     ///
-    /// As [`Stream::record`]; and the commands are copies and fills alone.
+    /// The obligations of [`Stream::record`] hold. In addition, the commands are only copies and fills.
     pub unsafe fn record_copy<R, E: From<crate::Error>>(
         &self,
         direction: Direction,
@@ -228,12 +243,12 @@ impl Stream {
         recorded
     }
 
-    /// Whether a copy of so many bytes between host and device memory is better recorded among the stream's other work, with
-    /// [`Stream::record`], than with [`Stream::record_copy`], as far as the last operations tell.
+    /// Whether a copy of `bytes` bytes between host and device memory is better recorded among the stream's other work,
+    /// with [`Stream::record`], than with [`Stream::record_copy`], judged by the last operations.
     ///
-    /// So is a copy of 1 to 4 MiB that is one of a few operations between two waits of a thread: the others wait for it, or it
-    /// waits for them, which takes longer between queues. And so is a longer one that is waited for alone, while nothing else
-    /// runs on the device.
+    /// This is true of a copy of 1 to 4 MiB that is one of a few operations between two waits of a thread: the copy and
+    /// the other operations wait for each other, which takes longer between queues. It is also true of a longer copy
+    /// that is waited for alone, while nothing else runs on the device.
     ///
     /// ```
     /// use vkarray_driver::{Device, Event, Instance, Stream};
@@ -255,7 +270,7 @@ impl Stream {
             && (bytes <= MAX_IN_JOB && work.is_in_job() || work.follows_single() && self.device().is_idle())
     }
 
-    /// Whether the stream and the transfer queue are idle, so that a copy there waits for nothing.
+    /// Whether the stream and the transfer queue are idle, so that a copy on the transfer queue waits for nothing.
     fn is_alone(&self, beside: &TransferLane) -> bool {
         self.shared.work.is_idle() && self.device().queue(beside.queue).is_idle()
     }
@@ -278,20 +293,22 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of submitting copies on transfer queues, which the point includes.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the copies on transfer queues, which the point includes,
+    /// [`Error::Forked`](crate::Error::Forked) in a forked process.
     pub fn point(&self) -> Result<Point> {
         self.join_legacy()?;
         self.joined_point()
     }
 
-    /// As [`Stream::point`], without the waits of the legacy ordering.
+    /// Does what [`Stream::point`] does, without the waits of the legacy ordering.
     fn joined_point(&self) -> Result<Point> {
         self.device().check_lost()?;
         for (beside, lane) in self.beside() {
             let point = lane.point();
             if beside.joined.load(Ordering::Acquire) < point.value() {
                 self.shared.work.wait_for(&point)?;
-                // Only now: a wait that failed is tried again.
+                // The value is stored after the wait is recorded, so that a wait that failed is tried again.
                 beside.joined.fetch_max(point.value(), Ordering::AcqRel);
             }
         }
@@ -306,17 +323,18 @@ impl Stream {
         replayed
     }
 
-    /// A queue of the kind that its work runs on.
+    /// A queue of the family that the stream's work runs on.
     pub(crate) fn work_queue(&self) -> &Queue {
         self.shared.work.queue()
     }
 
-    /// The queue its work runs on, copies beside it apart.
+    /// The queue that the stream's work runs on, except copies on transfer queues.
     fn queue(&self) -> QueueIndex {
         self.shared.work.queue_index()
     }
 
-    /// The ends of everything recorded so far, on the legacy stream also of what it would wait for.
+    /// The points at which everything recorded so far is complete. On the legacy stream they include the work of the
+    /// blocking streams.
     fn points(&self) -> SmallVec<[Point; 3]> {
         let mut points = self.own_points();
         if let LegacyRole::Legacy(order) = &self.shared.part {
@@ -335,8 +353,8 @@ impl Stream {
 }
 
 impl Drop for Shared {
-    /// Ensures that the thread that drops the stream drops the lanes too, and not the waiting thread, which may still run
-    /// while the process exits.
+    /// Drops the lanes on the thread that drops the stream, and not on the waiting thread, which may still run while
+    /// the process exits.
     fn drop(&mut self) {
         if self.device.is_forked() {
             return;
@@ -347,7 +365,7 @@ impl Drop for Shared {
 }
 
 impl TransferLane {
-    /// The lane. A new one starts after what the stream itself waits for.
+    /// The lane, made now if there is none. A new lane starts after what the stream itself waits for.
     fn lane(&self, stream: &Shared) -> Result<&Arc<Lane>> {
         let _defer = self.lane.get().is_none().then(DeferDrops::begin); // Ends after the lock is released.
         self.lane.get_or_make(&stream.changes, || {
@@ -364,7 +382,7 @@ mod tests {
 
     #[test]
     fn large_copies_and_small_ones_to_the_host_use_a_transfer_queue() {
-        // Direction, bytes, whether it is alone, whether it rides beside.
+        // The direction, the bytes, whether the copy is alone, and whether a transfer queue runs it.
         let cases = [
             (Direction::ToDevice, MIN_BESIDE, false, true),
             (Direction::ToHost, MIN_BESIDE, false, true),

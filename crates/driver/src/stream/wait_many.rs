@@ -1,8 +1,8 @@
 //! Waiting for several events at once, on the host.
 //!
-//! Each call takes the events' captures at its start; recording an event during the wait has no effect on it. The driver
-//! waits for one device at a time, so for the first of several devices' events their waiting threads report. Single events
-//! are waited for in `event.rs`, timelines in `vulkan/timeline.rs`.
+//! Each call takes the events' captures at its start, so recording an event during the wait has no effect on the wait.
+//! A call of the driver waits for events of one device. For events of several devices, the waiting thread of each
+//! device reports its first one. `event.rs` waits for single events, `vulkan/timeline.rs` for timelines.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -14,10 +14,11 @@ use crate::tracker::Point;
 use crate::vulkan;
 
 impl Event {
-    /// Blocks until one of the events is complete, and returns its position; the first one's if several are.
+    /// Blocks until one of the events is complete, and returns its position. If several are complete, it is the first
+    /// of them.
     ///
-    /// An event that was never recorded is complete. The events may be of several devices; the call then returns some 50 µs
-    /// after the first of them, and an error if one of those devices fails before.
+    /// An event that was never recorded is complete. The events may be of several devices; the call then returns some
+    /// 50 µs after the first event is complete, or with an error if one of the devices fails before.
     ///
     /// ```
     /// use vkarray_driver::{Device, Event, Instance, Stream};
@@ -34,8 +35,9 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`Error::NoEvents`] for an empty list; [`Error::Timeout`] when `timeout` has passed
-    /// (without one the wait has no bound); those of sending the captured work.
+    /// [`Error::NoEvents`] for an empty list, [`Error::Timeout`] when `timeout` has passed (`None` waits without a
+    /// bound), [`Error::DeviceLost`] if a device is lost, [`Error::Vulkan`] if a driver refuses the captured work,
+    /// [`Error::Forked`] in a forked process.
     pub fn wait_any(events: &[&Self], timeout: Option<Duration>) -> Result<usize> {
         let captures = captures(events)?;
         events.iter().try_for_each(|event| event.device().check_lost())?;
@@ -76,13 +78,14 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// As [`Event::wait_any`], but an empty list is complete.
+    /// [`Error::Timeout`] when `timeout` has passed (`None` waits without a bound), [`Error::DeviceLost`] if a device
+    /// is lost, [`Error::Vulkan`] if a driver refuses the captured work, [`Error::Forked`] in a forked process.
     pub fn wait_all(events: &[&Self], timeout: Option<Duration>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
         let captures = captures(events)?;
-        // All are submitted before the first is waited for.
+        // All captured work is submitted before the first event is waited for.
         captures.iter().flatten().try_for_each(Point::flush)?;
         let begun = Instant::now();
         for point in captures.iter().flatten() {
@@ -100,12 +103,12 @@ fn captures(events: &[&Event]) -> Result<Vec<Option<Point>>> {
     Ok(events.iter().map(|event| event.point()).collect())
 }
 
-/// Blocks until one of the captures is complete, each of which the waiting thread of its device reports.
+/// Blocks until one of the captures is complete. The waiting thread of each capture's device reports it.
 fn wait_for_any_device(events: &[&Event], captures: &[Option<Point>], timeout: Option<Duration>) -> Result<()> {
     let (report, reports) = mpsc::channel();
     for (event, point) in events.iter().zip(captures).filter_map(|(event, point)| Some((event, point.clone()?))) {
         let report = report.clone();
-        // No thread listens any more if another event was first.
+        // No thread receives the report if another event was first.
         event.device().add_callback(point, move |outcome| drop(report.send(outcome)))?;
     }
     match reports.recv_timeout(timeout.unwrap_or(Duration::MAX)) {

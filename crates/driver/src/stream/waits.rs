@@ -29,15 +29,17 @@ impl Stream {
     /// # }
     /// ```
     ///
-    /// The point may be of a stream of another device, also of another driver. The waiting thread of that device then starts
-    /// this stream's work, some 50 µs after the point is reached; until then the work holds up its queue. A callback that
-    /// blocks on that thread ([`Stream::add_callback`]) delays it. If the other device fails, so does this one, with
-    /// [`Error::AwaitedDeviceFailed`](crate::Error::AwaitedDeviceFailed).
+    /// The point may be of a stream of another device, even of another driver. The waiting thread of that device then
+    /// starts this stream's work, some 50 µs after the point is reached; until then the work holds up its queue. A
+    /// callback that blocks on that thread ([`Stream::add_callback`]) delays the work. If the other device fails, this
+    /// device fails too, with [`Error::AwaitedDeviceFailed`](crate::Error::AwaitedDeviceFailed).
     ///
     /// # Errors
     ///
-    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for a semaphore of other code on another device; those of
-    /// sending the work up to `point`, or this stream's open batch.
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for a semaphore of other code on another device,
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if a driver refuses the work up to `point` or this stream's open batch, [`Error::Forked`](crate::Error::Forked)
+    /// in a forked process.
     pub fn wait_for(&self, point: &Point) -> Result<()> {
         self.device().check_lost()?;
         if !Arc::ptr_eq(self.device().logical(), point.timeline().device()) {
@@ -50,7 +52,7 @@ impl Stream {
         started
     }
 
-    /// As [`Stream::wait_for`], for a point of the same device and without the legacy ordering.
+    /// Does what [`Stream::wait_for`] does for a point of the same device, without the legacy ordering.
     pub(super) fn start_after(&self, point: &Point) -> Result<()> {
         let _defer = DeferDrops::begin(); // Ends after the lock is released.
         let _changes = self.shared.changes.lock();
@@ -61,12 +63,12 @@ impl Stream {
         Ok(())
     }
 
-    /// The point after which all that this stream waits for is over: what [`Stream::wait_for`] and
-    /// [`Event::wait`](crate::Event::wait) were given, and what the legacy ordering puts before its next work. `None` if
-    /// there is nothing left to wait for. Never blocks.
+    /// The point after which everything that this stream waits for is over: the points passed to [`Stream::wait_for`]
+    /// and [`Event::wait`](crate::Event::wait), and the work that the legacy ordering puts before the stream's next
+    /// work. `None` if there is nothing left to wait for. Never blocks.
     ///
-    /// Work that the host itself does in the order of the stream, such as a copy through a mapping, comes after this
-    /// point. What uses the same memory is [`Device::block_uses`](crate::Device::block_uses).
+    /// Work that the host itself does in the order of the stream, such as a copy through a mapping, must come after
+    /// this point. [`Device::block_uses`](crate::Device::block_uses) names the uses of the same memory.
     ///
     /// ```no_run
     /// # fn f(stream: &vkarray_driver::Stream) -> Result<(), vkarray_driver::Error> {
@@ -80,7 +82,9 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost); with the legacy ordering, those of sending the work to wait for.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Forked`](crate::Error::Forked)
+    /// in a forked process, and with the legacy ordering [`Error::Vulkan`](crate::Error::Vulkan) if the driver refuses
+    /// the work to wait for.
     #[inline]
     pub fn pending_wait(&self) -> Result<Option<Point>> {
         self.join_legacy()?;

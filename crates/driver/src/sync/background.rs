@@ -1,6 +1,6 @@
-//! Threads of the library that may drop the last handle of something of the program.
+//! Threads of the library that may drop the last handle of an object of the program.
 //!
-//! The program waits for no such thread by itself, so one may still run while the process exits.
+//! The program does not wait for such a thread, so the thread may still run while the process exits.
 
 use std::cell::Cell;
 
@@ -8,7 +8,8 @@ thread_local! {
     static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Makes the calling thread one of the library. A device whose last handle it drops is closed later, on a thread of the program.
+/// Marks the calling thread as one of the library. If such a thread drops the last handle of a device, a thread of the
+/// program closes the device later.
 ///
 /// ```
 /// std::thread::spawn(vkarray_driver::mark_background_thread).join().unwrap();

@@ -1,8 +1,9 @@
-//! Dropping the objects that batches kept alive. Such a drop runs code of the program, so it must not happen under a lock
-//! of this library.
+//! Dropping the objects that batches kept alive. Such a drop runs code of the program, so it must not happen under a
+//! lock of this library.
 //!
-//! A lane postpones them to a [`DeferDrops`] that ends after its own lock is released. A thread that holds another lock while
-//! it records begins one of its own first. The lists keep their memory, so that steady work allocates none.
+//! A lane postpones the drops to a [`DeferDrops`] that ends after the lane's lock is released. A thread that holds
+//! another lock while it records begins a `DeferDrops` of its own first. The lists keep their memory, so steady work
+//! allocates none.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -27,8 +28,8 @@ thread_local! {
     static POSTPONED: RefCell<PostponedDrops> = RefCell::default();
 }
 
-/// A scope that postpones drops: objects that batches kept alive and that this thread would drop are dropped at the end of
-/// the scope. Begin it before a lock is taken, so that it ends after the lock is released.
+/// A scope that postpones drops. Objects that batches kept alive and that this thread would drop are dropped at the end
+/// of the scope. Begin the scope before a lock is taken, so that it ends after the lock is released.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -43,7 +44,7 @@ thread_local! {
 #[derive(Debug)]
 #[must_use = "drops are postponed only while this lives"]
 pub struct DeferDrops {
-    /// The objects of a thread that is ending, which has no list any more.
+    /// Objects of a thread that is ending and so has no list any more.
     unlisted: Vec<KeepAlive>,
     _of_this_thread: PhantomData<*const ()>,
 }
@@ -54,7 +55,7 @@ impl DeferDrops {
         Self::postpone(&mut Vec::new())
     }
 
-    /// Begins a scope that drops these objects too. `kept` is empty then, and has its memory.
+    /// Begins a scope that drops the objects in `kept` too. `kept` is then empty and keeps its memory.
     pub(crate) fn postpone(kept: &mut Vec<KeepAlive>) -> Self {
         let listed = POSTPONED.try_with(|postponed| {
             let mut postponed = postponed.borrow_mut();
@@ -81,7 +82,7 @@ impl Drop for DeferDrops {
         for object in kept.drain(..) {
             contain_panic("the drop of what a batch kept", || drop(object));
         }
-        // The list's memory is kept for the next time.
+        // The list's memory is kept for the next scope.
         let _ = POSTPONED.try_with(|postponed| {
             let mut postponed = postponed.borrow_mut();
             if postponed.kept.capacity() == 0 {
@@ -97,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts its drops, and drops more while it is dropped.
+    /// Counts its drops. Its drop also drops the value inside.
     struct Counted(Arc<AtomicU32>, Option<Box<Counted>>);
 
     impl Drop for Counted {

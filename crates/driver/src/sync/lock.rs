@@ -1,8 +1,8 @@
 //! Mutexes with ranks. A thread takes them only in the order of [`Rank`], so threads cannot deadlock.
 //!
 //! The table of ranks is the order of all locks of the workspace, outermost first. Builds with `debug_assertions` panic
-//! when a lock is taken out of order, and when code of the program is called under a lock; other builds have neither
-//! ranks nor checks. A poisoned lock is taken anyway: where a panic is possible under a lock, a comment says why its data
+//! when a lock is taken out of order, and when code of the program is called under a lock. Other builds have no ranks
+//! and no checks. A poisoned lock is taken anyway: where a panic is possible under a lock, a comment says why the data
 //! stays consistent.
 //!
 //! ```
@@ -10,7 +10,7 @@
 //!
 //! let (event, lane) = (Mutex::new(Rank::Event, 1), Mutex::new(Rank::Lane, 2));
 //! let outer = event.lock();
-//! let inner = lane.lock(); // In the order of the table. The other way round would panic in debug builds.
+//! let inner = lane.lock(); // The locks are taken in the order of the table; the reverse order panics in debug builds.
 //! assert_eq!(*outer + *inner, 3);
 //! ```
 
@@ -19,12 +19,12 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{self, PoisonError, TryLockError};
 use std::time::Duration;
 
-// Exported with the locks, so that `tests/loom` can replace all of them.
+// The types are exported with the locks, so that `tests/loom` can replace all of them.
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};
 
 macro_rules! ranks {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
-        /// What a mutex guards. A thread that holds one takes only mutexes further down in this list.
+        /// What a mutex guards. A thread that holds a mutex takes only mutexes further down in this list.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rank {
             $($(#[doc = $doc])+ $name,)+
@@ -38,9 +38,9 @@ macro_rules! ranks {
 ranks! {
     /// The registry of memory managers.
     ManagerNames,
-    /// Which writes of the device the host's side of a mirrored array has.
+    /// The number of the device's writes that the host's side of a mirrored array has.
     Mirrored,
-    /// The building of one kernel: those who want the same kernel wait.
+    /// The building of one kernel. Threads that want the same kernel wait.
     KernelBuild,
     /// The kernels of a device.
     KernelCache,
@@ -64,7 +64,7 @@ ranks! {
     CopyProgress,
     /// The set of default streams of a device.
     DefaultStreamSet,
-    /// The streams of such a set.
+    /// The streams of a set of default streams.
     DefaultStreams,
     /// The command buffers of a graph.
     Graph,
@@ -100,11 +100,11 @@ ranks! {
     CleanupQueue,
     /// Pages of the program that are imported.
     ImportedPages,
-    /// A number that is asked of the driver at most so often.
+    /// The budgets of the heaps, which the driver is asked for at limited intervals.
     HeapBudgets,
     /// The driver's memory, cut into chunks.
     Chunks,
-    /// What was tried between a device and others.
+    /// The results of trials between a device and other devices.
     ConnectionTrials,
     /// The list of a device's queues.
     QueueList,
@@ -130,9 +130,9 @@ ranks! {
     Semaphores,
     /// The names of a device's kernels.
     Labels,
-    /// Devices without handles that are not closed yet.
+    /// Devices without holders that are not closed yet.
     KeptDevices,
-    /// The messages of the validation layer, which may come in any call of Vulkan.
+    /// The messages of the validation layer, which may come during any call of Vulkan.
     Messages,
 }
 
@@ -234,7 +234,7 @@ impl Condvar {
         MutexGuard { inner: self.inner.wait(inner).unwrap_or_else(PoisonError::into_inner), held }
     }
 
-    /// As [`Condvar::wait`], but blocks for `timeout` at most.
+    /// Does what [`Condvar::wait`] does, for `timeout` at most.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
         let (inner, _) = self.inner.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
@@ -247,7 +247,8 @@ impl Condvar {
     }
 }
 
-/// Panics, in builds with `debug_assertions`, if this thread holds a lock: `code` of the program is called next.
+/// Panics, in builds with `debug_assertions`, if this thread holds a lock. `code` is the code of the program that is
+/// called next.
 ///
 /// ```
 /// use vkarray_driver::lock::{Mutex, Rank, assert_none_held};
@@ -265,13 +266,13 @@ pub fn assert_none_held(code: &str) {
     }
 }
 
-/// Records that this thread holds a lock or is about to take it. Has no size in builds without checks.
+/// Records that this thread holds a lock or is about to take it. It has no size in builds without checks.
 #[derive(Debug)]
 struct HeldRank(#[cfg(debug_assertions)] Rank);
 
 #[cfg(debug_assertions)]
 thread_local! {
-    /// A bit for each rank that this thread holds.
+    /// One bit for each rank that this thread holds.
     static HELD: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
@@ -285,7 +286,7 @@ impl HeldRank {
         Self(rank)
     }
 
-    /// The rank that is last in the table among those that this thread holds.
+    /// The rank furthest down in the table among the ranks that this thread holds.
     fn innermost() -> Option<Rank> {
         HELD.get().checked_ilog2().map(|bit| RANKS[bit as usize])
     }

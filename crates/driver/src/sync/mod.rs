@@ -1,7 +1,8 @@
-//! Tools for threads: ranked locks, thread shards, drops that are postponed until a lock is released, and panics of the program's
-//! code.
+//! Tools for threads: ranked locks, thread shards, drops that are postponed until a lock is released, and panics of the
+//! program's code.
 //!
-//! It uses nothing of Vulkan and no other folder. Start with `lock.rs`, which holds the order of all locks of the workspace.
+//! The folder uses nothing of Vulkan and no other folder. Start with `lock.rs`, which has the order of all locks of the
+//! workspace.
 
 mod background;
 mod drop_later;

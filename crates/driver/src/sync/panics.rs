@@ -1,8 +1,8 @@
-//! Panics of code of the program that must end where it was called: on threads of the library, in drops, and in functions that
-//! drivers call.
+//! Panics of the program's code that must end where the code was called: on threads of the library, in drops, and in
+//! functions that drivers call.
 //!
-//! The code of the program is callbacks, wakers, memory managers, the destructors of its values, and its logger. The payload of a
-//! panic is one of its values too.
+//! The program's code here means callbacks, wakers, memory managers, the destructors of values, and the logger. The
+//! payload of a panic is a value of the program too.
 
 use std::any::Any;
 use std::io::{self, Write as _};
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `work`, and returns what it returns, or the message of its panic.
 ///
-/// The panic's payload is dropped. If that panics too, the payload of the second panic is leaked.
+/// The panic's payload is dropped. If that drop panics too, the payload of the second panic is leaked.
 ///
 /// ```
 /// use vkarray_driver::catch_panic;
@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 ///
 /// # Errors
 ///
-/// The message, if `work` panics; `no message` if the payload is no text.
+/// The message of the panic, if `work` panics, or `no message` if the panic's payload is no text.
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let message = message(&*payload);
@@ -33,7 +33,8 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Runs `work`, which is `code` of the program. If it panics, the log says so, and nothing else happens.
+/// Runs `work`, which is code of the program that `code` names. If it panics, the log says so, and nothing else
+/// happens.
 ///
 /// ```
 /// use vkarray_driver::contain_panic;
@@ -46,7 +47,8 @@ pub fn contain_panic(code: &str, work: impl FnOnce()) {
     }
 }
 
-/// Writes to the program's logger where a panic of the logger must not go on. Standard error names such a panic.
+/// Runs `log`, which writes to the program's logger, in a place where a panic of the logger must not go on. Such a
+/// panic is reported to standard error.
 ///
 /// ```
 /// use vkarray_driver::log_in_drop;
@@ -55,7 +57,7 @@ pub fn contain_panic(code: &str, work: impl FnOnce()) {
 /// ```
 pub fn log_in_drop(log: impl FnOnce()) {
     if let Err(message) = catch_panic(log) {
-        // Standard error may be closed.
+        // The result is ignored, since standard error may be closed.
         let _ = writeln!(io::stderr(), "vkarray: the logger of the program panicked: {message}");
     }
 }
@@ -71,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// A payload whose drop panics with a payload whose drop panics, so many times.
+    /// A payload whose drop panics with another such payload, for the given number of times.
     struct Hostile(u32);
 
     impl Drop for Hostile {

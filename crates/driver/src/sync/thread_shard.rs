@@ -1,7 +1,8 @@
 //! Threads assigned to a few shards, so that each thread changes counters that few others touch.
 //!
-//! A counter that eight threads change at the same time costs each of them half a microsecond; one that only one thread
-//! changes costs a few nanoseconds. A sharded counter has [`N_THREAD_SHARDS`] parts, on cache lines of their own.
+//! A counter that eight threads change at the same time costs each of them half a microsecond. A counter that only one
+//! thread changes costs a few nanoseconds. A sharded counter has [`N_THREAD_SHARDS`] parts, each on a cache line of its
+//! own.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,7 +51,7 @@ mod tests {
     fn a_thread_keeps_its_shard_and_others_get_others() {
         let own = thread_shard();
         assert!(own < N_THREAD_SHARDS && (0..3).all(|_| thread_shard() == own));
-        // One after the other, so that they are assigned in turn even while other tests start threads.
+        // The threads run one after the other, so that they get shards in turn even while other tests start threads.
         let assigned: HashSet<_> =
             (0..4).map(|_| thread::spawn(thread_shard).join().expect("it does not panic")).collect();
         assert!(assigned.len() > 1, "{assigned:?}");

@@ -1,7 +1,8 @@
 //! Writing a trace in the Trace Event format, which Perfetto and `chrome://tracing` open.
 //!
-//! Process 1 is the host with a track for each thread, process 2 the device with a track for each queue, and further ones
-//! where work on a queue overlaps. Arrows lead from each submission to its batch. Times are microseconds from the start.
+//! Process 1 is the host, with a track for each thread. Process 2 is the device, with a track for each queue and
+//! further tracks where work on a queue overlaps. Arrows lead from each submission to its batch. Times are microseconds
+//! from the start.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -20,7 +21,7 @@ use crate::instance::DeviceInfo;
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
 
-/// Tracks of one queue; overlaps beyond these share the last.
+/// The most tracks of one queue. Work that overlaps on more tracks shares the last.
 const TRACKS_PER_QUEUE: usize = 64;
 
 #[derive(Serialize)]
@@ -52,12 +53,12 @@ struct TraceEvent {
     args: Value,
 }
 
-/// A batch and its operations on the host's time, in nanoseconds from the start.
+/// A batch and its operations in the host's time, in nanoseconds from the start.
 struct Timed<'a> {
     batch: &'a TracedBatch,
     begin_ns: f64,
     end_ns: f64,
-    /// As many as it has operations, or none where the queue has no timestamps.
+    /// The time of each operation; empty where the queue has no timestamps.
     ops: Vec<[f64; 2]>,
 }
 
@@ -83,7 +84,8 @@ pub(crate) fn write(device: &DeviceInfo, recording: &TraceRecording, mut out: im
     written.map_err(|error| Error::TraceNotWritten(Arc::new(error)))
 }
 
-/// A batch was done when a wait for it, or for a later one of its stream, ended.
+/// Bounds the time at which each batch was done: the end of the first wait for the batch or for a later batch of its
+/// stream.
 fn bound(host: &HostSpans, batches: &mut [TracedBatch]) {
     let mut waits = HashMap::<u64, Vec<(u64, u64)>>::new();
     for span in host.spans.iter().filter(|span| span.name == "wait") {
@@ -119,7 +121,7 @@ fn timed<'a>(device: &DeviceInfo, batches: &[&'a TracedBatch], samples: &[Sample
     let place = |(batch, bounds): (&&'a TracedBatch, &Option<Bounds>)| {
         let begin = bounds.and_then(|bounds| Some((begins.next()?, bounds.ticks[0])));
         let Some((begin_ns, first)) = begin else {
-            // Nothing is known but what the host saw.
+            // Without timestamps only the times that the host saw are known.
             let (begin_ns, end_ns) = (since(base_ns, batch.submitted_ns), since(base_ns, batch.seen_ns));
             return Timed { batch, begin_ns, end_ns, ops: Vec::new() };
         };

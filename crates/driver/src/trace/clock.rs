@@ -1,9 +1,9 @@
-//! From the device's time to the host's.
+//! Converts the device's time to the host's time.
 //!
-//! With `VK_EXT_calibrated_timestamps` both clocks are read together, at the start, at the end and about once a second;
-//! between two readings the device's clock is taken to run evenly. Without it, a batch cannot have begun before it was
-//! sent nor ended after it was found done; batches of a queue narrow each other's bounds down, and where the bounds leave
-//! a choice the earliest time is shown. The host's time is `CLOCK_MONOTONIC` in nanoseconds.
+//! With `VK_EXT_calibrated_timestamps` both clocks are read together at the start, at the end and about once a second;
+//! between two readings the device's clock is taken to run evenly. Without the extension, a batch cannot have begun
+//! before it was sent, nor ended after it was found done. Batches of one queue narrow each other's bounds, and where
+//! the bounds leave a choice the earliest time is shown. The host's time is `CLOCK_MONOTONIC` in nanoseconds.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use crate::instance::PhysicalDevice;
 
 const RECALIBRATE: Duration = Duration::from_secs(1);
 
-/// A clock of a device whose work a host waits for never takes so long as half of it wraps round: 32 bits are 4 s.
+/// A device's clock. It counts up to `valid_bits` bits and then wraps round; even half the range of 32 bits is some
+/// seconds, longer than a host waits for one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ticks {
     pub(super) period_ns: f64,
@@ -35,7 +36,8 @@ pub(crate) struct Calibration {
     samples: Vec<Sample>,
 }
 
-/// What is known of a batch without calibration: when it was sent and found done, and the ticks of its beginning and end.
+/// What is known of a batch without calibration: when it was sent, when it was found done, and the ticks of its
+/// beginning and its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) submitted_ns: u64,
@@ -61,7 +63,7 @@ impl Calibration {
         }
     }
 
-    /// Reads both clocks. A failure is one reading less.
+    /// Reads both clocks. If the call fails, there is one reading less.
     pub(crate) fn sample(&mut self) {
         let Some(clocks) = &self.clocks else { return };
         let domain = |domain| vk::CalibratedTimestampInfoEXT::default().time_domain(domain);
@@ -80,7 +82,7 @@ impl Calibration {
 #[cfg(target_os = "linux")]
 pub(crate) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    // Both are positive: the clock counts from the system's start.
+    // Seconds and nanoseconds are not negative, since the clock counts from the system's start.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
@@ -91,7 +93,7 @@ pub(crate) fn now_ns() -> u64 {
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The extension's commands, where the device was opened with it and relates its clock to [`now_ns`].
+/// The extension's commands, if the device was opened with the extension and relates its clock to [`now_ns`].
 fn clocks(
     physical: &PhysicalDevice,
     device: &ash::Device,
@@ -111,7 +113,7 @@ fn clocks(
 }
 
 impl Ticks {
-    /// Ticks from `from` to `to`, either way, at most half the clock's range apart.
+    /// Ticks from `from` to `to`, which may be negative. The two are at most half the clock's range apart.
     #[expect(clippy::cast_precision_loss, reason = "2^53 ticks are days; the difference is what counts")]
     pub(super) fn between(self, from: u64, to: u64) -> f64 {
         let mask = if self.valid_bits >= 64 { u64::MAX } else { (1 << self.valid_bits) - 1 };
@@ -119,7 +121,8 @@ impl Ticks {
         if ahead <= behind { ahead as f64 } else { -(behind as f64) }
     }
 
-    /// The host's time, after `base_ns`, of a timestamp taken near the host's time `near_ns`. There is a sample.
+    /// The host's time, in nanoseconds after `base_ns`, of the timestamp `ticks`, which was taken near the host's time
+    /// `near_ns`. `samples` is not empty.
     pub(super) fn calibrated(self, samples: &[Sample], base_ns: u64, near_ns: u64, ticks: u64) -> f64 {
         let after = samples.partition_point(|sample| sample.host_ns <= near_ns);
         let from = &samples[after.saturating_sub(1)];
@@ -129,13 +132,15 @@ impl Ticks {
             Some((ns, ticks)) if ns > 0.0 && ticks > 0.0 => ns / ticks,
             _ => self.period_ns,
         };
-        // Counted from where the clock should stand near that time, since it may have wrapped since the sample.
+        // The clock may have wrapped since the sample, so the ticks are counted from where the clock should stand at
+        // `near_ns`.
         let expected = since(from.host_ns, near_ns) / period_ns;
         let near_ticks = add(from.ticks, expected);
         since(base_ns, near_ns) + self.between(near_ticks, ticks) * period_ns
     }
 
-    /// For each batch of one queue, in the order they were sent, the host's time after `base_ns` of its first timestamp.
+    /// For each batch of one queue, in the order of submission, the host's time of its first timestamp, in nanoseconds
+    /// after `base_ns`.
     pub(super) fn anchored(self, batches: &[Bounds], base_ns: u64) -> Vec<f64> {
         let mut anchors = Vec::with_capacity(batches.len());
         let mut start = 0;
@@ -143,7 +148,8 @@ impl Ticks {
             let first = batches[start].ticks[0];
             let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
             let mut end = start;
-            // One offset for as many batches as have one in common: a clock that drifts needs another in time.
+            // Consecutive batches share one offset as long as one offset fits all of them. A clock that drifts needs
+            // another offset after a while.
             for batch in &batches[start..] {
                 let begin = self.between(first, batch.ticks[0]) * self.period_ns;
                 let done = begin + self.between(batch.ticks[0], batch.ticks[1]) * self.period_ns;
@@ -161,7 +167,7 @@ impl Ticks {
     }
 }
 
-/// Nanoseconds from `base_ns` to `at_ns`, either way.
+/// Nanoseconds from `base_ns` to `at_ns`, which may be negative.
 #[expect(clippy::cast_precision_loss, reason = "a trace spans less than the hundred days that 2^53 ns are")]
 pub(super) fn since(base_ns: u64, at_ns: u64) -> f64 {
     if at_ns >= base_ns { (at_ns - base_ns) as f64 } else { -((base_ns - at_ns) as f64) }
@@ -187,7 +193,7 @@ mod tests {
         let pair = [sample(1000, 500), sample(2000, 1000)];
         let drifting = [sample(1000, 500), sample(2000, 900)]; // 2.5 ns a tick, not the 2 it claims.
         let wrapping = [sample(0, far - 1000), sample(10_000, far + 9000)];
-        // Clock, samples, host time nearby, ticks, host time after 100 ns.
+        // The clock, the samples, the host's time nearby, the ticks, and the expected host's time, counted from 100 ns.
         let cases: &[(Ticks, &[Sample], u64, u64, f64)] = &[
             (two, &pair[..1], 1000, 500, 900.0),        // At the only sample.
             (two, &pair[..1], 5000, 1500, 2900.0),      // Long after it.
@@ -210,17 +216,17 @@ mod tests {
         let clock = Ticks { period_ns: 1.0, valid_bits: 36 };
         let bounds = |submitted_ns, seen_ns, begin, end| Bounds { submitted_ns, seen_ns, ticks: [begin, end] };
         let wrap = 1_u64 << 36;
-        // Batches, the host time of each one's first timestamp.
+        // The batches, and the host's time of each batch's first timestamp.
         let cases: &[(&[Bounds], &[f64])] = &[
             (&[], &[]),
             (&[bounds(100, 900, 5000, 5100)], &[100.0]), // Alone, as early as can be.
-            // The second began 200 ticks later, but was sent 350 ns later: so the first began late too.
+            // The second batch began 200 ticks later but was sent 350 ns later, so the first batch began late too.
             (&[bounds(100, 900, 5000, 5100), bounds(450, 900, 5200, 5300)], &[250.0, 450.0]),
-            // The other way round: the first shows that the second began late.
+            // The reverse: the first batch shows that the second one began late.
             (&[bounds(100, 900, 5000, 5100), bounds(120, 900, 5400, 5500)], &[100.0, 500.0]),
-            // No common offset: the clock was stopped in between.
+            // The batches have no common offset: the clock was stopped in between.
             (&[bounds(100, 250, 5000, 5100), bounds(9000, 9900, 5200, 5300)], &[100.0, 9000.0]),
-            // The clock wraps between them.
+            // The clock wraps between the two batches.
             (&[bounds(100, 900, wrap - 50, wrap - 20), bounds(200, 900, 50, 60)], &[100.0, 200.0]),
         ];
         for (batches, expected) in cases {

@@ -1,9 +1,10 @@
-//! Traces: what the host and the device did when. The recorded data, the device's clock, and the file written from them.
+//! Traces: what the host and the device did when. The folder has the recorded data, the device's clock, and the writer
+//! of the file.
 //!
-//! While no recording is on, each place that could add to one costs one relaxed load. Who starts and ends a recording is
-//! `device/trace.rs`; `lane/timestamps.rs` puts timestamps into batches. Here `clock.rs` relates the device's time to the
-//! host's, `rows.rs` lays overlapping work out, and `chrome.rs` writes. Read them in this order. The folder uses no queue,
-//! and of a device only its description and its clock.
+//! While no recording is on, each place that could add to one costs one relaxed load. `device/trace.rs` starts and ends
+//! recordings; `lane/timestamps.rs` puts timestamps into batches. Here `clock.rs` relates the device's time to the
+//! host's, `rows.rs` lays out overlapping work, and `chrome.rs` writes. Read them in this order. The folder uses no
+//! queue, and of a device only its description and its clock.
 
 #[cfg(feature = "trace")]
 mod chrome;
@@ -22,7 +23,7 @@ pub(crate) use self::clock::{Calibration, now_ns};
 use crate::error::{Error, Result};
 use crate::lock::{Mutex, MutexGuard, Rank};
 
-/// A device's place for the recording that is in progress.
+/// The place in a device for the recording that is in progress.
 #[derive(Debug)]
 pub(crate) struct TraceSlot {
     is_on: AtomicBool, // Read at every place that could record, so outside the lock.
@@ -41,7 +42,8 @@ impl TraceSlot {
         if self.is_on.load(Ordering::Relaxed) { self.slot().clone() } else { None }
     }
 
-    /// Times the host until the guard is dropped. `batch` is the one it is about.
+    /// Times an activity of this thread until the guard is dropped. `batch` is the batch that the activity is about, if
+    /// any.
     #[must_use = "the guard's end is the span's end"]
     pub(crate) fn span(&self, name: &'static str, batch: Option<BatchId>) -> Option<SpanGuard> {
         self.recording().map(|recording| recording.span(name, batch))
@@ -68,7 +70,8 @@ impl TraceSlot {
     }
 }
 
-/// Identifies a batch of a device. It stays unique when semaphores are reused, since their values continue.
+/// Identifies a batch of a device. The identity stays unique when a semaphore is reused, since the semaphore's values
+/// continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct BatchId {
     timeline: u64,
@@ -76,7 +79,7 @@ pub(crate) struct BatchId {
 }
 
 impl BatchId {
-    /// The batch at whose end the semaphore of that number reaches `value`.
+    /// The batch at whose end the semaphore of the number `timeline` reaches `value`.
     pub(crate) fn new(timeline: u64, value: u64) -> Self {
         Self { timeline, value }
     }
@@ -119,7 +122,8 @@ impl TraceRecording {
         }
     }
 
-    /// Times the host until the guard is dropped. `batch` is the one it is about.
+    /// Times an activity of this thread until the guard is dropped. `batch` is the batch that the activity is about, if
+    /// any.
     #[must_use = "the guard's end is the span's end"]
     pub(crate) fn span(self: Arc<Self>, name: &'static str, batch: Option<BatchId>) -> SpanGuard {
         SpanGuard { recording: self, name, batch, begin_ns: now_ns() }
@@ -148,7 +152,8 @@ impl TraceRecording {
         self.n_lost.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes the recorded data out: host spans with their threads' names, and batches in the order of submission.
+    /// Takes the recorded data out: the host spans with their threads' names, and the batches in the order of
+    /// submission.
     fn take(&self) -> (HostSpans, Vec<TracedBatch>) {
         let mut batches = mem::take(&mut *lock(&self.batches));
         batches.sort_by_key(|batch| batch.submitted_ns);
@@ -164,9 +169,9 @@ pub(crate) struct TracedBatch {
     pub(crate) id: BatchId,
     pub(crate) queue: usize,
     pub(crate) family: u32,
-    /// The host's time when it began to send the batch.
+    /// The host's time at which the submission of the batch began.
     pub(crate) submitted_ns: u64,
-    /// When the host saw that it was complete, which may be much later than its completion.
+    /// The host's time at which the host saw that the batch was complete, which may be much later than the completion.
     pub(crate) seen_ns: u64,
     pub(crate) ops: Vec<TracedOperation>,
 }
@@ -176,11 +181,11 @@ pub(crate) struct TracedBatch {
 pub(crate) struct TracedOperation {
     pub(crate) name: String,
     pub(crate) kind: &'static str,
-    /// Nothing on a queue that has no timestamps.
+    /// The device's time before and after the operation; `None` on a queue that has no timestamps.
     pub(crate) ticks: Option<[u64; 2]>,
 }
 
-/// A host span that ends when this is dropped.
+/// A host span that ends when the guard is dropped.
 pub(crate) struct SpanGuard {
     recording: Arc<TraceRecording>,
     name: &'static str,

@@ -1,9 +1,10 @@
-//! Laying spans out in rows such that those of one row lie apart or inside their parent. Pure.
+//! Lays spans out in rows, such that the spans of one row lie apart or inside their parent. Pure.
 //!
-//! A trace viewer draws a row as a stack of calls: one that begins inside another must end inside it. Batches of two
-//! streams may overlap on a queue, and so may operations of one batch; what does not fit goes a row further down.
+//! A trace viewer draws a row as a stack of calls: a span that begins inside another must end inside it. Batches of two
+//! streams may overlap on a queue, and so may operations of one batch. A span that does not fit into a row goes one row
+//! further down.
 
-/// A span to place, and what it may lie inside: the position of another span.
+/// A span to place. `parent` is the position of the span that it may lie inside.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PlacedSpan {
     pub(super) begin: f64,
@@ -11,10 +12,10 @@ pub(super) struct PlacedSpan {
     pub(super) parent: Option<usize>,
 }
 
-/// Returns the row of each span. A span that has a parent is placed inside it, or alone.
+/// Returns the row of each span. A span with a parent is placed inside the parent, or on a row of its own.
 pub(super) fn rows(spans: &[PlacedSpan]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
-    // A parent comes before what lies inside it, also where both begin at once.
+    // A parent is sorted before the spans inside it, even where both begin at once.
     order.sort_by(|&a, &b| {
         let key = |i: usize| (spans[i].begin, spans[i].parent.is_some());
         let ((a_begin, a_inside), (b_begin, b_inside)) = (key(a), key(b));
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn spans_of_a_row_lie_apart_or_inside_their_parent() {
-        // Spans (begin, end, parent), their rows.
+        // The spans (begin, end, parent), and their rows.
         type Case<'a> = (&'a [(f64, f64, Option<usize>)], &'a [usize]);
         let cases: &[Case<'_>] = &[
             (&[], &[]),

@@ -1,11 +1,11 @@
 //! Bytes of a block that the host reads or writes in place, and that the device must not use meanwhile.
 //!
-//! Host accesses are stored in the tracker beside the device's uses. Beginning one and ordering an operation are each one
-//! step under the tracker's lock, so neither can miss the other. A leaked guard keeps its host access in the tracker until
-//! the block is retired.
+//! Host accesses are stored in the tracker beside the device's uses. Beginning a host access and ordering an operation
+//! are each one step under the tracker's lock, so neither can miss the other. A leaked guard keeps its host access in
+//! the tracker until the block is retired.
 //!
-//! [`HostAccesses`] is pure; [`HostAccessKind`] says which accesses wait and which are refused; how threads wait is in
-//! `gate.rs`.
+//! [`HostAccesses`] is pure. [`HostAccessKind`] says which accesses wait and which are refused; `gate.rs` makes threads
+//! wait.
 
 use std::ops::Range;
 use std::thread::{self, ThreadId};
@@ -19,12 +19,12 @@ use crate::hazard::{Access, BlockId, Mode};
 /// How long a host access lasts, which decides whether conflicting operations wait or fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostAccessKind {
-    /// As long as a copy: conflicting operations and host accesses wait.
+    /// The access lasts as long as a copy: conflicting operations and host accesses wait.
     Brief,
-    /// As long as the program keeps a guard: conflicting operations and host accesses fail.
+    /// The access lasts as long as the program keeps a guard: conflicting operations and host accesses fail.
     Lasting,
-    /// As long as this thread records operations that belong together: what other threads do waits as for a brief one, and
-    /// this thread's own operations do not. The host does not touch the bytes.
+    /// The access lasts as long as this thread records operations that belong together. Operations of other threads
+    /// wait, and this thread's own operations do not. The host does not touch the bytes.
     Recording,
 }
 
@@ -47,16 +47,16 @@ pub(crate) struct HostAccesses {
 }
 
 impl HostAccesses {
-    /// Whether there are none, which is the usual case.
+    /// Whether there are no host accesses, which is the usual case.
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// Whether one that ends soon is in the way of an operation with these accesses.
+    /// Whether an operation with these accesses must wait for a host access that ends soon.
     ///
     /// # Errors
     ///
-    /// [`Error::HeldByHost`] if one that need not end soon is.
+    /// [`Error::HeldByHost`] if the operation conflicts with a [lasting](HostAccessKind::Lasting) host access.
     pub(crate) fn conflict(&self, accesses: &[Access]) -> Result<bool> {
         let mut is_any = false;
         for access in accesses {
@@ -83,7 +83,7 @@ impl HostAccesses {
         Ok(is_any)
     }
 
-    /// Adds a hold that nothing is in the way of, and names it.
+    /// Adds a host access that conflicts with no other, and returns its number.
     fn add(&mut self, block: BlockId, range: Range<u64>, mode: Mode, kind: HostAccessKind) -> u64 {
         self.n_made += 1;
         let thread = thread::current().id();
@@ -91,7 +91,7 @@ impl HostAccesses {
         self.n_made
     }
 
-    /// Ends a host access, unless the block was retired, which ended it.
+    /// Ends a host access. The host accesses of a retired block have ended already.
     fn end(&mut self, id: u64) {
         self.held.retain(|held| held.id != id);
     }
@@ -104,7 +104,8 @@ impl HostAccesses {
     }
 }
 
-/// The host's access to bytes of a block. It ends when this is dropped; if this is leaked, when the block is retired.
+/// The host's access to bytes of a block. The access ends when this guard is dropped or, if the guard is leaked, when
+/// the block is retired.
 #[derive(Debug)]
 #[must_use = "the host access ends when this is dropped"]
 pub struct HostAccess<'a> {
@@ -165,7 +166,7 @@ mod tests {
         use Answer::{Free, Refused, Wait};
         let mut table = HazardTable::new();
         let (block, other) = (table.add_block(), table.add_block());
-        // The mode and kind of the bytes that are held, then block, bytes and mode of the access, and what becomes of it.
+        // The mode and kind of the bytes that are held, then the block, bytes and mode of the access, and its outcome.
         let cases = [
             (Mode::Read, HostAccessKind::Lasting, block, 0..100, Mode::Read, Free),
             (Mode::Read, HostAccessKind::Lasting, block, 0..100, Mode::Write, Refused),

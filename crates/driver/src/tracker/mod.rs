@@ -1,10 +1,19 @@
 //! What the device has still to do: points in the work of streams, who used which memory last, which bytes the host
 //! accesses, and the thread that waits for the device.
 //!
-//! The hazard table identifies lanes by number, so that it is pure; [`Tracker`] adds the timelines and lanes behind the
-//! numbers, and the lock. Of a lane the folder uses only that it can be submitted, through [`Submit`]: it never records.
-//! Start here; `point.rs` is what the other folders hold, `host_access.rs` keeps host and device apart, and `waiter.rs` is
-//! the device's thread.
+//! The folder has three records, which have one lock in [`Tracker`] because a decision needs all of them at once:
+//!
+//! - The hazard table (folder `hazard`) says which operation used which memory last. It identifies lanes by number, so
+//!   that it stays pure.
+//! - The lanes: the timeline and the lane behind each number, so that an answer of the hazard table becomes a [`Point`]
+//!   that a thread or another lane can wait for.
+//! - [`HostAccesses`]: the bytes that the host reads or writes in place now, so that no operation on them is recorded
+//!   meanwhile.
+//!
+//! [`Waiter`] is the device's thread: it submits batches that nobody waits for, and runs callbacks when points are
+//! reached. The folder uses lanes only through [`Submit`]: it submits their work and never records. Start here;
+//! `point.rs` has the points that other folders hold, `host_access.rs` keeps host and device apart with `gate.rs`, and
+//! `waiter.rs` has the thread with its `signal.rs`.
 
 mod gate;
 mod host_access;
@@ -31,24 +40,24 @@ use crate::instance::ProcessId;
 use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::vulkan::{LogicalDevice, Timeline};
 
-/// Something that records work and can be asked to submit it: a lane.
+/// An object that records work and can be asked to submit it: a lane.
 pub(crate) trait Submit: fmt::Debug + Send + Sync {
-    /// The device that it submits to.
+    /// The device that the work is submitted to.
     fn device(&self) -> &Arc<LogicalDevice>;
 
     /// The thread that waits for the device.
     fn waiter(&self) -> &Arc<Waiter>;
 
-    /// Submits what is recorded.
+    /// Submits the recorded work.
     fn flush(&self) -> Result<()>;
 
-    /// Submits what is recorded, unless the batch of that number was submitted before.
+    /// Submits the recorded work, unless the batch of this number was submitted before.
     fn flush_up_to(&self, value: u64) -> Result<()>;
 
-    /// Submits the open batch if its first operation was recorded before `before`. Returns whether one stays open.
+    /// Submits the open batch if its first operation was recorded before `before`. Returns whether a batch stays open.
     fn flush_if_older(&self, before: Instant) -> Result<bool>;
 
-    /// Blocks until everything recorded so far is complete, and recycles its batches.
+    /// Blocks until everything recorded so far is complete, and recycles the batches.
     #[cfg(feature = "trace")]
     fn synchronize(&self) -> Result<()>;
 }
@@ -57,12 +66,12 @@ pub(crate) trait Submit: fmt::Debug + Send + Sync {
 pub(crate) struct RegisteredLane {
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) lane: Weak<dyn Submit>,
-    /// Whether the waiting thread submits its old batches.
+    /// Whether the waiting thread submits the lane's old batches.
     pub(crate) is_watched: bool,
 }
 
-/// The state of a device's unfinished work, behind a lock. The lock is held for lines and never across a Vulkan call that
-/// can block.
+/// The state of a device's unfinished work, behind a lock. The lock is held for a few statements, and never across a
+/// Vulkan call that can block.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     state: Mutex<TrackerState>,
@@ -71,14 +80,14 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    /// Tracks nothing yet. `process` is the process that opened the device.
+    /// Creates a tracker without lanes and blocks. `process` is the process that opened the device.
     pub(crate) fn new(process: ProcessId) -> Self {
         Self { state: Mutex::new(Rank::Tracker, TrackerState::default()), host_access: Gate::default(), process }
     }
 
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, TrackerState> {
-        // A panic inside leaves the table as it was before the operation or after it, never between.
+        // A panic under the lock leaves the table in the state before an operation or after it, never in between.
         self.state.lock()
     }
 }
@@ -98,7 +107,7 @@ impl TrackerState {
     /// Records that the timeline of `lane` reached `value`.
     pub(crate) fn completed(&mut self, lane: LaneId, value: u64) {
         for implied in self.hazards.completed(lane, value) {
-            // The work of a lane that was dropped is complete.
+            // A lane that was dropped has completed its work.
             if let Some(registered) = self.lanes.get(implied.lane) {
                 registered.timeline.confirm_to_validation(implied.value);
             }
@@ -136,7 +145,8 @@ impl TrackerState {
         self.lanes.values().map(|registered| Arc::clone(&registered.timeline)).collect()
     }
 
-    /// The point at which `lane` has completed everything up to `value`, or `None` if the lane was dropped, so it is complete.
+    /// The point at which `lane` has completed everything up to `value`; `None` if the lane was dropped, since its work
+    /// is then complete.
     pub(crate) fn point(&self, lane: LaneId, value: u64) -> Option<Point> {
         let registered = self.lanes.get(lane)?;
         Some(Point::new(Arc::clone(&registered.timeline), Weak::clone(&registered.lane), value))
@@ -147,7 +157,7 @@ impl TrackerState {
         uses.into_iter().filter_map(|last| self.point(last.lane, last.value)).collect()
     }
 
-    /// The points at which these uses are complete. Uses by lanes that were dropped are complete and have none.
+    /// The points at which these uses are complete. A use by a lane that was dropped is complete and has no point.
     pub(crate) fn points(&self, uses: &[LastUse]) -> Vec<Point> {
         uses.iter().filter_map(|last| self.point(last.lane, last.value)).collect()
     }

@@ -14,7 +14,7 @@ use crate::vulkan::{LogicalDevice, Timeline};
 /// How long [`Point::wait_polling`] polls.
 const SOON: Duration = Duration::from_millis(1);
 
-/// The moment at which a stream has completed everything up to some batch of work.
+/// The moment at which a stream has completed everything up to a certain batch of work.
 ///
 /// ```
 /// use vkarray_driver::{Device, Event, Instance, Stream};
@@ -41,8 +41,8 @@ impl Point {
         Self { timeline, lane, value }
     }
 
-    /// The point as the hazard table names it, which may have forgotten the lane of a dropped stream; `None` for a timeline of
-    /// no lane.
+    /// The point as the hazard table names it; `None` for a timeline that belongs to no lane. The table may have
+    /// forgotten the lane of a dropped stream.
     pub(crate) fn place(&self) -> Option<LanePoint> {
         Some(LanePoint { lane: self.timeline.lane()?, value: self.value })
     }
@@ -61,7 +61,8 @@ impl Point {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`](crate::Error::DeviceLost).
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Forked`](crate::Error::Forked)
+    /// in a forked process.
     pub fn is_complete(&self) -> Result<bool> {
         Ok(self.timeline.last_seen() >= self.value || self.timeline.reached()? >= self.value)
     }
@@ -85,7 +86,8 @@ impl Point {
     ///
     /// # Errors
     ///
-    /// Those of the submission.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the submission, [`Error::Forked`](crate::Error::Forked) in a forked process.
     pub fn flush(&self) -> Result<()> {
         if self.timeline.submitted() >= self.value {
             return Ok(());
@@ -97,22 +99,23 @@ impl Point {
         }
     }
 
-    /// A timeline of `device`, and the value to which the host raises it when this point, of another device, is reached. `None`
-    /// if it is reached already.
+    /// A timeline of `device`, and the value to which the host raises it when this point, of another device, is
+    /// reached; `None` if the point is reached already.
     ///
-    /// The work up to this point is submitted first. So work that waits for the value waits for submitted work only, and
-    /// queues of several devices cannot wait for each other in a cycle. If this point can never be reached, `device` fails:
-    /// the work that waits for it would run without what it waited for.
+    /// The work up to this point is submitted first. So work that waits for the value waits for submitted work only,
+    /// and queues of several devices cannot wait for each other in a cycle. If this point can never be reached,
+    /// `device` fails, since the work that waits for the point would run without what it waited for.
     ///
     /// # Errors
     ///
-    /// [`Error::DifferentDevices`] for a semaphore of other code, for which no thread of this library waits.
+    /// [`Error::DifferentDevices`] for a semaphore of other code, for which no thread of this library waits,
+    /// [`Error::DeviceLost`] if a device is lost, [`Error::Vulkan`] if a driver refuses the work or a semaphore.
     pub(crate) fn raised_on(&self, device: &Arc<LogicalDevice>) -> Result<Option<(Arc<Timeline>, u64)>> {
         if self.is_complete()? {
             return Ok(None);
         }
         let Some(lane) = self.lane.upgrade() else {
-            // Its stream was dropped in the meantime, after its work was complete.
+            // The point's stream was dropped in the meantime, after its work was complete.
             return if self.is_complete()? { Ok(None) } else { Err(Error::DifferentDevices) };
         };
         let timeline = Arc::new(Timeline::new(device, 0)?);
@@ -148,18 +151,20 @@ impl Point {
     ///
     /// # Errors
     ///
-    /// [`Error::Timeout`](crate::Error::Timeout) when `timeout` has passed; those of the submission.
+    /// [`Error::Timeout`](crate::Error::Timeout) when `timeout` has passed (`None` waits without a bound),
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, and the errors of [`Point::flush`].
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.flush()?;
         self.timeline.wait(self.value, timeout)
     }
 
-    /// As [`Point::wait`], but polls for a millisecond before it sleeps, for work that is nearly complete. On a CPU driver it
-    /// does not poll.
+    /// Blocks until the device has reached the point, and polls for a millisecond before it sleeps, for work that is
+    /// nearly complete. On a CPU driver it does not poll.
     ///
     /// # Errors
     ///
-    /// As [`Point::wait`].
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
+    /// if the driver refuses the submission, and the errors of [`Point::wait`].
     pub fn wait_polling(&self) -> Result<()> {
         self.flush()?;
         let poll = self.timeline.device().poll();

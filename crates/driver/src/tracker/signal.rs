@@ -1,7 +1,7 @@
-//! How the waiting thread is woken, and stops polling without missing a batch.
+//! How the waiting thread is woken, and how it stops polling without missing a batch.
 //!
-//! It uses no device and takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's locks and runs
-//! every order of its steps.
+//! This file uses no device and takes its locks from `crate::lock`, so that `tests/loom` compiles it with loom's locks
+//! and runs every order of its steps.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::lock::{AtomicBool, Condvar, Mutex, MutexGuard};
 
 /// The state that the waiting thread shares with other threads.
 pub(crate) struct Signal<S> {
-    /// Whether the thread polls for batches to submit. Read for every batch, so kept outside the lock.
+    /// Whether the thread polls for batches to submit. It is read for every batch, so it is outside the lock.
     is_armed: AtomicBool,
     state: Mutex<S>,
     changed: Condvar,
@@ -25,7 +25,8 @@ impl<S> Signal<S> {
         self.is_armed.load(Ordering::Acquire)
     }
 
-    /// Makes the thread look for batches: `wake` wakes it if it does not. Costs one load while it looks already.
+    /// Makes the thread look for batches. If the thread does not look for them yet, `wake` wakes it. Otherwise the call
+    /// costs one load.
     pub(crate) fn arm(&self, wake: impl FnOnce(&mut S)) {
         if !self.is_armed() && !self.is_armed.swap(true, Ordering::AcqRel) {
             self.change(wake);
@@ -43,7 +44,7 @@ impl<S> Signal<S> {
         self.state.lock()
     }
 
-    /// Blocks until there is an answer. It depends on the state, and on whether the signal is armed.
+    /// Blocks until `answer` returns something. The answer depends on the state, and on whether the signal is armed.
     pub(crate) fn sleep_until<R>(&self, answer: impl Fn(&S, bool) -> Option<R>) -> R {
         let mut state = self.state.lock();
         loop {
@@ -54,7 +55,7 @@ impl<S> Signal<S> {
         }
     }
 
-    /// Pauses, unless the state is not `quiet`, until it changes or `limit` has passed.
+    /// Sleeps until the state changes or `limit` has passed. Returns at once if the state is not quiet.
     pub(crate) fn sleep_for(&self, limit: Duration, is_quiet: impl FnOnce(&S) -> bool) {
         let state = self.state.lock();
         if is_quiet(&state) {
@@ -62,7 +63,7 @@ impl<S> Signal<S> {
         }
     }
 
-    /// Stops looking for batches. `look` finds one that was opened in the meantime; then the signal stays armed.
+    /// Stops looking for batches. If `look` finds a batch that was opened in the meantime, the signal stays armed.
     pub(crate) fn disarm(&self, look: impl FnOnce() -> bool) {
         self.is_armed.store(false, Ordering::Release);
         if look() {

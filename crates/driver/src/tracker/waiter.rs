@@ -1,12 +1,12 @@
 //! The device's waiting thread: it submits batches that have grown old, runs callbacks and wakes futures.
 //!
-//! It is started when first needed and sleeps when there is nothing to do. While callbacks are pending it sleeps in
-//! `vkWaitSemaphores` for the first of them; a timeline that the host signals wakes it for new tasks.
+//! The thread is started when first needed and sleeps when there is nothing to do. While callbacks are pending it
+//! sleeps in `vkWaitSemaphores` for the first of their points; a timeline that the host signals wakes it for new tasks.
 //!
-//! It keeps neither the device alive nor lanes whose streams are dropped, and lets go of a callback's point before it runs the
-//! callback. So a thread of the program destroys them, after it has joined this one: what still used the driver while the
-//! process exits could use it after its end. Callbacks keep their captures alive until they run.
-//! `signal.rs` wakes the thread, and stops it from polling without missing a batch.
+//! The thread keeps neither the device alive nor lanes whose streams are dropped, and drops a callback's point before
+//! it runs the callback. So a thread of the program destroys the device and the lanes, after it has joined this thread:
+//! a thread that used the driver while the process exits could use it after its end. Callbacks keep their captures
+//! alive until they run. `signal.rs` wakes the thread, and stops it from polling without missing a batch.
 
 use std::convert::Infallible;
 use std::mem;
@@ -23,10 +23,10 @@ use crate::sync::{DeferDrops, catch_panic, contain_panic, log_in_drop, mark_back
 use crate::trace::TraceRecording;
 use crate::vulkan::{Timeline, wait_any};
 
-/// How long recorded work may stay unsubmitted while no thread waits for it.
+/// The longest time that recorded work stays unsubmitted while no thread waits for it.
 const FLUSH_DELAY: Duration = Duration::from_micros(200);
 
-/// After this many polls without an open batch the thread stops polling.
+/// The number of polls without an open batch after which the thread stops polling.
 const IDLE_ROUNDS: u32 = 8;
 
 /// The pause after a failed wait.
@@ -38,7 +38,7 @@ type Callback = Box<dyn FnOnce(Result<()>) + Send>;
 #[derive(Default)]
 struct WaiterState {
     callbacks: Vec<(Point, Callback)>,
-    /// Signalled to wake the thread from a wait for the device; present while callbacks are pending.
+    /// The timeline that wakes the thread from a wait for the device. It exists while callbacks are pending.
     wake: Option<Arc<Timeline>>,
     thread: Option<WaitingThread>,
     is_stopping: bool,
@@ -46,38 +46,39 @@ struct WaiterState {
 
 struct WaitingThread {
     handle: JoinHandle<()>,
-    /// Disconnected when the thread has nothing more to do.
+    /// This channel is disconnected when the thread has nothing more to do.
     ended: Receiver<Infallible>,
 }
 
-/// A callback that is due, without its point, which holds the logical device.
+/// A callback that is due. It comes without its point, which would hold the logical device.
 struct DueCallback {
     callback: Callback,
     outcome: Result<()>,
     recording: Option<Arc<TraceRecording>>,
 }
 
-/// The waiting thread's tasks; see the module.
+/// The waiting thread of a device, and its tasks.
 pub(crate) struct Waiter {
     signal: Signal<WaiterState>,
-    /// Locked while the thread uses lanes.
+    /// The lock that the thread holds while it uses lanes.
     holding: Mutex<()>,
     tracker: Arc<Tracker>,
 }
 
 impl Waiter {
-    /// Makes the waiter of the device whose work `tracker` tracks. Its thread is started when first needed.
+    /// Makes the waiter of the device whose work `tracker` tracks. The thread is started when first needed.
     pub(crate) fn new(tracker: Arc<Tracker>) -> Arc<Self> {
         let signal = Signal::new(Mutex::new(Rank::Waiter, WaiterState::default()));
         Arc::new(Self { signal, holding: Mutex::new(Rank::WaiterLanes, ()), tracker })
     }
 
-    /// Makes the thread poll for old batches. Costs one load if it is polling already.
+    /// Makes the thread poll for old batches. The call costs one load if the thread is polling already.
     pub(crate) fn arm(self: &Arc<Self>) {
         self.signal.arm(|state| self.wake(state));
     }
 
-    /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps it from being.
+    /// Runs `callback` on the waiter's thread once `point` is reached, or with the error that keeps the point from
+    /// being reached.
     pub(crate) fn add(self: &Arc<Self>, point: Point, callback: Callback) -> Result<()> {
         let device = Arc::clone(point.timeline().device());
         point.flush()?;
@@ -92,9 +93,9 @@ impl Waiter {
         })
     }
 
-    /// Ends the thread when its callbacks have run, and waits for that, for `limit` at most. Called when the device is dropped,
-    /// so all work that callbacks are pending for is complete or lost. The thread cannot wait for itself: it ends after the
-    /// callback that held the device.
+    /// Ends the thread when its callbacks have run, and waits for that end, for `limit` at most. Called when the device
+    /// is dropped, so all work that callbacks are pending for is complete or lost. The thread cannot wait for itself:
+    /// if a callback held the device, the thread ends after that callback.
     pub(crate) fn end(&self, limit: Duration) {
         let thread = self.signal.change(|state| {
             state.is_stopping = true;
@@ -123,7 +124,7 @@ impl Waiter {
         }
     }
 
-    /// Starts the thread, or wakes it where it waits for the device. The signal wakes it where it sleeps.
+    /// Starts the thread, or wakes it from a wait for the device. The signal wakes the thread from its other sleep.
     fn wake(self: &Arc<Self>, state: &mut WaiterState) {
         self.ensure_running(state);
         if let Some(wake) = &state.wake
@@ -172,7 +173,7 @@ impl Waiter {
         }
     }
 
-    /// Blocks until there is something to do and says whether callbacks are pending; nothing when it is time to end.
+    /// Blocks until there is something to do. Returns whether callbacks are pending, or `None` when it is time to end.
     fn sleep_until_needed(&self) -> Option<bool> {
         self.signal.sleep_until(|state, is_armed| match state {
             WaiterState { is_stopping: true, callbacks, .. } if callbacks.is_empty() => Some(None),
@@ -184,7 +185,8 @@ impl Waiter {
     /// Sleeps until a callback is due or the state changes, and runs the callbacks that are due.
     fn wait_for_callbacks(&self) {
         let failed = self.wait_for_device().err().filter(|error| !matches!(error, Error::Timeout { .. }));
-        // Lack of memory is temporary. For another error, the wait does not say which timeline caused it.
+        // Lack of memory is temporary. For another error, each timeline is asked, since the wait does not say which one
+        // caused it.
         let asks_each = failed.as_ref().is_some_and(|error| !error.is_out_of_memory());
         let (due, is_refused) = self.take_due(asks_each);
         if failed.is_some() || is_refused {
@@ -196,15 +198,16 @@ impl Waiter {
             }
             assert_none_held("a stream's callback");
             let _span = recording.map(|recording| recording.span("callback", None));
-            // A panic in a callback is the callback's own; the others still run.
+            // `contain_panic` ends a panic of the callback, and the other callbacks still run.
             contain_panic("a stream's callback", || callback(outcome));
         }
     }
 
-    /// Sleeps until the device has reached the point of a callback, or the state changes. Holds none of the points afterwards.
+    /// Sleeps until the device has reached the point of a callback, or the state changes. Afterwards this thread holds
+    /// none of the points.
     fn wait_for_device(&self) -> Result<()> {
         let (waits, timeout) = {
-            // A task that is added after this lock is released signals the timeline past `next`.
+            // If a task is added after this lock is released, the adding thread signals the timeline past `next`.
             let state = self.signal.lock();
             let Some(wake) = state.wake.clone() else { return Ok(()) };
             let next = wake.last_raised() + 1;
@@ -215,9 +218,9 @@ impl Waiter {
         wait_any(&waits, timeout)
     }
 
-    /// Takes out, in the order they were added, the callbacks whose points are reached, and those whose own timelines
-    /// fail, as a wait for each says where `asks_each`. A question that is refused for lack of memory is to be asked again;
-    /// also returns whether there is one.
+    /// Takes out the callbacks whose points are reached or whose timelines have failed, in the order in which they were
+    /// added. With `asks_each`, a wait for each timeline finds a failed one. Also returns whether the driver refused
+    /// such a wait for lack of memory, so that the callback is to be asked about again.
     fn take_due(&self, asks_each: bool) -> (Vec<DueCallback>, bool) {
         let mut state = self.signal.lock();
         let (mut due, mut is_refused) = (Vec::new(), false);
@@ -244,7 +247,7 @@ impl Waiter {
         (due, is_refused)
     }
 
-    /// Submits the batches that have grown old. Returns whether any batch is still open.
+    /// Submits the batches that have grown old. Returns whether a batch is still open.
     fn flush_old(&self) -> bool {
         let before = Instant::now().checked_sub(FLUSH_DELAY).unwrap_or_else(Instant::now);
         let _defer = DeferDrops::begin(); // Ends last, after the lock is released.
@@ -254,8 +257,8 @@ impl Waiter {
         for lane in lanes {
             match lane.flush_if_older(before) {
                 Ok(stays_open) => is_open |= stays_open,
-                // After lack of memory the batch is submitted later. Other errors stay with the device, which returns
-                // them from the next call.
+                // After a lack of memory the batch is submitted later. Another error stays with the device, whose next
+                // call returns it.
                 Err(error) => {
                     is_open |= lane.device().check_lost().is_ok();
                     log::debug!("cannot send recorded work: {error}");

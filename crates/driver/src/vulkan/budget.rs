@@ -1,5 +1,5 @@
-//! How much of each heap this process may use, and how much it uses. Queried from the driver each time, since other
-//! processes change it.
+//! The budget of each heap: how much of it this process may use, and how much it uses. The driver is asked each time,
+//! since other processes change the budgets.
 
 use ash::vk;
 
@@ -27,8 +27,8 @@ pub struct HeapBudget {
 }
 
 impl LogicalDevice {
-    /// The budget of each heap, in the order of [`DeviceInfo::memory_heaps`](crate::DeviceInfo::memory_heaps);
-    /// nothing where the driver does not tell (`VK_EXT_memory_budget`). Never blocks.
+    /// The budget of each heap, in the order of [`DeviceInfo::memory_heaps`](crate::DeviceInfo::memory_heaps); `None`
+    /// if the driver does not report budgets (`VK_EXT_memory_budget`). Never blocks.
     #[doc(alias = "vkGetPhysicalDeviceMemoryProperties2")]
     pub fn heap_budgets(&self) -> Option<Vec<HeapBudget>> {
         if !self.plan().extensions.iter().any(|name| name == "VK_EXT_memory_budget") {

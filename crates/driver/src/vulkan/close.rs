@@ -1,8 +1,9 @@
 //! The end of a `VkDevice`.
 //!
-//! A thread of the library that drops the last handle of a device, as the waiting thread does after a callback that owned a context,
-//! may do so while the process exits. The loader would then unmap drivers whose handlers `exit` runs. So the device is kept, and a
-//! thread of the program closes it, with the next device that it opens or closes; at the end of the process it is left as it is.
+//! A thread of the library may drop the last handle of a device, as the waiting thread does after a callback that owned
+//! a context. It may do so while the process exits, and closing the device would then make the loader unmap drivers
+//! whose handlers `exit` still runs. So the device is kept, and a thread of the program closes it with the next device
+//! that it opens or closes. At the end of the process a kept device is left open.
 
 use std::mem;
 use std::sync::Arc;
@@ -14,10 +15,11 @@ use crate::instance::PhysicalDevice;
 use crate::lock::{Mutex, Rank};
 use crate::sync::{is_background_thread, log_in_drop};
 
-/// Devices that threads of the library dropped last. State of the process, since nothing of the program holds them.
+/// Devices whose last handle a thread of the library dropped. They are state of the process, since nothing of the
+/// program holds them.
 static KEPT: Mutex<Vec<OpenDevice>> = Mutex::new(Rank::KeptDevices, Vec::new());
 
-/// A device without any handle, and what is destroyed with it. Dropping it closes the device.
+/// A device without any handle, and what is destroyed together with it. Dropping this closes the device.
 pub(super) struct OpenDevice {
     pub(super) raw: ash::Device,
     pub(super) queues: Vec<Arc<Queue>>,
@@ -28,20 +30,21 @@ pub(super) struct OpenDevice {
 }
 
 impl OpenDevice {
-    /// Closes the device, or keeps it for a thread of the program. One of other code is closed, since its owner may destroy it.
+    /// Closes the device, or keeps it for a thread of the program. A device of other code is closed at once, since its
+    /// owner may destroy it.
     pub(super) fn close(self) {
         if !is_background_thread() || self.is_adopted {
             drop(self);
             return close_kept();
         }
-        // Not waited for: in a forked process the lock may be held for ever.
+        // The lock is not waited for, since in a forked process it may be held for ever.
         if let Some(mut kept) = KEPT.try_lock() {
             kept.push(self);
         }
     }
 }
 
-/// Closes the devices that threads of the library dropped last, unless another thread does.
+/// Closes the kept devices, unless another thread is doing so.
 pub(super) fn close_kept() {
     if !is_background_thread() {
         let kept = KEPT.try_lock().map(|mut kept| mem::take(&mut *kept));
@@ -59,7 +62,7 @@ impl Drop for OpenDevice {
             log_in_drop(|| log::warn!("the device is closed before it is idle: {error}"));
         }
         for semaphore in self.semaphores.drain(..) {
-            // SAFETY: its owner was dropped, so nothing uses it; it is destroyed once.
+            // SAFETY: the semaphore's owner was dropped, so nothing uses the semaphore, and it is destroyed once.
             unsafe { self.raw.destroy_semaphore(semaphore, None) };
         }
         if !self.is_adopted {

@@ -1,6 +1,6 @@
-//! Creates a device as its plan says: with its queues, extensions and features.
+//! Creates a device with the queues, extensions and features of its plan.
 //!
-//! `instance/plan.rs` decides what is enabled.
+//! `instance/plan.rs` makes the plan.
 
 use std::ffi::CString;
 
@@ -40,7 +40,7 @@ pub(super) fn queues(raw: &ash::Device, plan: &DevicePlan) -> Vec<Queue> {
     let mut queues = Vec::new();
     for planned in plan.queues() {
         for idx in 0..planned.count {
-            // SAFETY: the plan's families exist, and so many queues of each were created with the device.
+            // SAFETY: the plan's families exist, and the device was created with the planned number of queues in each.
             let queue = unsafe { raw.get_device_queue(planned.family, idx) };
             queues.push(Queue::new(queue, planned.family, planned == plan.compute));
         }

@@ -1,7 +1,7 @@
 //! Labels: the names of operations in the error of a lost device and in traces.
 //!
-//! A label is one word, created once, so recording one costs a load and two stores and no allocation. The error of a lost
-//! device has the last labels as text.
+//! A label is one word and is created once, so recording one costs a load and two stores and no allocation. The error
+//! of a lost device has the last labels as text.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ const N_LAST: usize = 16;
 
 /// A label keeps its kind in the top byte and a number in the rest; no label is zero.
 const KIND_SHIFT: u32 = 56;
-/// The most names of kernels that are remembered, each once for a device.
+/// The most kernel names that are remembered. Each is remembered once for a device.
 const MAX_NAMES: usize = 4096;
 const KERNEL: u64 = 1;
 const COPY: u64 = 2;
@@ -40,17 +40,17 @@ impl Label {
     /// The label of a kernel in a forked process, and of one beyond [`MAX_NAMES`].
     pub(crate) const UNKNOWN_KERNEL: Self = Self::new(KERNEL, u64::MAX);
 
-    /// A copy of so many bytes.
+    /// The label of a copy of `bytes` bytes.
     pub const fn copy(bytes: u64) -> Self {
         Self::new(COPY, bytes)
     }
 
-    /// A fill of so many bytes.
+    /// The label of a fill of `bytes` bytes.
     pub const fn fill(bytes: u64) -> Self {
         Self::new(FILL, bytes)
     }
 
-    /// A replay of a graph of so many steps.
+    /// The label of a replay of a graph with `n_steps` steps.
     pub(crate) fn replay(n_steps: usize) -> Self {
         Self::new(REPLAY, n_steps as u64)
     }
@@ -76,7 +76,7 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// The label of kernels of that name.
+    /// The label of kernels named `name`.
     pub(crate) fn kernel(&self, name: &str) -> Label {
         let mut names = self.names();
         let known = names.iter().position(|known| &**known == name);
@@ -92,7 +92,8 @@ impl Labels {
 
     #[inline]
     pub(crate) fn note(&self, label: Label) {
-        // An atomic addition would cost more than the rest. Without it, a label may be lost when two threads run this at once.
+        // An atomic addition would cost more than the rest of this function. Without it, a label may be lost when two
+        // threads note one at once.
         let nth = self.n_noted.load(Ordering::Relaxed);
         self.n_noted.store(nth.wrapping_add(1), Ordering::Relaxed);
         self.last[nth % N_LAST].store(label.0, Ordering::Relaxed);
@@ -112,7 +113,7 @@ impl Labels {
     }
 
     fn names(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
-        // Names are only ever added, whole.
+        // A panic under the lock leaves the names consistent, since they are only added, and each as a whole.
         self.names.lock()
     }
 }
@@ -125,7 +126,7 @@ fn text(slot: u64, names: &[Arc<str>]) -> String {
         TIMESTAMP => "timestamp".to_owned(),
         REPLAY => format!("replay of {number} steps"),
         _ => {
-            // A label of another device, or of a kernel beyond the names, has none.
+            // A label of another device, or of a kernel beyond [`MAX_NAMES`], has no name.
             let name = usize::try_from(number).ok().and_then(|idx| names.get(idx));
             name.map_or_else(|| "a kernel without a name".to_owned(), |name| name.to_string())
         }

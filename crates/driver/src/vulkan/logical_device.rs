@@ -1,7 +1,7 @@
 //! The logical device: the function table, the queues, and what every handle of the device needs.
 //!
-//! `instance/plan.rs` decides how a device is opened, and `create.rs` makes the call that opens it. When the last holder is
-//! dropped, `close.rs` undoes it.
+//! `instance/plan.rs` decides how a device is opened, `create.rs` opens it, and `close.rs` closes it when the last
+//! holder is dropped.
 
 use std::mem;
 use std::sync::Arc;
@@ -19,13 +19,14 @@ use crate::instance::{DeviceInfo, DevicePlan, DeviceType, External, PhysicalDevi
 use crate::lock::{Mutex, Rank};
 use crate::trace::TraceSlot;
 
-/// How long a wait polls before it sleeps, on a GPU. Waking a thread costs 18 to 30 µs on an H100, which is
-/// little beside a longer wait.
+/// How long a wait polls before it sleeps, on a GPU. Waking a thread costs 18 to 30 µs on an H100, which is little
+/// compared with a wait longer than this.
 const DEFAULT_POLL: Duration = Duration::from_micros(200);
 
 /// A `VkDevice` with its queues: the part of a [`Device`](crate::Device) that handles and timelines hold.
 ///
-/// A [`Device`](crate::Device) dereferences to it. The `VkDevice` is destroyed when the last handle made from it is dropped.
+/// A [`Device`](crate::Device) dereferences to its logical device. The `VkDevice` is destroyed when the last handle
+/// made from it is dropped.
 ///
 /// ```
 /// use vkarray_driver::{Device, Instance};
@@ -39,13 +40,13 @@ const DEFAULT_POLL: Duration = Duration::from_micros(200);
 pub struct LogicalDevice {
     raw: ash::Device,
     push_descriptor: Option<khr::push_descriptor::Device>,
-    /// First those for compute, then those for transfers, then those of external streams.
+    /// The compute queues come first, then the transfer queues, then the queues of external streams.
     queues: Mutex<Vec<Arc<Queue>>>,
     pub(super) loss: DeviceLoss,
     trace: TraceSlot,
-    /// Timeline semaphores that are not in use, and their values.
+    /// Timeline semaphores that are not in use, and the values that they have reached.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
-    /// Semaphores that are not used again.
+    /// Semaphores that will not be used again, and that are destroyed with the device.
     retired: Mutex<Vec<vk::Semaphore>>,
     poll: Duration,
     n_host_waits: AtomicU64,
@@ -66,7 +67,7 @@ impl LogicalDevice {
         Ok(Arc::new(Self::assemble(physical, raw, plan, queues)))
     }
 
-    /// Uses a device that other code created and destroys. The queues are those of the plan, in its order.
+    /// Uses a device that other code created and destroys. `queues` are the queues of the plan, in the plan's order.
     pub(crate) fn adopt(
         physical: &PhysicalDevice,
         raw: ash::Device,
@@ -105,12 +106,13 @@ impl LogicalDevice {
         self.physical.instance().is_validating()
     }
 
-    /// The device's properties, limits and features.
+    /// The properties, limits and features of the device.
     pub fn info(&self) -> &DeviceInfo {
         self.physical.info()
     }
 
-    /// What it shares with other devices, processes and APIs, as far as it was opened for that.
+    /// What the device shares with other devices, processes and APIs, as far as it was opened with the extensions for
+    /// that.
     ///
     /// ```
     /// use vkarray_driver::{Device, Instance};
@@ -128,24 +130,24 @@ impl LogicalDevice {
         self.info().external.with_extensions(&self.plan.extensions)
     }
 
-    /// How it was opened.
+    /// The plan by which the device was opened.
     pub fn plan(&self) -> &DevicePlan {
         &self.plan
     }
 
-    /// The listed device behind it.
+    /// The listed device that was opened.
     #[inline]
     pub fn physical(&self) -> &PhysicalDevice {
         &self.physical
     }
 
-    /// The device's function table. Its calls are `unsafe`.
+    /// The device's function table, whose calls are `unsafe`.
     #[inline]
     pub fn raw(&self) -> &ash::Device {
         &self.raw
     }
 
-    /// The push-descriptor commands, where the device has them.
+    /// The push-descriptor commands; `None` if the device does not have them.
     #[inline]
     pub fn push_descriptor(&self) -> Option<&khr::push_descriptor::Device> {
         self.push_descriptor.as_ref()
@@ -153,7 +155,7 @@ impl LogicalDevice {
 
     /// How often a thread of the program had to wait for the device so far.
     ///
-    /// Order between streams costs no such wait, which the difference of two calls shows.
+    /// Order between streams costs no such wait: the number is equal before and after it.
     ///
     /// ```
     /// use vkarray_driver::{Device, Instance, Stream};
@@ -175,8 +177,9 @@ impl LogicalDevice {
         self.n_host_waits.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Checks that this is the process that opened the device. Called before a lock is taken: in a forked process the lock
-    /// may stay locked for ever, since the thread that held it at the fork does not exist there.
+    /// Checks that the calling process is the one that opened the device. It is called before a lock is taken: in a
+    /// forked process the lock may stay locked for ever, since the thread that held it at the fork does not exist
+    /// there.
     ///
     /// ```
     /// use vkarray_driver::{Device, Instance};
@@ -190,13 +193,14 @@ impl LogicalDevice {
     ///
     /// # Errors
     ///
-    /// [`Error::Forked`](crate::Error::Forked).
+    /// [`Error::Forked`](crate::Error::Forked) if the calling process is a fork of the one that opened the device.
     #[inline]
     pub fn check_process(&self) -> Result<()> {
         self.process.check()
     }
 
-    /// Whether this is not the process that opened the device. Drops destroy nothing then: the device belongs to the parent.
+    /// Whether the calling process is not the one that opened the device. Drops then destroy nothing, since the device
+    /// belongs to the parent.
     #[inline]
     pub fn is_forked(&self) -> bool {
         self.process.is_forked()
@@ -220,7 +224,7 @@ impl LogicalDevice {
         self.queues.lock().clone()
     }
 
-    /// Finds the queue with that handle, or adds the one that `new` makes.
+    /// Finds the queue with the handle `raw`, or adds the one that `new` makes.
     pub(crate) fn find_queue(&self, raw: vk::Queue, new: impl FnOnce() -> Queue) -> QueueIndex {
         let mut queues = self.queues.lock();
         let found = queues.iter().position(|queue| queue.is(raw));
@@ -238,7 +242,7 @@ impl LogicalDevice {
         self.semaphores.lock().push((semaphore, value));
     }
 
-    /// Destroys the semaphore with the device, when no work can use it any more.
+    /// Keeps a semaphore to be destroyed with the device, when no work can use it any more.
     pub(super) fn retire_semaphore(&self, semaphore: vk::Semaphore) {
         self.retired.lock().push(semaphore);
     }
@@ -252,11 +256,11 @@ impl LogicalDevice {
         self.poll
     }
 
-    /// Blocks until the driver is done with everything that was sent.
+    /// Blocks until the driver is done with all work that was sent.
     ///
-    /// Of an adopted device only the queues that this library uses are waited for.
+    /// On an adopted device, only the queues that this library uses are waited for.
     pub(crate) fn wait_idle(&self) -> Result<()> {
-        // The list is not locked while its queues are.
+        // The list of queues is not locked while the queues are.
         self.queues().iter().try_for_each(|queue| queue.wait_idle(&self.raw))
     }
 }

@@ -1,8 +1,8 @@
 //! What happens when a device fails for good: every later call returns the first error.
 //!
-//! A device fails when the driver reports that it is lost, and when recorded work is lost: threads that wait for that work
-//! must get an error, and later work would use results that were never computed. Memory that the device used may be freed
-//! once the driver has finished with it. For that purpose the specification counts `VK_ERROR_DEVICE_LOST` from a wait as
+//! A device fails when the driver reports that it is lost, and when recorded work is lost: threads that wait for that
+//! work must get an error, and later work would use results that were never computed. Memory that the device used may
+//! be freed once the driver is done with it. To that end the specification counts `VK_ERROR_DEVICE_LOST` from a wait as
 //! success, so nothing has to be leaked.
 
 use std::sync::OnceLock;
@@ -33,7 +33,8 @@ pub(crate) struct DeviceLoss {
 }
 
 impl LogicalDevice {
-    /// Returns the first error if the device has failed, and an error if the process was forked since it was opened.
+    /// Returns the first error if the device has failed, and an error if the process was forked since the device was
+    /// opened.
     ///
     /// ```
     /// use vkarray_driver::{Device, Instance};
@@ -47,7 +48,8 @@ impl LogicalDevice {
     ///
     /// # Errors
     ///
-    /// The error that was seen first: [`Error::DeviceLost`], or how recorded work came to be lost. [`Error::Forked`].
+    /// [`Error::DeviceLost`] if the driver reported a loss first, the error by which recorded work was lost if that
+    /// came first, [`Error::Forked`] in a forked process.
     #[inline]
     pub fn check_lost(&self) -> Result<()> {
         if self.is_forked() || self.loss.first.get().is_some() {
@@ -62,7 +64,8 @@ impl LogicalDevice {
         self.loss.first.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Returns a converter for `map_err` from a Vulkan result to an error of `call`. A lost device is marked as failed.
+    /// Returns a converter for `map_err` that turns a Vulkan result into an error of `call`. A result that says that
+    /// the device is lost marks the device as failed.
     pub fn failed(&self, call: &'static str) -> impl FnOnce(vk::Result) -> Error {
         move |code| match Error::from_call(call)(code) {
             lost @ Error::DeviceLost { .. } => self.fail(lost),
@@ -70,7 +73,8 @@ impl LogicalDevice {
         }
     }
 
-    /// The label of kernels of that name, for [`Recorder::label`](crate::Recorder::label). The same for the same name.
+    /// The label of kernels named `name`, for [`Recorder::label`](crate::Recorder::label). Equal names have equal
+    /// labels.
     #[must_use]
     pub fn kernel_label(&self, name: &str) -> Label {
         if self.is_forked() {
@@ -99,14 +103,15 @@ impl LogicalDevice {
         self.loss.first.get_or_init(|| with_labels(error)).clone()
     }
 
-    /// As `fail`, for a submission that the driver may have taken.
+    /// Marks the device as failed because of a submission that the driver may have taken, and returns the device's
+    /// first error.
     pub(crate) fn fail_unsure(&self, error: Error) -> Error {
         self.loss.is_unsure.store(true, Ordering::Release);
         self.fail(error)
     }
 }
 
-/// Repeats a wait that fails for lack of memory. A lost device counts as success: it executes nothing any more.
+/// Repeats a wait that fails for lack of memory. A lost device counts as success, since it executes nothing any more.
 pub(crate) fn retry_wait(mut wait: impl FnMut() -> VkResult<()>) -> VkResult<()> {
     let begun = Instant::now();
     loop {
@@ -131,7 +136,7 @@ mod tests {
         use vk::Result as R;
         type Case<'a> = (&'a [Option<R>], usize, Option<R>);
         let cases: [Case<'_>; 5] = [
-            // Answers, how many are asked for, what comes of it.
+            // The answers of the driver, how many of them are asked for, and the result.
             (&[None], 1, None),                                    // The work is complete.
             (&[Some(R::ERROR_DEVICE_LOST)], 1, None),              // Nothing is in use.
             (&[Some(R::ERROR_OUT_OF_HOST_MEMORY), None], 2, None), // Asked again.

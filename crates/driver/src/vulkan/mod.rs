@@ -1,8 +1,9 @@
 //! Vulkan's own objects as Rust values: the logical device, the handles made from it, queues and timeline semaphores.
 //!
 //! Every handle holds the logical device, so handles may be dropped in any order. The folder never records commands and
-//! never decides what is ordered after what. Start with `logical_device.rs`; `owned.rs` destroys handles, `loss.rs` says
-//! what happens when a device fails, work is submitted to the queues of `queue.rs` and waited for with `timeline.rs`.
+//! never decides what is ordered after what. Start with `logical_device.rs`. `owned.rs` destroys handles, `loss.rs`
+//! says what a failed device does, `queue.rs` has the queues that work is submitted to, and `timeline.rs` waits for
+//! work.
 
 mod budget;
 mod close;

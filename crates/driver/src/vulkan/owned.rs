@@ -1,7 +1,7 @@
 //! `Owned<H>`: the one place where handles of a device are destroyed.
 //!
-//! A handle has one owner, and the owner holds the device, so every `?` after a create call is free of leaks and no
-//! handle outlives its device. The code that drops an `Owned` ensures that no work in flight still uses the handle.
+//! A handle has one owner, and the owner holds the device. So a `?` after a create call leaks nothing, and no handle
+//! outlives its device. The code that drops an `Owned` ensures that no work in flight still uses the handle.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ macro_rules! destroy {
     ($($handle:ident => $call:ident),* $(,)?) => {$(
         impl Destroy for vk::$handle {
             unsafe fn destroy(self, device: &ash::Device) {
-                // SAFETY: the caller keeps this function's contract, which is the call's own.
+                // SAFETY: the caller keeps the contract of this function, which is the contract of the call.
                 unsafe { device.$call(self, None) };
             }
         }
@@ -74,7 +74,8 @@ impl<H: Destroy> Owned<H> {
     ///
     /// # Safety
     ///
-    /// `raw` was created by `device` and has no other owner. When the `Owned` is dropped, no submitted work that is
+    /// `raw` was created by `device` and has no other owner. When the `Owned` is dropped, no pending work uses the
+    /// handle.
     /// not complete uses the handle.
     #[must_use]
     pub unsafe fn new(raw: H, device: &Arc<LogicalDevice>) -> Self {
@@ -86,16 +87,17 @@ impl<H: Destroy> Owned<H> {
         self.raw
     }
 
-    /// Returns the handle without destroying it; that is up to the caller.
+    /// Returns the handle without destroying it. The caller destroys it.
     #[must_use]
     pub fn into_raw(self) -> H {
         let released = ManuallyDrop::new(self);
-        // SAFETY: read once, since `released` is never dropped; forgetting it whole would hold the device for ever.
+        // SAFETY: the device is read once, since `released` is never dropped. Without the read, forgetting `released`
+        // would keep the device alive for ever.
         drop(unsafe { ptr::read(&raw const released.device) });
         released.raw
     }
 
-    /// The device that made it.
+    /// The device that made the handle.
     pub fn device(&self) -> &Arc<LogicalDevice> {
         &self.device
     }
@@ -106,7 +108,7 @@ impl<H: Destroy> Drop for Owned<H> {
         if self.device.is_forked() {
             return; // The handle belongs to the parent process.
         }
-        // SAFETY: `new` made us the only owner, and its caller keeps the handle out of work in flight.
+        // SAFETY: `new` made this value the only owner, and the caller of `new` keeps the handle out of work in flight.
         unsafe { self.raw.destroy(self.device.raw()) };
     }
 }

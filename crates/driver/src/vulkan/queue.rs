@@ -17,18 +17,18 @@ pub(crate) struct Queue {
     raw: Mutex<vk::Queue>, // Held until `newest` is updated after a submission.
     family: u32,
     computes: bool,
-    /// The lock of a queue that other code uses too. Taken after `raw`.
+    /// The lock of a queue that other code uses too. It is taken after `raw`.
     lock: Option<QueueLock>,
     /// The timeline value that the newest submission signals.
     newest: Mutex<Option<(Weak<Timeline>, u64)>>,
 }
 
-/// Which of a device's queues.
+/// The position of a queue in the device's list of queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueIndex(pub(crate) usize);
 
 impl QueueIndex {
-    /// As the hazard table takes it.
+    /// The number by which the hazard table names the queue.
     pub(crate) fn number(self) -> u32 {
         u32::try_from(self.0).expect("a device has few queues")
     }
@@ -40,7 +40,7 @@ impl Queue {
         Self { raw, family, computes, lock: None, newest }
     }
 
-    /// The same queue, which other code uses too while it holds `lock`.
+    /// Returns this queue with the lock that other code holds while it uses the queue.
     pub(crate) fn shared(self, lock: Option<QueueLock>) -> Self {
         Self { lock, ..self }
     }
@@ -49,7 +49,7 @@ impl Queue {
         *self.raw.lock() == raw
     }
 
-    /// Whether it runs kernels. Otherwise it runs copies and fills only, and supports only their pipeline stage.
+    /// Whether the queue runs kernels. Otherwise it runs copies and fills only, and supports only their pipeline stage.
     pub(crate) fn computes(&self) -> bool {
         self.computes
     }
@@ -58,9 +58,9 @@ impl Queue {
         self.family
     }
 
-    /// Locks the queue: Vulkan allows one thread at a time.
+    /// Locks the queue, since Vulkan allows only one thread at a time to use it.
     pub(crate) fn lock(&self) -> LockedQueue<'_> {
-        // No caller's code runs under either lock.
+        // No code of the program runs under either lock.
         let raw = self.raw.lock();
         let outside = self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         LockedQueue { raw: *raw, _own: raw, _outside: outside }
@@ -71,15 +71,16 @@ impl Queue {
         *self.newest.lock() = Some((Arc::downgrade(timeline), value));
     }
 
-    /// Whether this library's newest submission is complete. Submissions complete nearly in order. Never blocks.
+    /// Whether this library's newest submission to the queue is complete. Submissions complete nearly in order. Never
+    /// blocks.
     pub(crate) fn is_idle(&self) -> bool {
         let newest = self.newest.lock().clone();
-        // A timeline is dropped after its work is complete.
+        // A timeline that was dropped had no pending work.
         newest.is_none_or(|(timeline, value)| timeline.upgrade().is_none_or(|timeline| timeline.has_reached(value)))
     }
 
-    /// Blocks until everything submitted to the queue is complete. The specification guarantees that this ends on a lost
-    /// device.
+    /// Blocks until everything submitted to the queue is complete. The specification guarantees that the wait ends on a
+    /// lost device.
     pub(crate) fn wait_idle(&self, device: &ash::Device) -> Result<()> {
         let queue = self.lock();
         // SAFETY: the lock gives exclusive access to the queue, which is one of `device`.

@@ -1,8 +1,8 @@
 //! Semaphores that other devices, other processes and other APIs share, as opaque file descriptors.
 //!
-//! A timeline semaphore where the driver exports those, else a binary one; [`External`](crate::External) says which. A
-//! driver that exports neither is ordered by host waits. Streams signal and wait in `stream/external.rs`. They are destroyed
-//! with the device, for the reason that `timeline.rs` gives.
+//! A driver exports timeline semaphores, or only binary ones, or none; [`External`](crate::External) says which.
+//! Devices whose driver exports none are ordered by waits of the host. Streams signal and wait in `stream/external.rs`.
+//! Semaphores are destroyed with the device, for the reason that `timeline.rs` gives.
 
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -20,17 +20,18 @@ const HANDLE: vk::ExternalSemaphoreHandleTypeFlags = vk::ExternalSemaphoreHandle
 /// The kind of a semaphore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SemaphoreKind {
-    /// A number that only grows: every value is signalled once and may be waited for any number of times, by the host too.
+    /// A semaphore with a number that only grows. Each value is signalled once and may be waited for any number of
+    /// times, by the host too.
     Timeline,
-    /// Signalled or not: each signal is waited for once, by the device.
+    /// A semaphore that is signalled or not. Each signal is waited for once, by the device.
     Binary,
 }
 
 /// A semaphore that is exported to, or imported from, another device, process or API.
 ///
-/// The driver must export it: [`External::timeline_fd`](crate::External::timeline_fd) and
-/// [`binary_fd`](crate::External::binary_fd). [`Stream::signal_external`](crate::Stream::signal_external) and
-/// [`Stream::wait_external`](crate::Stream::wait_external) use it.
+/// The driver must be able to export the semaphore, as [`External::timeline_fd`](crate::External::timeline_fd) and
+/// [`binary_fd`](crate::External::binary_fd) say. [`Stream::signal_external`](crate::Stream::signal_external) and
+/// [`Stream::wait_external`](crate::Stream::wait_external) use the semaphore.
 ///
 /// ```
 /// use vkarray_driver::{Device, ExternalSemaphore, Instance, SemaphoreKind};
@@ -54,11 +55,13 @@ pub struct ExternalSemaphore {
 }
 
 impl ExternalSemaphore {
-    /// Creates a semaphore that can be exported: a timeline at zero, or a binary one that is not signalled.
+    /// Creates a semaphore that can be exported: a timeline semaphore at zero, or a binary semaphore that is not
+    /// signalled.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] if the driver does not export such semaphores; [`Error::DeviceLost`], [`Error::Forked`].
+    /// [`Error::Unsuitable`] if the driver does not export semaphores of this kind, [`Error::DeviceLost`] if the device
+    /// is lost, [`Error::Forked`] in a forked process.
     pub fn new(device: &Arc<LogicalDevice>, kind: SemaphoreKind) -> Result<Self> {
         if !support(device, kind).exportable {
             return Err(lacks(device, kind, "exports"));
@@ -67,12 +70,13 @@ impl ExternalSemaphore {
         Self::create(device, kind, vk::SemaphoreCreateInfo::default().push_next(&mut export))
     }
 
-    /// Imports a semaphore that another device of the same driver and hardware exported. Takes the descriptor.
+    /// Imports a semaphore that another device of the same driver and hardware exported. Takes ownership of the
+    /// descriptor.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] if the driver does not import such semaphores; [`Error::Vulkan`] if it refuses this one;
-    /// [`Error::DeviceLost`], [`Error::Forked`].
+    /// [`Error::Unsuitable`] if the driver does not import semaphores of this kind, [`Error::Vulkan`] if it refuses
+    /// this semaphore, [`Error::DeviceLost`] if the device is lost, [`Error::Forked`] in a forked process.
     ///
     /// # Safety
     ///
@@ -85,8 +89,8 @@ impl ExternalSemaphore {
         let mut semaphore = Self::create(device, kind, vk::SemaphoreCreateInfo::default())?;
         semaphore.is_imported = true;
         let info = vk::ImportSemaphoreFdInfoKHR::default().semaphore(semaphore.raw).handle_type(HANDLE);
-        // The driver owns the descriptor after success. After a refusal some drivers have closed it and others not, so it is
-        // not closed here.
+        // After success the driver owns the descriptor. After a refusal some drivers have closed it and others have
+        // not, so it is not closed here.
         let info = info.fd(fd.into_raw_fd());
         // SAFETY: the semaphore is new and of the kind that the caller promises for the descriptor.
         unsafe { semaphore.calls.import_semaphore_fd(&info) }.map_err(device.failed("vkImportSemaphoreFdKHR"))?;
@@ -97,18 +101,20 @@ impl ExternalSemaphore {
         device.check_lost()?;
         let mut of_kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(raw_kind(kind));
         let info = info.push_next(&mut of_kind);
-        // SAFETY: `info` is complete. A device has timeline semaphores enabled, and this one the extension for descriptors.
+        // SAFETY: `info` is complete. The device has timeline semaphores enabled, and the caller has checked that it
+        // has the extension for descriptors.
         let raw = unsafe { device.raw().create_semaphore(&info, None) }.map_err(device.failed("vkCreateSemaphore"))?;
         let calls = external_semaphore_fd::Device::new(device.physical().instance().raw(), device.raw());
         Ok(Self { raw, kind, is_imported: false, calls, device: Arc::clone(device) })
     }
 
-    /// A new descriptor of the semaphore. Each call makes another.
+    /// Makes a new descriptor of the semaphore with each call.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] if it was imported: its exporter makes descriptors. [`Error::Vulkan`] if the process has too many
-    /// descriptors; [`Error::DeviceLost`], [`Error::Forked`].
+    /// [`Error::Unsuitable`] if the semaphore was imported, since only its exporter makes descriptors,
+    /// [`Error::Vulkan`] if the process has too many descriptors, [`Error::DeviceLost`] if the device is lost,
+    /// [`Error::Forked`] in a forked process.
     pub fn export_fd(&self) -> Result<OwnedFd> {
         self.device.check_lost()?;
         if self.is_imported {
@@ -122,17 +128,17 @@ impl ExternalSemaphore {
         unsafe { self.device.own_exported("vkGetSemaphoreFdKHR", fd) }
     }
 
-    /// Its kind.
+    /// The kind of the semaphore.
     pub fn kind(&self) -> SemaphoreKind {
         self.kind
     }
 
-    /// The handle, which lives until the device is closed.
+    /// The handle of the semaphore, which lives until the device is closed.
     pub fn raw(&self) -> vk::Semaphore {
         self.raw
     }
 
-    /// The device.
+    /// The device of the semaphore.
     pub fn device(&self) -> &Arc<LogicalDevice> {
         &self.device
     }
@@ -143,8 +149,9 @@ impl LogicalDevice {
     ///
     /// # Errors
     ///
-    /// [`Error::Vulkan`] with the code of the call, or with `ERROR_TOO_MANY_OBJECTS` for a negative number: lavapipe (22.3)
-    /// returns -1 and success where the process has no descriptors left. [`Error::DeviceLost`].
+    /// [`Error::Vulkan`] with the code of the call, or with `ERROR_TOO_MANY_OBJECTS` for a negative number: lavapipe
+    /// (22.3) returns -1 and success where the process has no descriptors left. [`Error::DeviceLost`] if the device is
+    /// lost.
     ///
     /// # Safety
     ///
@@ -152,7 +159,7 @@ impl LogicalDevice {
     pub unsafe fn own_exported(&self, call: &'static str, fd: VkResult<RawFd>) -> Result<OwnedFd> {
         let fd = fd.and_then(|fd| if fd < 0 { Err(vk::Result::ERROR_TOO_MANY_OBJECTS) } else { Ok(fd) });
         let fd = fd.map_err(self.failed(call))?;
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller promises that the call made the descriptor and that nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 }
@@ -167,7 +174,7 @@ impl Drop for ExternalSemaphore {
 
 crate::debug_fields!(ExternalSemaphore, this => raw: this.raw, kind: this.kind);
 
-/// What the device does with descriptors of such semaphores.
+/// What the device does with descriptors of semaphores of this kind.
 fn support(device: &LogicalDevice, kind: SemaphoreKind) -> HandleSupport {
     match kind {
         SemaphoreKind::Timeline => device.external().timeline_fd,

@@ -1,11 +1,12 @@
 //! A timeline semaphore: a number on the device that only grows.
 //!
-//! Each lane signals its own timeline; a batch is complete when its number is reached. The last value seen is cached, so
-//! a query about old work does not call the driver.
+//! Each lane signals its own timeline; a batch is complete when the timeline has reached its number. The last value
+//! seen is cached, so a query about old work does not call the driver.
 //!
-//! The device owns the semaphores: a timeline takes one and returns it when dropped, and the next timeline continues from
-//! its value. They are destroyed with the device and not before, because Mesa's common queue code (seen in lavapipe 22.3.6)
-//! takes the lock of a semaphore that a batch waited for after the batch's own value is reached.
+//! The device owns the semaphores. A timeline takes one and returns it when dropped, and the next timeline that takes
+//! the semaphore continues from its value. The semaphores are destroyed with the device and not before, because Mesa's
+//! common queue code (seen in lavapipe 22.3.6) takes the lock of a semaphore that a batch waited for after the batch's
+//! own value is reached.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +21,13 @@ use crate::error::{Error, Result};
 use crate::hazard::LaneId;
 use crate::trace::BatchId;
 
-/// After this time a polling thread pauses between two queries, which slow down other threads' submissions and queries.
+/// The time after which a polling thread pauses between two queries, since queries slow down other threads' submissions
+/// and queries.
 const TIGHT: Duration = Duration::from_micros(20);
-/// The length of that pause in spin-loop hints, of 30 ns each on an x86 server.
+/// The length of the pause between two queries in spin-loop hints, of 30 ns each on an x86 server.
 const PAUSES: u32 = 16;
 
-/// The longest sleep without a query: where several threads sleep for one semaphore, the driver of an H100 (580) often
+/// The longest sleep without a query. Where several threads sleep for one semaphore, the driver of an H100 (580) often
 /// wakes one of them ten milliseconds late.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
@@ -50,18 +52,18 @@ pub struct Timeline {
     device: Arc<LogicalDevice>,
     submitted: AtomicU64,
     reached: AtomicU64,
-    /// How often a thread has waited for it, or for another timeline of its stream.
+    /// How often a thread has waited for this timeline, or for another timeline of its stream.
     n_waits: Arc<AtomicU64>,
-    /// The number of the stream whose work it counts; 0 without a stream.
+    /// The number of the stream whose work the timeline counts; 0 without a stream.
     stream: u64,
-    /// The lane whose work it counts, if any.
+    /// The lane whose work the timeline counts, if any.
     lane: Option<LaneId>,
     /// Whether other code creates, signals and destroys the semaphore.
     is_external: bool,
 }
 
 impl Timeline {
-    /// The timeline of the stream of that number.
+    /// Makes a timeline for the stream of the number `stream`, or for no stream if it is 0.
     pub(crate) fn new(device: &Arc<LogicalDevice>, stream: u64) -> Result<Self> {
         device.check_lost()?;
         let (semaphore, value) = match device.take_semaphore() {
@@ -74,7 +76,8 @@ impl Timeline {
         Ok(Self { semaphore, device, submitted, reached, n_waits, stream, lane: None, is_external: false })
     }
 
-    /// A semaphore of other code. It is signalled from outside, so this library never has a batch to submit for it.
+    /// Makes a timeline of a semaphore of other code. Other code signals it, so this library never has a batch to
+    /// submit for it.
     pub(crate) fn external(device: &Arc<LogicalDevice>, semaphore: vk::Semaphore) -> Self {
         let (submitted, reached) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
         let n_waits = Arc::default();
@@ -82,7 +85,7 @@ impl Timeline {
         Self { semaphore, device, submitted, reached, n_waits, stream: 0, lane: None, is_external: true }
     }
 
-    /// The same, of that lane. Waits for `beside`, a timeline of the same stream, count for both.
+    /// Makes this the timeline of `lane`. A wait for `beside`, a timeline of the same stream, counts for both.
     pub(crate) fn of_lane(mut self, lane: LaneId, beside: Option<&Self>) -> Self {
         self.lane = Some(lane);
         if let Some(beside) = beside {
@@ -91,18 +94,18 @@ impl Timeline {
         self
     }
 
-    /// The lane whose work it counts, if any.
+    /// The lane whose work the timeline counts, if any.
     pub(crate) fn lane(&self) -> Option<LaneId> {
         self.lane
     }
 
-    /// How often a thread has waited for it, or for another timeline of its stream.
+    /// How often a thread has waited for this timeline, or for another timeline of its stream.
     #[inline]
     pub(crate) fn n_waits(&self) -> u64 {
         self.n_waits.load(Ordering::Relaxed)
     }
 
-    /// The handle.
+    /// The handle of the semaphore.
     pub fn raw(&self) -> vk::Semaphore {
         self.semaphore
     }
@@ -112,17 +115,17 @@ impl Timeline {
         self.semaphore.as_raw()
     }
 
-    /// The device whose work it counts.
+    /// The device whose work the timeline counts.
     pub fn device(&self) -> &Arc<LogicalDevice> {
         &self.device
     }
 
-    /// The number of the stream whose work it counts, if it is a stream's.
+    /// The number of the stream whose work the timeline counts; `None` without a stream.
     pub fn stream_number(&self) -> Option<u64> {
         (self.stream != 0).then_some(self.stream)
     }
 
-    /// The largest value that some submitted batch will signal.
+    /// The largest value that a submitted batch will signal.
     pub fn submitted(&self) -> u64 {
         self.submitted.load(Ordering::Acquire)
     }
@@ -131,7 +134,8 @@ impl Timeline {
         self.submitted.fetch_max(value, Ordering::AcqRel);
     }
 
-    /// The largest value that the device is known to have reached. Does not call the driver, so it may lag.
+    /// The largest value that the device is known to have reached. The driver is not asked, so the value may lag
+    /// behind.
     pub fn last_seen(&self) -> u64 {
         self.reached.load(Ordering::Acquire)
     }
@@ -140,7 +144,7 @@ impl Timeline {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceLost`].
+    /// [`Error::DeviceLost`] if the device is lost, [`Error::Forked`] in a forked process.
     pub fn reached(&self) -> Result<u64> {
         let device = self.device();
         device.check_lost()?;
@@ -159,12 +163,13 @@ impl Timeline {
     ///
     /// # Errors
     ///
-    /// [`Error::Timeout`] when `timeout` has passed (without one the wait has no bound), [`Error::DeviceLost`].
+    /// [`Error::Timeout`] when `timeout` has passed (`None` waits without a bound), [`Error::DeviceLost`] if the device
+    /// is lost, [`Error::Forked`] in a forked process.
     pub(crate) fn wait(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
         self.wait_polling(value, timeout, self.device().poll())
     }
 
-    /// As [`Timeline::wait`], but polls for the time `poll`.
+    /// Blocks until the value is reached: polls for the time `poll`, then sleeps.
     pub(crate) fn wait_polling(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
         self.n_waits.fetch_add(1, Ordering::Relaxed);
         if self.last_seen() >= value {
@@ -197,7 +202,8 @@ impl Timeline {
         self.sleep(value, timeout, begun)
     }
 
-    /// Raises the value by one from the host. Only for a timeline that no work signals, and by one thread at a time.
+    /// Raises the value by one from the host. The timeline is one that no work signals, and one thread at a time raises
+    /// it.
     pub(crate) fn raise(&self) -> Result<()> {
         let value = self.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         let info = vk::SemaphoreSignalInfo::default().semaphore(self.raw()).value(value);
@@ -206,7 +212,7 @@ impl Timeline {
         unsafe { self.device().raw().signal_semaphore(&info) }.map_err(self.device().failed("vkSignalSemaphore"))
     }
 
-    /// The value it was last raised to.
+    /// The value that the host raised the timeline to last.
     pub(crate) fn last_raised(&self) -> u64 {
         self.submitted()
     }
@@ -216,7 +222,8 @@ impl Timeline {
             let waited = begun.elapsed();
             let Some(sleep) = next_sleep(timeout, waited) else { return Err(Error::Timeout { waited }) };
             match self.call_wait(value, Some(sleep.min(LONGEST_SLEEP))) {
-                // Work that waited for another device which failed is complete too, without what it waited for.
+                // If this device failed because an awaited device did, its work is complete too, but ran without what
+                // it waited for.
                 Ok(()) => return self.device().check_lost(),
                 Err(vk::Result::TIMEOUT) => self.device().check_lost()?,
                 Err(code) => return Err(self.device().failed("vkWaitSemaphores")(code)),
@@ -224,7 +231,7 @@ impl Timeline {
         }
     }
 
-    /// Waits with a timeout of zero, which fails where a longer wait would fail.
+    /// Asks whether `value` is reached, by a wait with a timeout of zero, which fails where a longer wait would fail.
     pub(crate) fn ask(&self, value: u64) -> Result<bool> {
         match self.call_wait(value, Some(Duration::ZERO)) {
             Ok(()) => Ok(true),
@@ -243,12 +250,12 @@ impl Timeline {
         Ok(())
     }
 
-    /// Waits for `value`, which is known to be reached since later work had waited for it, so that the validation layer
-    /// records it as reached.
+    /// Waits for `value`, so that the validation layer records it as reached. The value is known to be reached, since
+    /// later work had waited for it.
     ///
-    /// When the host sees a timeline's value, everything that the work before it waited for is complete, on all queues. The
-    /// layer only records the work of that timeline's own queue as complete. Does nothing without validation or on a failed
-    /// device, whose lost work never completes.
+    /// When the host sees a timeline's value, everything that the work before it waited for is complete, on all queues.
+    /// The layer records only the work of that timeline's own queue as complete. Does nothing without validation, and
+    /// nothing on a failed device, whose lost work never completes.
     pub(crate) fn confirm_to_validation(&self, value: u64) {
         if self.last_seen() < value && self.device.is_validating() && self.device.check_lost().is_ok() {
             let shown = self.call_wait(value, Some(Duration::ZERO));
@@ -256,8 +263,8 @@ impl Timeline {
         }
     }
 
-    /// Blocks for ten seconds at most until the device uses nothing of the work up to `value` any more: it is complete, or the
-    /// device is lost.
+    /// Blocks until the device no longer uses anything of the work up to `value`, because the work is complete or the
+    /// device is lost. Blocks for ten seconds at most.
     pub(crate) fn drain(&self, value: u64) -> Result<()> {
         if self.last_seen() >= value {
             return Ok(());
@@ -273,10 +280,11 @@ impl Timeline {
 impl Drop for Timeline {
     fn drop(&mut self) {
         if self.is_external || self.device.is_forked() {
-            // It belongs to other code or to the parent process, where a thread may have held the lock during the fork.
+            // The semaphore belongs to other code, or to the parent process, where a thread may have held the lock
+            // during the fork.
             return;
         }
-        // Batches that signal it or wait for it hold it, so all of them are complete.
+        // Batches that signal the timeline or wait for it hold it, so all of them are complete.
         self.device.give_semaphore(self.semaphore, self.submitted());
     }
 }
@@ -284,7 +292,7 @@ impl Drop for Timeline {
 fn create(device: &Arc<LogicalDevice>) -> Result<vk::Semaphore> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-    // SAFETY: `info` is complete, and a device has timeline semaphores enabled or is not opened.
+    // SAFETY: `info` is complete, and no device is opened without timeline semaphores.
     let raw = unsafe { device.raw().create_semaphore(&info, None) };
     raw.map_err(device.failed("vkCreateSemaphore"))
 }
@@ -296,7 +304,8 @@ fn nanoseconds(time: Duration) -> u64 {
 
 /// How long to sleep next, or `None` once the limit has passed.
 ///
-/// A driver rounds times and has a clock of its own, so it may return early. Only the time measured here ends a wait.
+/// A driver rounds times and has a clock of its own, so its wait may return early. Only the time measured here ends a
+/// wait.
 fn next_sleep(limit: Option<Duration>, waited: Duration) -> Option<Duration> {
     match limit {
         None => Some(Duration::MAX),

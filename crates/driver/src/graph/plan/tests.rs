@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{MAX_EXACT, barriers, merged};
 use crate::hazard::{Access, BlockId, HazardTable, Mode, Operation, Stage, Stages};
 
-/// Ids as a device's table hands them out: not those of a table that has seen no block yet.
+/// Ids of blocks in a table that has seen other blocks before, as a device's table hands them out.
 fn blocks<const N: usize>() -> [BlockId; N] {
     let mut table = HazardTable::new();
     (0..7).for_each(|_| {
@@ -51,7 +51,7 @@ fn merging_joins_what_touches_and_drops_what_a_write_says() {
     use Stage::{Compute as C, Transfer as T};
     let [a, b] = blocks();
     let scattered = |n: usize| (0..n as u64).map(|i| Access::write(a, i * 8..i * 8 + 4, C)).collect::<Vec<_>>();
-    // Accesses, what is left of them.
+    // The accesses to merge, and the accesses that are left.
     let cases = [
         (vec![], vec![]),
         (vec![Access::read(a, 0..4, C), Access::read(a, 4..8, C)], vec![Access::read(a, 0..8, C)]), // Touching.

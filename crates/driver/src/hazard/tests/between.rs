@@ -64,7 +64,7 @@ fn a_wait_brings_what_the_other_lane_had_waited_for() {
     rig.barrier(1, &[(2, ALL, Write, Compute)]);
     let before = rig.submit(1);
     assert_eq!(rig.waits(1, &[(0, ALL, Read, Compute), (1, ALL, Write, Compute)]), [(0, 1)]);
-    // The batch before the wait says nothing about the first lane, the one behind it does.
+    // The batch before the wait says nothing about the first lane. The batch after the wait does.
     assert_eq!(rig.waits(2, &[(2, ALL, Read, Compute)]), [(1, before)]);
     let known_before = rig.table.plan(rig.lanes[2], &[rig.access(&(0, ALL, Read, Compute))]);
     assert_eq!(known_before.waits.len(), 1);
@@ -134,7 +134,7 @@ fn a_wait_of_the_callers_own_counts() {
     assert_eq!(rig.waits(2, &[(0, ALL, Write, Compute)]), []);
 }
 
-/// Far more waits than are remembered: some are asked for again, none is left out, and time stays bounded.
+/// There are far more waits than are remembered. Some are asked for again, none is left out, and time stays bounded.
 #[test]
 fn forgotten_waits_are_asked_for_again() {
     let n = 100;

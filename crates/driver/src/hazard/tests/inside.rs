@@ -39,7 +39,8 @@ fn whole_blocks_end_at_the_largest_offset() {
 
 #[test]
 fn a_barrier_covers_its_pair_of_stages_and_no_other() {
-    // From, to; then a second use of the same bytes on which stage, and its barrier.
+    // The stages of the first and the second use, then the stage of another use of the same bytes, and that use's
+    // barrier.
     let cases: [(Stage, Stage, Stage, Stagewise); 6] = [
         (Compute, Compute, Compute, None),
         (Compute, Compute, Transfer, from_to(&[Compute], &[Transfer])),
@@ -183,7 +184,7 @@ fn unordered_accesses_order_nothing() {
     }
 }
 
-/// Eight parts with a writer and a reader each are kept apart; one more costs exactness, never order.
+/// Eight parts with a writer and a reader each are kept apart. A ninth part costs exactness, and never order.
 #[test]
 fn eight_scattered_intervals_are_exact() {
     let part = |at: u64| at * 64..at * 64 + 8;

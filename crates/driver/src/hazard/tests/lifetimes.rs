@@ -42,7 +42,7 @@ fn an_untouched_block_has_no_last_uses() {
     assert!(rig.table.retire_block(rig.blocks[0]).is_empty());
 }
 
-/// Retires the block, whose memory the next one gets.
+/// Retires the block and gives its memory to a new one.
 fn recycle(rig: &mut Rig) {
     let last_uses = rig.table.retire_block(rig.blocks[0]);
     rig.blocks[0] = rig.table.add_block_after(&last_uses);
@@ -50,7 +50,7 @@ fn recycle(rig: &mut Rig) {
 
 #[test]
 fn reused_memory_is_ordered_after_its_former_uses() {
-    // What the former owner did, and what the new one does, ordered or not.
+    // What the former block's user did, what the new block's user does, and whether the two are ordered.
     for (mode, stage, is_ordered) in [(Write, Compute, true), (Read, Transfer, true), (Write, Transfer, false)] {
         for (new_mode, is_new_ordered) in [(Write, true), (Read, true), (Write, false)] {
             let mut rig = Rig::new(2, 1);

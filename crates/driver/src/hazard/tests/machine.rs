@@ -1,8 +1,9 @@
-//! A weakly ordered machine: nothing runs after anything else unless a barrier, a wait or a reported completion says so.
+//! A weakly ordered machine: nothing runs after anything else unless a barrier, a wait or a reported completion says
+//! so.
 //!
-//! It runs programs against the planner and keeps the order that the plans give as a graph over single accesses, by
-//! rules written from the Vulkan specification and not from the planner: sets of bits, no ranges merged, nothing
-//! forgotten. The verdicts are in `verdict.rs`.
+//! The machine runs programs against the planner, and keeps the order that the plans give as a graph over single
+//! accesses. Its rules are written from the Vulkan specification and not from the planner: it uses sets of bits, merges
+//! no ranges and forgets nothing. The verdicts are in `verdict.rs`.
 
 use std::ops::Range;
 
@@ -278,7 +279,7 @@ impl Machine {
         Ok(found)
     }
 
-    /// Checks that without any one of the waits and stages a conflict would be unordered.
+    /// Checks that each wait and each stage is needed: without it, some conflict would be unordered.
     fn check_need(
         &self,
         lane: usize,
@@ -319,7 +320,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Recorded accesses that a new one has to be ordered after, if all have the same owner.
+    /// Recorded accesses that a new access has to be ordered after, if all have the same owner.
     fn conflicts(&self, touch: &Touch) -> impl Iterator<Item = usize> {
         let conflicts = move |node: &Node| {
             let is_ordered = node.touch.is_ordered && touch.is_ordered;
@@ -341,7 +342,8 @@ impl Machine {
         self.set_of(|node| node.batch <= self.lanes[node.lane].seen_done)
     }
 
-    /// Accesses done when `lane` reaches `value`: its own, and those that its batches had waited for.
+    /// Accesses that are done when `lane` reaches `value`: the lane's accesses, and the accesses that its batches had
+    /// waited for.
     fn up_to(&self, lane: usize, value: u64) -> Set {
         self.reached_through(vec![(lane, value)])
     }
@@ -388,7 +390,7 @@ pub(super) fn overlap(a: &Touch, b: &Touch) -> bool {
     a.block == b.block && a.range.start.max(b.range.start) < a.range.end.min(b.range.end)
 }
 
-/// The set and all that is certain to run before its members.
+/// The accesses in `set`, and all accesses that are certain to run before one of them.
 fn close(set: Set, closure: &[Set]) -> Set {
     closure.iter().enumerate().filter(|&(at, _)| has(set, at)).fold(set, |all, (_, before)| all | before)
 }

@@ -45,7 +45,7 @@ fn run_all(first_seed: u64, n: u64, profile: &Profile, check_need: bool) -> (Cou
     (total, n / 8)
 }
 
-/// So few accesses that the planner keeps them all apart.
+/// Programs with fewer accesses than the planner merges.
 const TINY: Profile =
     Profile { max_lanes: 4, max_blocks: 3, n_operations: 4..8, max_touches: 2, n_cells: 8, has_exceptions: false };
 
@@ -55,7 +55,7 @@ const SMALL: Profile =
 #[test]
 fn tiny_programs_are_ordered_and_nothing_is_needless() {
     let (counts, many) = run_all(0, 6000, &TINY, true);
-    // All paths were taken, and often.
+    // Every path of the planner was taken many times.
     assert!(counts.barriers > many && counts.waits > many && counts.host_waits > many, "{counts:?}");
 }
 
@@ -77,7 +77,7 @@ fn one_lane_is_ordered_and_nothing_is_needless() {
     assert!(counts.barriers > many, "{counts:?}");
 }
 
-/// More intervals than are kept apart.
+/// The block has more intervals than are kept apart.
 #[test]
 fn long_programs_on_one_block_are_ordered_when_coarse() {
     let profile =

@@ -8,7 +8,7 @@ use crate::hazard::{Operation, Repeatable};
 /// What may happen next.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// The repeatable operation of that number, on a lane.
+    /// The repeatable operation of this number, on a lane.
     Repeat(usize, usize),
     /// An operation that conflicts with the first repeatable one, on a lane.
     Other(usize),
@@ -99,7 +99,7 @@ fn run(rig: &mut Rig, lane: usize, accesses: &[Access]) -> AccessPlan {
     plan
 }
 
-/// Sends what the plan waits for, and what comes before the wait.
+/// Submits what the plan waits for, and what comes before the wait.
 fn send(rig: &mut Rig, lane: usize, plan: &AccessPlan) {
     for wait in &plan.waits {
         let other = rig.lanes.iter().position(|&lane| lane == wait.lane).expect("a lane of the rig");
@@ -140,7 +140,7 @@ fn what_was_retired_or_ended_in_between_is_not_repeated() {
     let unrelated = rig.table.add_block();
     assert!(rig.table.retire_block(unrelated).is_empty());
     assert!(!is_repeated(&rig, 0), "its blocks may be gone");
-    // A lane that ends takes its repetitions along.
+    // The repetitions of a lane end with the lane.
     run(&mut rig);
     assert!(is_repeated(&rig, 0));
     run(&mut rig);

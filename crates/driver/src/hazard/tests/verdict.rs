@@ -1,6 +1,6 @@
-//! Whether a program that ran on the weakly ordered machine was ordered well: two verdicts that know nothing of
-//! each other. One compares every pair of accesses with the graph, one runs the graph in a random order and compares
-//! the values with those of the program run in order.
+//! Judges whether a program that ran on the weakly ordered machine was ordered well, by two independent verdicts. One
+//! compares every pair of accesses with the graph. The other runs the graph in a random order and compares the values
+//! with the values of the program run in order.
 
 use super::machine::{Machine, Node, Set, has, overlap};
 use super::program::{N_CELLS, Rng, mix};
@@ -40,14 +40,14 @@ fn check_pairs(nodes: &[Node], closure: &[Set]) -> Result<(), String> {
     Ok(())
 }
 
-/// The order of recording, where an operation reads before it writes.
+/// The order of recording. An operation reads before it writes.
 fn in_order(nodes: &[Node]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|&at| (nodes[at].operation, nodes[at].touch.is_write));
     order
 }
 
-/// An order that the graph permits: random, or the latest accesses as early as they may run.
+/// An order that the graph permits: a random one, or one that runs the latest accesses as early as they may run.
 fn weak_order(nodes: &[Node], closure: &[Set], is_latest_first: bool, rng: &mut Rng) -> Result<Vec<usize>, String> {
     let reads_of = |operation: usize| {
         let reads = nodes.iter().enumerate().filter(|(_, n)| n.operation == operation && !n.touch.is_write);
@@ -67,7 +67,8 @@ fn weak_order(nodes: &[Node], closure: &[Set], is_latest_first: bool, rng: &mut 
     Ok(order)
 }
 
-/// Runs accesses in an order: an operation writes what it read, mixed with its number. Returns memory and reads.
+/// Runs accesses in the given order. An operation writes what it read, mixed with its number. Returns the memory and
+/// the reads.
 fn execute(nodes: &[Node], order: &[usize]) -> (Vec<u64>, Vec<u64>) {
     let cells = usize::try_from(N_CELLS).expect("small");
     let n_blocks = nodes.iter().map(|node| node.touch.block + 1).max().unwrap_or(0);
@@ -80,7 +81,7 @@ fn execute(nodes: &[Node], order: &[usize]) -> (Vec<u64>, Vec<u64>) {
             if touch.is_write {
                 *held = mix(reads[operation] ^ (operation as u64) << 32 ^ cell);
             } else {
-                // Summed, for the reads of one operation come in any order.
+                // The reads are summed, since the reads of one operation come in any order.
                 reads[operation] = mix(*held ^ cell).wrapping_add(reads[operation]);
             }
         }

@@ -183,7 +183,7 @@ fn only_a_machine_without_devices_has_no_device() {
     let one = [device("llvmpipe (LLVM 15)", DeviceType::Cpu, 0x10005, UUID)];
     let named = |text: &str| Selection { device_variable: Some(text.to_owned()), ..Selection::default() };
     let visible = |text: &str| Selection { visible_variable: Some(text.to_owned()), ..Selection::default() };
-    // Selection, whether it is "no device" where there is none, and where there is one.
+    // The selection, whether the error is "no device" on a machine without devices, and the same on a machine with one.
     for (selection, without, with) in [
         (Selection::default(), true, None),
         (named("llvm"), true, None),
