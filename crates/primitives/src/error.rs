@@ -92,12 +92,15 @@ impl TextFault {
     }
 }
 
-/// Prints the message and the line, with a mark below the character.
+/// Prints the message and the line, with a mark below the character. Of a line of more than 120 characters, the part
+/// around the character is printed.
 impl fmt::Display for TextFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, column, reason, types, source_line } = self;
         write!(f, "line {line}, column {column} of the text, with {}: {reason}", types.join(", "))?;
-        write!(f, "\n    {source_line}\n    {:>column$}", '^')
+        let first = column.saturating_sub(80);
+        let shown: String = source_line.chars().skip(first).take(120).collect();
+        write!(f, "\n    {shown}\n    {:>1$}", '^', column - first)
     }
 }
 

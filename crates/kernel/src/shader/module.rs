@@ -16,8 +16,9 @@ use crate::shader::text::Text;
 use crate::spirv::sources::without_sources;
 use crate::spirv::{Binary, Chosen, DeviceBounds};
 
-/// naga recurses with the shader's nesting, up to a depth that may exceed a small thread's stack.
-const STACK_BYTES: usize = 32 << 20;
+/// naga recurses with the nesting of brackets, which it limits itself, and with the links of chains of operators, which
+/// `text/chains.rs` limits. Memory is used only for the depth that is reached.
+const STACK_BYTES: usize = 128 << 20;
 
 /// A shader that parses and is valid. [`Module::translate`] makes a kernel of one of its entry points, without parsing again.
 ///

@@ -7,6 +7,7 @@
 #[cfg(feature = "glsl")]
 mod adapt;
 mod bitcasts;
+mod chains;
 mod directives;
 mod explain;
 
@@ -58,9 +59,9 @@ impl Text {
     /// Parses and validates WGSL.
     pub(crate) fn wgsl(source_name: &str, text: &str, libraries: &[Library]) -> Result<Self> {
         let linked = LinkedSource::new(source_name, text, libraries);
+        refuse_long_chains(&linked)?;
         if let Some((at, sentence)) = bitcasts::misread(&linked.text) {
-            let at = u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at));
-            let location = at.location(&linked.text);
+            let location = location(&linked.text, at);
             let line = linked.text.lines().nth(location.line_number as usize - 1).unwrap_or_default();
             let (place, report) = (linked.place(Some(location)), format!("{sentence}\n{line}"));
             return Err(Error::Invalid { place, report });
@@ -85,6 +86,10 @@ impl Text {
         let adapted = adapt::adapt(text);
         let text = if adapted.is_longer { &adapted.text } else { text };
         let linked = LinkedSource::new(source_name, text, &[]);
+        refuse_long_chains(&linked)?;
+        if chains::is_too_long_expanded(&adapted.text) {
+            return Err(long_chain(&linked, None));
+        }
         let options = glsl::Options::from(ShaderStage::Compute);
         let mut module = glsl::Frontend::default().parse(&options, &adapted.text).map_err(|errors| {
             let first = errors.errors.first().map(|error| error.meta.location(text));
@@ -100,8 +105,7 @@ impl Text {
         })?;
         refuse_arrays_of_bindings(&module)?;
         adapted.finish(&mut module).map_err(|(at, problem)| {
-            let at = u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at));
-            let place = linked.place(Some(at.location(text)));
+            let place = linked.place(Some(location(text, at)));
             Error::Parse { place, report: format!("{problem}\n{GLSL_ADVICE}") }
         })?;
         Self::validated(source_name, linked, module, true)
@@ -302,6 +306,24 @@ fn refuse_arrays_of_bindings(module: &naga::Module) -> Result<()> {
     let Some(variable) = variables.find(is_array) else { return Ok(()) };
     let (kernel, variable) = ("main".to_owned(), variable.name.clone().unwrap_or_default());
     Err(Error::Unsupported { kernel, variable, resource: Resource::BindingArray })
+}
+
+/// The line and the column of a byte of a text.
+fn location(text: &str, at: usize) -> naga::SourceLocation {
+    u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at)).location(text)
+}
+
+/// Refuses a text on which naga would overflow its stack.
+fn refuse_long_chains(linked: &LinkedSource) -> Result<()> {
+    chains::too_long(&linked.text).map_or(Ok(()), |at| Err(long_chain(linked, Some(location(&linked.text, at)))))
+}
+
+fn long_chain(linked: &LinkedSource, at: Option<naga::SourceLocation>) -> Error {
+    let report = format!(
+        "a chain of more than {} operators or `else if` in one statement: use several statements, or a loop",
+        chains::MOST_LINKS
+    );
+    Error::Parse { place: linked.place(at), report }
 }
 
 /// Refuses more push constants than naga's validator counts: it panics on them.

@@ -37,7 +37,12 @@ fn quoted(message: &str) -> Vec<&str> {
 }
 
 /// How messages of naga's parser of WGSL begin and end, and the sentence that replaces them.
-const OF_PARSER: [(&str, &str, &str); 15] = [
+const OF_PARSER: [(&str, &str, &str); 16] = [
+    (
+        "Parser recursion limit exceeded",
+        "",
+        "too many brackets or blocks are inside each other: use several statements or functions",
+    ),
     ("expected", "found \"\"", "the text ends too early: a `}` or `)` is missing"),
     ("expected `;`, found \"?\"", "", "WGSL has no `a ? b : c`: write `select(c, b, a)`, the value for false first"),
     ("expected `,`, found \";\"", "", "what stands here is separated by `,`, not by `;`"),
