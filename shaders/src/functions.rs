@@ -56,9 +56,6 @@ pub const SCAN: &str = include_str!("../library/scan.wgsl");
 /// Places of keys among sorted keys, and histograms.
 pub const SEARCH: &str = include_str!("../library/search.wgsl");
 
-/// Places of flags that are set, and of equal keys.
-pub const SELECT: &str = include_str!("../library/select.wgsl");
-
 /// A merge sort.
 pub const SORT: &str = include_str!("../library/sort.wgsl");
 
@@ -105,7 +102,6 @@ mod tests {
             [key, KEY_ORDER, SORT].concat(),
             [wide_key, KEY_ORDER, SORT].concat(),
             [key, KEY_ORDER, SEARCH].concat(),
-            [wide_key, KEY_ORDER, SELECT].concat(),
             [PAIRS, numbers, SCAN].concat(),
             [PAIRS, numbers, MATMUL].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),

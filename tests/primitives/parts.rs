@@ -1,8 +1,9 @@
-//! Functions of arrays that are longer than what the device binds at once, which is 64 KiB here: they run in parts, or are
-//! refused with the numbers.
+//! Functions of arrays that are longer than what the device binds at once, which is 64 KiB here: they run in
+//! parts.
 #![expect(clippy::cast_possible_truncation, reason = "the numbers are small")]
 
 use half::f16;
+use ndarray::Dimension;
 use vkarray::array::{Bool, Complex64, Element};
 use vkarray::prelude::*;
 use vkarray::primitives::{Rng, Side};
@@ -166,26 +167,110 @@ fn random_numbers_and_triangles_are_made_in_parts() {
 }
 
 #[test]
-fn functions_that_bind_an_array_as_a_whole_say_so() {
+fn matrices_are_multiplied_in_parts() {
     with_short_bindings(|ctx| {
-        let x = ctx.zeros::<f32>(20_000).unwrap();
-        let refused = |operation: &str, nbytes: u32| {
-            format!(
-                "{operation} uses {nbytes} bytes of one array at once, more than the 65536 that the device binds; use parts of it"
-            )
+        let host = |shape: &[usize], seed: usize| {
+            ndarray::ArrayD::from_shape_fn(shape, |at| {
+                let flat = (0..at.ndim()).fold(seed, |sum, i| sum * 31 + at[i]);
+                scattered(flat, 17) as i32 - 8
+            })
         };
-        for error in [
-            x.sort(0).unwrap_err(),
-            x.argsort(0).unwrap_err(),
-            x.unique_values().unwrap_err(),
-            ctx.zeros::<f32>(3).unwrap().isin(&x).unwrap_err(),
-            Rng::philox(1).permutation(&x.slice(s![..10_000]).unwrap()).unwrap_err(),
-        ] {
-            assert_eq!(error.to_string(), refused("sorting", 80_000));
+        // Each axis is the longest once: of the stack, rows, columns and the inner axis. An operand is a stack of one, or
+        // of all, and the halves of an odd length differ.
+        let cases: [(&[usize], &[usize]); 6] = [
+            (&[20_003, 2], &[2, 3]),
+            (&[2, 3], &[3, 20_003]),
+            (&[1, 40_001], &[40_001, 1]),
+            (&[201, 103], &[103, 197]),
+            (&[401, 9, 7], &[1, 7, 11]),
+            (&[3, 1, 90, 70], &[2, 70, 33]),
+        ];
+        for (first, second) in cases {
+            let (a, b) = (host(first, 1), host(second, 2));
+            let product = ctx.to_device(&a).unwrap().matmul(&ctx.to_device(&b).unwrap()).unwrap();
+            let shape = product.shape().to_vec();
+            let n = shape.len();
+            let at = |array: &ndarray::ArrayD<i32>, stack: &[usize], row: usize, column: usize| {
+                let own = array.ndim() - 2;
+                let mut index: Vec<usize> = stack[stack.len() - own..].to_vec();
+                index.iter_mut().zip(array.shape()).for_each(|(i, &length)| *i %= length);
+                array[[index.as_slice(), &[row, column]].concat().as_slice()]
+            };
+            for (index, &value) in product.copy_to_host().unwrap().indexed_iter() {
+                let (stack, row, column) = (&index.slice()[..n - 2], index[n - 2], index[n - 1]);
+                let terms = (0..first[first.len() - 1]).map(|k| at(&a, stack, row, k) * at(&b, stack, k, column));
+                assert_eq!(value, terms.sum::<i32>(), "{first:?} {second:?} {index:?}");
+            }
         }
-        let edges: Vec<f32> = (0..20_000).map(|i| i as f32).collect();
-        assert_eq!(x.histogram_between(&edges).unwrap_err().to_string(), refused("histogram", 80_000));
-        let matrix = x.reshape([200, 100]).unwrap();
-        assert_eq!(matrix.matmul(&matrix.t()).unwrap_err().to_string(), refused("matmul", 160_000));
+        let floats = ctx.full([1, 40_000], 0.5_f64).unwrap();
+        assert_eq!(floats.matmul(&floats.t()).unwrap().item().unwrap(), 10_000.0);
+    });
+}
+
+#[test]
+fn elements_are_sorted_and_counted_in_parts() {
+    with_short_bindings(|ctx| {
+        let floats: Vec<f64> =
+            (0..50_021).map(|i| if i % 997 == 0 { f64::NAN } else { scattered(i, 9000) as f64 - 4000.5 }).collect();
+        let mut order: Vec<usize> = (0..floats.len()).collect();
+        let nan_last = |x: f64| (x.is_nan(), if x.is_nan() { 0.0 } else { x });
+        order.sort_by(|&a, &b| nan_last(floats[a]).partial_cmp(&nan_last(floats[b])).unwrap());
+        let x = ctx.slice_to_device(&floats).unwrap();
+        assert!(contents(&x.argsort(0).unwrap()).iter().map(|&at| at as usize).eq(order.iter().copied()));
+        let sorted = contents(&x.sort(0).unwrap());
+        assert!(sorted.iter().zip(&order).all(|(value, &at)| value.total_cmp(&floats[at]).is_eq()));
+
+        let words: Vec<u32> = (0..70_001).map(|i| scattered(i, 20_011) as u32).collect();
+        let mut expected = words.clone();
+        expected.sort_unstable_by(|a, b| b.cmp(a));
+        let y = ctx.slice_to_device(&words).unwrap();
+        assert_eq!(contents(&y.sort_descending(0).unwrap()), expected);
+        // Rows that the device binds one or several at a time, and rows that it does not bind.
+        for shape in [[10_000, 7], [5, 14_000], [2, 35_000]] {
+            let rows = y.slice_axis(0, 1..).unwrap().reshape(shape).unwrap();
+            let sorted = rows.sort(1).unwrap().copy_to_host().unwrap();
+            for (row, own) in sorted.outer_iter().zip(words[1..].chunks(shape[1])) {
+                let mut own = own.to_vec();
+                own.sort_unstable();
+                assert!(row.iter().copied().eq(own), "{shape:?}");
+            }
+        }
+
+        let different = y.unique_all().unwrap();
+        expected.reverse();
+        expected.dedup();
+        assert_eq!(contents(&different.values), expected);
+        let (firsts, inverse) = (contents(&different.indices), contents(&different.inverse));
+        let counts = contents(&different.counts);
+        for (i, &value) in expected.iter().enumerate() {
+            assert_eq!(words.iter().position(|&word| word == value), Some(firsts[i] as usize), "{value}");
+        }
+        assert!(inverse.iter().zip(&words).all(|(&at, &word)| expected[at as usize] == word));
+        let mut counted = vec![0; counts.len()];
+        inverse.iter().for_each(|&at| counted[at as usize] += 1);
+        assert_eq!(counts, counted);
+        assert_eq!(x.unique_values().unwrap().size(), {
+            let mut different: Vec<_> = floats.iter().filter(|x| !x.is_nan()).map(|x| x.to_bits()).collect();
+            different.sort_unstable();
+            different.dedup();
+            different.len() + floats.iter().filter(|x| x.is_nan()).count()
+        });
+
+        let among = ctx.slice_to_device(&words[..40_000]).unwrap();
+        let found = contents(&ctx.arange(0_u32, 20_100, 1).unwrap().isin(&among).unwrap());
+        assert!((0..20_100).all(|i| bool::from(found[i]) == words[..40_000].contains(&(i as u32))));
+        let mut shuffled = contents(&Rng::philox(1).permutation(&y).unwrap());
+        assert_ne!(shuffled, words);
+        shuffled.sort_unstable();
+        let mut all = words.clone();
+        all.sort_unstable();
+        assert_eq!(shuffled, all);
+
+        let edges: Vec<u32> = (0..20_001).map(|i| i / 2 * 2).collect();
+        let counts = contents(&y.histogram_between(&edges).unwrap());
+        let bin = |low: u32, high: u32| all.partition_point(|&x| x < high) - all.partition_point(|&x| x < low);
+        let mut expected: Vec<usize> = edges.windows(2).map(|edge| bin(edge[0], edge[1])).collect();
+        *expected.last_mut().unwrap() += bin(20_000, 20_001);
+        assert!(counts.iter().map(|&count| count as usize).eq(expected));
     });
 }

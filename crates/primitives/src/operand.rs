@@ -9,7 +9,7 @@ use std::ops::Range;
 use half::{bf16, f16};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, Kernel, Limits, Source};
-use vkarray_ndarray::{Context, DeviceNDArray, LayoutError, OnStream, Order, Result};
+use vkarray_ndarray::{Context, DeviceNDArray, LayoutError, Numeric, OnStream, Order, Result};
 use vkarray_shaders::functions;
 
 use crate::error::Error;
@@ -64,10 +64,15 @@ impl<A: AsOnStream + ?Sized> AsOnStream for &A {
 }
 
 /// A type of numbers, with the type of 32 or 64 bits that has all of its values. Kernels compute in that type.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` cannot be computed on here",
+    label = "this function takes integers and floats",
+    note = "cast the array first: `x.cast::<i32>().eval()?`"
+)]
 pub trait Widen: Element {
     /// The type itself, if it has 32 or 64 bits.
     #[doc(hidden)]
-    type Wide: Widen;
+    type Wide: Widen + Numeric;
 }
 
 macro_rules! widen {
@@ -84,6 +89,11 @@ widen! {
 }
 
 /// A number of 32 or 64 bits. Only this crate implements this trait and the traits that require it.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` cannot be computed on here",
+    label = "this function takes `i32`, `u32`, `f32`, `i64`, `u64` and `f64`",
+    note = "cast the array first: `x.cast::<i32>().eval()?`"
+)]
 pub trait Word: Element {}
 
 macro_rules! of_words {
@@ -211,12 +221,6 @@ pub(crate) fn parts(
 ) -> impl Iterator<Item = Range<usize>> + use<> {
     let length = longest(ctx, itemsize, multiple);
     (0..count).step_by(length).map(move |start| start..count.min(start + length))
-}
-
-/// Refuses an array that an operation binds as a whole and that is longer than what the device binds.
-pub(crate) fn check_bound(ctx: &Context, operation: &'static str, count: usize, itemsize: usize) -> Result<()> {
-    let (nbytes, limit) = (count as u64 * itemsize as u64, DeviceLimits::new(ctx.info()).max_range);
-    if nbytes <= limit { Ok(()) } else { Err(Error::LongOperand { operation, nbytes, limit }.into()) }
 }
 
 /// A packed array for kernels that compute with its type. Such kernels see integers of 64 bits as pairs of words.

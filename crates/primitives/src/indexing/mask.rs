@@ -12,29 +12,8 @@ use super::take::{IndexMode, gather_axis};
 use crate::elementwise::Evaluate;
 use crate::error::Error;
 use crate::generate::word;
-use crate::operand::{converted, flat, kernel, packed, part, parts, run, to_u32, words, words_of_block};
+use crate::operand::{converted, flat, kernel, packed, part, parts, to_u32, words, words_of_block};
 use crate::scan::number_flags;
-
-/// The places of set flags, one-dimensional words of 0 and 1, and the inclusive sums of the flags. Waits for the device.
-pub(crate) fn places_of_flags(
-    flags: &DeviceNDArray<u32>,
-    stream: &Stream,
-) -> Result<(DeviceNDArray<u32>, DeviceNDArray<u32>)> {
-    let (ctx, n) = (flags.context(), flags.size());
-    if n == 0 {
-        return Ok((ctx.device_array([0])?, ctx.device_array([0])?));
-    }
-    let sums = number_flags(flags, stream)?;
-    let last = n.cast_signed() - 1;
-    let n_set = sums.slice_axis(0, last..last + 1)?.on(stream).copy_to_host()?[0] as usize;
-    let places = ctx.device_array::<u32>([n_set])?;
-    if n_set > 0 {
-        let text = ["alias Key = u32;\nconst NAN_DIFFERS = false;\n", functions::KEY_ORDER, functions::SELECT];
-        let kernel = kernel(ctx, "select.wgsl", &text, "select_places")?;
-        run(&kernel, stream, n, &(words(&sums), words(&places), to_u32(n)?))?;
-    }
-    Ok((places, sums))
-}
 
 /// Number of flags that one workgroup of `compact.wgsl` reads.
 const BLOCK: usize = 4096;
@@ -96,7 +75,7 @@ impl FlagPart {
 }
 
 /// The flat places, in C order, of the elements that are not zero. Waits for the device.
-fn positions_of<T: Element>(x: OnStream<'_, T>) -> Result<DeviceNDArray<u32>> {
+pub(crate) fn positions_of<T: Element>(x: OnStream<'_, T>) -> Result<DeviceNDArray<u32>> {
     let stream = x.stream();
     let flags = x.reshape_copy(x.array().size(), vkarray_ndarray::Order::C)?;
     let flags = converted::<T, Bool>(flags, stream)?;

@@ -17,7 +17,8 @@ use vkarray_kernel::Bool;
 use vkarray_ndarray::{DeviceNDArray, IntoAxis, Result};
 
 use crate::operand::AsOnStream;
-pub(crate) use mask::places_of_flags;
+pub(crate) use mask::positions_of;
+pub(crate) use put::put;
 pub use take::{IndexElement, IndexMode};
 pub(crate) use take::{gather_axis, gather_rows};
 

@@ -21,7 +21,7 @@ use crate::operand::{Units, flat, kernel, longest, packed, part, parts, run, to_
 /// The most loops with which the kernel walks over an array.
 const MAX_AXES: usize = 8;
 
-pub(super) fn put<T: Element, I: IndexElement>(
+pub(crate) fn put<T: Element, I: IndexElement>(
     x: OnStream<'_, T>,
     indices: &DeviceNDArray<I>,
     values: &DeviceNDArray<T>,

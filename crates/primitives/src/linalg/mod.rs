@@ -4,7 +4,7 @@
 
 mod matmul;
 
-use vkarray_ndarray::{Context, DeviceNDArray, Number, Order, Result};
+use vkarray_ndarray::{Context, DeviceNDArray, IntoReshape, LayoutError, Number, Order, Result};
 
 use crate::error::Error;
 use crate::operand::{AsOnStream, Widen, axis_of};
@@ -65,17 +65,16 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated; and the errors of
     /// [`Linalg::tensordot`].
     fn dot(&self, other: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
-        let pair: &[_] = match (self.as_on_stream().array().ndim(), other.ndim()) {
-            (0, _) | (_, 0) => &[],
-            (_, 1) => &[(-1, 0)],
-            _ => &[(-1, -2)],
-        };
-        self.tensordot(other, pair)
+        match (self.as_on_stream().array().ndim(), other.ndim()) {
+            (0, _) | (_, 0) => self.tensordot(other, (), ()),
+            (_, 1) => self.tensordot(other, -1, 0),
+            _ => self.tensordot(other, -1, -2),
+        }
     }
 
-    /// Products added up over pairs of axes, one of this array and one of the other: NumPy's `tensordot` with two
-    /// lists. The result has the other axes of this array, then the other axes of the other array. Without pairs the
-    /// result is the outer product.
+    /// Products added up over pairs of axes, `axes[k]` of this array and `other_axes[k]` of the other: NumPy's
+    /// `tensordot` with two lists. The result has the other axes of this array, then the other axes of the other array.
+    /// Without axes, `()`, the result is the outer product.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -83,8 +82,9 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     /// # fn main() -> anyhow::Result<()> {
     /// let ctx = Context::open_default()?;
     /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
-    /// assert_eq!(x.tensordot(&x, &[(0, 0), (1, 1)])?.to_vec()?, [55.0]);
-    /// assert_eq!(x.tensordot(&x, &[(1, 1)])?.shape(), [2, 2]);
+    /// assert_eq!(x.tensordot(&x, [0, 1], [0, 1])?.to_vec()?, [55.0]);
+    /// assert_eq!(x.tensordot(&x, 1, -1)?.shape(), [2, 2]);
+    /// assert_eq!(x.tensordot(&x, (), ())?.shape(), [2, 3, 2, 3]);
     /// # Ok(())
     /// # }
     /// ```
@@ -92,17 +92,22 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     /// # Errors
     ///
     /// [`Error::Lengths`](crate::Error::Lengths) if the lengths of a pair differ;
-    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that is out of range or named twice; and the
-    /// errors of [`Linalg::matmul`].
+    /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that is out of range or named twice, and for lists
+    /// of different lengths; and the errors of [`Linalg::matmul`].
     fn tensordot(
         &self,
         other: &DeviceNDArray<Self::Item>,
-        pairs: &[(isize, isize)],
+        axes: impl IntoReshape,
+        other_axes: impl IntoReshape,
     ) -> Result<DeviceNDArray<Self::Item>> {
         let (x, stream) = (self.as_on_stream(), self.as_on_stream().stream());
         let (a, b) = (x.array(), other);
+        let (axes, other_axes) = (axes.into_reshape(), other_axes.into_reshape());
+        if axes.len() != other_axes.len() {
+            return Err(LayoutError::AxisCount { given: other_axes.len(), expected: axes.len() }.into());
+        }
         let mut summed = (Vec::new(), Vec::new());
-        for &(first, second) in pairs {
+        for (&first, &second) in axes.iter().zip(&other_axes) {
             let (first, second) = (axis_of(first, a.ndim())?, axis_of(second, b.ndim())?);
             if a.shape()[first] != b.shape()[second] {
                 let (axes, first, second) = ([first, second], a.shape().to_vec(), b.shape().to_vec());

@@ -63,13 +63,22 @@ impl Keys {
         Ok(Self { words: words_of_keys, count, kind })
     }
 
+    /// Memory for keys of this kind.
+    pub(super) fn like(&self, count: usize) -> Result<Self> {
+        let words = self.words.context().device_array([count * self.kind.n_words])?;
+        Ok(Self { words, count, kind: self.kind })
+    }
+
+    /// A range of the keys.
+    pub(super) fn part(&self, range: &Range<usize>) -> Result<Self> {
+        let n_words = self.kind.n_words;
+        let words = part(&self.words, &(range.start * n_words..range.end * n_words))?;
+        Ok(Self { words, count: range.len(), kind: self.kind })
+    }
+
     /// The parts of the keys that kernels bind one after the other.
     pub(super) fn parts(&self) -> Result<Vec<(Range<usize>, DeviceNDArray<u32>)>> {
-        let n_words = self.kind.n_words;
-        let ranges = parts(self.words.context(), self.count, 4 * n_words, 1);
-        let own = |range: Range<usize>| {
-            part(&self.words, &(range.start * n_words..range.end * n_words)).map(|words| (range, words))
-        };
-        ranges.map(own).collect()
+        let ranges = parts(self.words.context(), self.count, 4 * self.kind.n_words, 1);
+        ranges.map(|range| Ok((range.clone(), self.part(&range)?.words))).collect()
     }
 }

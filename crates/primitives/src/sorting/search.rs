@@ -9,8 +9,9 @@ use vkarray_shaders::functions;
 
 use super::keys::Keys;
 use super::merge::order_rows;
+use crate::elementwise::Evaluate;
 use crate::error::Error;
-use crate::operand::{Widen, check_bound, flat, kernel, part, run, to_u32, words};
+use crate::operand::{Widen, flat, kernel, longest, part, run, to_u32, words};
 
 /// The side of equal elements on which a value is inserted.
 ///
@@ -54,6 +55,17 @@ fn search(
     Ok(())
 }
 
+/// For each key, the number of sorted keys before it.
+pub(super) fn places_among(sorted: &Keys, keys: &Keys, side: Side, stream: &Stream) -> Result<DeviceNDArray<u32>> {
+    let places = keys.words.context().device_array::<u32>([keys.count])?;
+    if sorted.count == 0 {
+        places.on(stream).fill(0)?;
+    } else if keys.count > 0 {
+        search([sorted, keys], (side, "search_places"), &places, stream)?;
+    }
+    Ok(places)
+}
+
 /// Whether each element is among `values`.
 pub(super) fn isin<T: Widen>(x: OnStream<'_, T>, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
     let (ctx, stream) = (x.array().context(), x.stream());
@@ -76,15 +88,9 @@ pub(super) fn searchsorted<T: Widen>(
     if x.array().ndim() != 1 {
         return Err(ArrayError::RankMismatch { expected: 1, shape: x.array().shape().to_vec() });
     }
-    let (ctx, stream) = (x.array().context(), x.stream());
-    let places = ctx.device_array::<u32>(values.shape())?;
-    if x.array().size() == 0 {
-        places.on(stream).fill(0)?;
-    } else if places.size() > 0 {
-        let (sorted, keys) = (Keys::of(x, false)?, Keys::of(values.on(stream), false)?);
-        search([&sorted, &keys], (side, "search_places"), &places, stream)?;
-    }
-    Ok(places)
+    let stream = x.stream();
+    let (sorted, keys) = (Keys::of(x, false)?, Keys::of(values.on(stream), false)?);
+    places_among(&sorted, &keys, side, stream)?.reshape(values.shape())
 }
 
 /// Edges of bins of equal width, as NumPy's `linspace` has them. A range of one number is widened by a half on each
@@ -108,19 +114,33 @@ pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) 
         return Err(Error::Edges { count: edges.len() }.into());
     }
     let (ctx, stream, n_bins) = (x.array().context(), x.stream(), edges.len() - 1);
-    check_bound(ctx, "histogram", edges.len(), size_of::<T::Wide>())?;
+    let on_device = ctx.device_array::<T>([edges.len()])?;
+    on_device.on(stream).copy_from_host(&ndarray::aview1(edges))?;
+    let edges = Keys::of(on_device.on(stream), false)?;
+    if edges.count > longest(ctx, size_of::<T::Wide>(), 1) {
+        return histogram_of_sorted(x, &edges);
+    }
     let counts = ctx.device_array::<u32>([n_bins])?;
     counts.on(stream).fill(0)?;
     if x.array().size() > 0 {
-        let on_device = ctx.device_array::<T>([edges.len()])?;
-        on_device.on(stream).copy_from_host(&ndarray::aview1(edges))?;
-        let (sorted, keys) = (Keys::of(on_device.on(stream), false)?, Keys::of(x, false)?);
+        let keys = Keys::of(x, false)?;
         let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, Side::Right)], "count_bins")?;
         for (range, own) in keys.parts()? {
-            let args =
-                (words(&sorted.words), words(&own), words(&counts), to_u32(n_bins)?, to_u32(range.len())?, 0_u32);
+            let args = (words(&edges.words), words(&own), words(&counts), to_u32(n_bins)?, to_u32(range.len())?, 0_u32);
             run(&kernel, stream, range.len(), &args)?;
         }
     }
     Ok(counts)
+}
+
+/// Counts in bins whose edges the device does not bind at once: the distances of the edges' places among the sorted
+/// elements. The last bin has its upper edge.
+fn histogram_of_sorted<T: Widen>(x: OnStream<'_, T>, edges: &Keys) -> Result<DeviceNDArray<u32>> {
+    let (stream, n_bins) = (x.stream(), edges.count - 1);
+    let elements = x.reshape_copy(x.array().size(), Order::C)?;
+    let sorted = order_rows(elements.on(stream), false)?.1;
+    let places = places_among(&sorted, edges, Side::Left, stream)?;
+    let end = places_among(&sorted, &edges.part(&(n_bins..edges.count))?, Side::Right, stream)?;
+    part(&places, &(n_bins..edges.count))?.on(stream).assign(&end)?;
+    (&part(&places, &(1..edges.count))? - &part(&places, &(0..n_bins))?).on(stream).eval()
 }

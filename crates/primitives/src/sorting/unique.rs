@@ -1,13 +1,15 @@
 //! The different values of an array: runs of equal keys in sorted order.
 
 use vkarray_driver::Stream;
-use vkarray_kernel::Element;
-use vkarray_ndarray::{DeviceNDArray, OnStream, Order, Result};
-use vkarray_shaders::functions;
+use vkarray_kernel::{Bool, Element};
+use vkarray_ndarray::{DeviceNDArray, Expr, Index, Logic, OnStream, Order, Result};
 
+use super::keys::Keys;
 use super::merge::order_rows;
-use crate::indexing::{gather_axis, places_of_flags};
-use crate::operand::{Widen, kernel, run, to_u32, words};
+use crate::elementwise::Evaluate;
+use crate::indexing::{IndexMode, gather_axis, positions_of, put};
+use crate::operand::{Widen, part, to_u32};
+use crate::scan::number_flags;
 
 /// The different values of an array; see [`Sorting::unique_all`](super::Sorting::unique_all).
 #[derive(Debug)]
@@ -29,12 +31,11 @@ pub(super) struct KeyRuns<'a, T: Element> {
     shape: Vec<usize>,
     /// The places of the elements in sorted order.
     order: DeviceNDArray<u32>,
-    /// For each place in sorted order, the number of runs that begin up to it.
-    numbers: DeviceNDArray<u32>,
+    /// For each place in sorted order, whether a run begins there.
+    begins: DeviceNDArray<Bool>,
     /// The places in sorted order at which runs begin.
     starts: DeviceNDArray<u32>,
     stream: &'a Stream,
-    text: String,
 }
 
 /// Finds the runs. Waits for the number of runs.
@@ -42,15 +43,29 @@ pub(super) fn unique<'a, T: Widen>(x: OnStream<'a, T>) -> Result<KeyRuns<'a, T>>
     let stream = x.stream();
     let flat = x.reshape_copy(x.array().size(), Order::C)?;
     let (order, keys) = order_rows(flat.on(stream), false)?;
-    let text = format!("{}const NAN_DIFFERS = {};\n", keys.kind.text(), keys.kind.is_float);
-    let text = [&text, functions::SELECT].concat();
-    let flags = flat.context().device_array::<u32>([keys.count])?;
-    if keys.count > 0 {
-        let kernel = kernel(flat.context(), "select.wgsl", &[&text], "flag_changes")?;
-        run(&kernel, stream, keys.count, &(words(&keys.words), words(&flags), to_u32(keys.count)?))?;
+    let begins = changes(&keys, stream)?;
+    let starts = positions_of(begins.on(stream))?;
+    Ok(KeyRuns { flat, shape: x.array().shape().to_vec(), order, begins, starts, stream })
+}
+
+/// For each sorted key, whether it differs from the key before it. Each NaN, which has the greatest key, differs.
+fn changes(keys: &Keys, stream: &Stream) -> Result<DeviceNDArray<Bool>> {
+    let (ctx, n) = (keys.words.context(), keys.count);
+    let flags = ctx.device_array::<Bool>([n])?;
+    flags.on(stream).fill(Bool::from(true))?;
+    if n < 2 {
+        return Ok(flags);
     }
-    let (starts, numbers) = places_of_flags(&flags, stream)?;
-    Ok(KeyRuns { flat, shape: x.array().shape().to_vec(), order, numbers, starts, stream, text })
+    let rows = keys.words.reshape([n, keys.kind.n_words])?;
+    let (mut differs, mut is_nan) = (Expr::scalar(Bool::from(false)), Expr::scalar(Bool::from(keys.kind.is_float)));
+    for word in 0..keys.kind.n_words {
+        let word = rows.slice([Index::from(..), Index::At(word.cast_signed())])?;
+        let (before, own) = (part(&word, &(0..n - 1))?, part(&word, &(1..n))?);
+        differs = differs | own.not_equal(before);
+        is_nan = is_nan & own.equal(u32::MAX);
+    }
+    (differs | is_nan).on(stream).assign_to(&part(&flags, &(1..n))?)?;
+    Ok(flags)
 }
 
 impl<T: Element> KeyRuns<'_, T> {
@@ -62,24 +77,26 @@ impl<T: Element> KeyRuns<'_, T> {
         gather_axis(self.order.on(self.stream), &self.starts, 0)
     }
 
+    /// The distances of the places at which runs begin, of the last one from the end.
     pub(super) fn counts(&self) -> Result<DeviceNDArray<u32>> {
-        let counts = self.flat.context().device_array::<u32>([self.starts.size()])?;
-        let args = (words(&self.starts), words(&counts), to_u32(self.flat.size())?);
-        self.run("run_lengths", counts.size(), &args)?;
+        let n = self.starts.size();
+        if n == 0 {
+            return Ok(self.starts.clone());
+        }
+        let counts = self.starts.context().device_array::<u32>([n])?;
+        let end = to_u32(self.flat.size())?;
+        let ends = [part(&self.starts, &(1..n))?, part(&counts, &(n - 1..n))?];
+        ends[1].on(self.stream).fill(end)?;
+        part(&counts, &(0..n - 1))?.on(self.stream).assign(&ends[0])?;
+        (&counts - &self.starts).on(self.stream).assign_to(&counts)?;
         Ok(counts)
     }
 
     pub(super) fn inverse(&self) -> Result<DeviceNDArray<u32>> {
         let inverse = self.flat.context().device_array::<u32>(self.shape.as_slice())?;
-        let args = (words(&self.numbers), words(&self.order), words(&inverse), to_u32(inverse.size())?);
-        self.run("invert", inverse.size(), &args)?;
+        let begins = self.begins.on(self.stream).astype::<u32>()?;
+        let numbers = (&number_flags(&begins, self.stream)? - 1).on(self.stream).eval()?;
+        put(inverse.on(self.stream), &self.order, &numbers, IndexMode::Clip)?;
         Ok(inverse)
-    }
-
-    fn run(&self, entry: &str, count: usize, args: &impl vkarray_kernel::Arguments) -> Result<()> {
-        if count == 0 {
-            return Ok(());
-        }
-        run(&kernel(self.flat.context(), "select.wgsl", &[&self.text], entry)?, self.stream, count, args)
     }
 }
