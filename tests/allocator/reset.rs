@@ -64,8 +64,8 @@ fn what_outlives_a_reset_is_refused_and_not_dangling() {
     let view = array.slice([(0..5).into()]).unwrap();
     step.dispatch(stream, ONE, (&array, 3_u32)).unwrap(); // Runs on, whatever comes.
     fixture.reset().unwrap();
-    let dead =
-        "a block of 32 bytes of device memory was made before the reset of its context, which ended it: make it again";
+    let dead = "a block of 32 bytes of device memory (u32 (8,)) was made before the reset of its context, which ended it: \
+         make it again";
     let block = array.block();
     let fresh = fixture.slice_to_device(&[7_u32; 8]).unwrap();
     let results = [
@@ -84,7 +84,7 @@ fn what_outlives_a_reset_is_refused_and_not_dangling() {
         assert_eq!(result.unwrap_err(), dead, "{what}");
     }
     let error = block.check_alive().unwrap_err();
-    assert!(matches!(error, MemoryError::DeadMemory { size: 32, kind: MemoryKind::Device }));
+    assert!(matches!(error, MemoryError::DeadMemory { size: 32, kind: MemoryKind::Device, label: Some(_) }));
     // What is made after it works, twice over.
     step.dispatch(stream, Groups::covering([8]), (&fresh, 3_u32)).unwrap();
     assert_eq!(contents(&fresh), [stepped(7, 3); 8]);

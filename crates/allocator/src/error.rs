@@ -6,7 +6,7 @@ use vkarray_driver as driver;
 use crate::interop::IpcError;
 #[cfg(feature = "dlpack")]
 use crate::interop::TensorError;
-use crate::memory::MemoryKind;
+use crate::memory::{BlockLabel, MemoryKind};
 use crate::oom::OutOfMemory;
 use crate::usm::UsmType;
 
@@ -128,9 +128,10 @@ pub enum Error {
     Log { line: u64, reason: String },
     /// A block that was made before the last reset of its allocator.
     #[error(
-        "a block of {size} bytes of {kind} memory was made before the reset of its context, which ended it: make it again"
+        "a block of {size} bytes of {kind} memory{} was made before the reset of its context, which ended it: make it again",
+        label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default()
     )]
-    DeadMemory { size: u64, kind: MemoryKind },
+    DeadMemory { size: u64, kind: MemoryKind, label: Option<Box<BlockLabel>> },
     /// An arena of zero bytes, or of more than can be counted.
     #[error(
         "an arena cannot have {n_frames} frames of {frame_bytes} bytes: that is nothing, or more than can be counted"

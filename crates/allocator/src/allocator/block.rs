@@ -209,7 +209,13 @@ impl Block {
     ///
     /// [`Error::DeadMemory`].
     pub fn check_alive(&self) -> Result<()> {
-        if self.is_alive() { Ok(()) } else { Err(Error::DeadMemory { size: self.size(), kind: self.kind() }) }
+        if self.is_alive() { Ok(()) } else { Err(self.dead_memory()) }
+    }
+
+    #[cold]
+    fn dead_memory(&self) -> Error {
+        let label = self.label().filter(|label| *label != BlockLabel::new()).map(Box::new);
+        Error::DeadMemory { size: self.size(), kind: self.kind(), label }
     }
 
     /// Checks that `len` bytes at `offset` lie in the block, and that it is alive. Returns them as a range.
