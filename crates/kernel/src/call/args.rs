@@ -230,6 +230,12 @@ impl ToArgument for NamedArg<'_> {
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a kernel",
+    label = "not an array, a block or a number that shaders know",
+    note = "an expression is computed first: `(&x + &y).eval()?`",
+    note = "numbers have the type that the shader declares: `n as u32` for a `usize`"
+)]
 pub trait AsArg {
     /// Describes it as an argument. Called once at every dispatch.
     fn as_arg(&self) -> Arg<'_>;

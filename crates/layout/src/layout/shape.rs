@@ -18,6 +18,10 @@ pub(super) type ReshapeLengths = SmallVec<[isize; 4]>;
 /// }
 /// assert_eq!((size(5), size([2, 3]), size(vec![4, 2])), (5, 6, 8));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape",
+    label = "a shape is one length or a list of lengths, each a `usize`"
+)]
 pub trait IntoShape {
     /// A list of lengths.
     type Lengths: AsRef<[usize]>;
@@ -72,6 +76,10 @@ shape_from_list! {
 /// assert_eq!(matrix.reshape(-1, Order::C)?.shape(), [6]);
 /// # anyhow::Ok(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a list of axes or lengths",
+    label = "one number or a list of numbers, each a `usize`, `isize`, `u32` or `i32`"
+)]
 pub trait IntoReshape {
     /// The length of each axis, or -1. A length that does not fit `isize` becomes `isize::MAX`, which is too long for any
     /// array.
@@ -137,6 +145,10 @@ impl IntoReshape for () {
 /// let last: usize = 2;
 /// assert_eq!([last.into_axis(), (-1).into_axis()], [2, -1]);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an axis",
+    label = "an axis is a `usize`, `isize`, `u32` or `i32`"
+)]
 pub trait IntoAxis {
     /// The axis. A number that does not fit `isize` becomes `isize::MAX`, which no array has.
     fn into_axis(self) -> isize;

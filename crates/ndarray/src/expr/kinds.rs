@@ -10,21 +10,46 @@ mod sealed {
 }
 
 /// Types with addition and multiplication: integers, floats and complex numbers.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` have no arithmetic",
+    label = "not an integer, a float or a complex number",
+    note = "cast the array first, as in `x.cast::<f32>()`"
+)]
 pub trait Numeric: Element + sealed::Computed {
     /// The real type of the parts of a complex number; for others the type itself.
     type Real: Element;
 }
 
 /// Floats, not complex: `f16`, `bf16`, `f32`, `f64`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of floats",
+    label = "this operation takes `f16`, `bf16`, `f32` and `f64`",
+    note = "cast the array first, as in `x.cast::<f32>()`; integers divide with `floor_divide`"
+)]
 pub trait Floating: Numeric {}
 
 /// Integers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of integers",
+    label = "this operation takes integers",
+    note = "cast the array first, as in `x.cast::<i32>()`"
+)]
 pub trait Integral: Numeric + Number + Bitwise {}
 
 /// Types with bits and truth values: integers and [`Bool`].
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` have no operations on bits",
+    label = "this operation takes integers and `Bool`",
+    note = "cast the array first, as in `x.cast::<u32>()`; a power is `pow(y)`"
+)]
 pub trait Bitwise: Element + sealed::Computed {}
 
 /// Complex numbers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of complex numbers",
+    label = "this operation takes `Complex32` and `Complex64`",
+    note = "cast the array first, as in `x.cast::<Complex32>()`"
+)]
 pub trait Complex: Numeric {}
 
 macro_rules! kinds {

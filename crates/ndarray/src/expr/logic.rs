@@ -35,6 +35,21 @@ macro_rules! compare {
     )*};
 }
 
+/// Methods with the names of Rust's comparisons, which return one truth value and not one for each element. Without them
+/// `x.gt(&y)` would be `Iterator::gt`, and the compiler would say that an array is not an iterator.
+macro_rules! refer {
+    ($($kind:ident $name:ident $named:ident $note:literal;)*) => {$(
+        #[doc(hidden)]
+        #[deprecated(note = $note)]
+        fn $name(&self, other: impl IntoExpr<Self::Item>) -> Expr<Bool>
+        where
+            Self::Item: $kind,
+        {
+            self.$named(other)
+        }
+    )*};
+}
+
 /// Comparisons, tests and operations on bits, which build expressions as the methods of [`Operand`] do.
 ///
 /// ```
@@ -73,6 +88,15 @@ pub trait Logic: Operand {
         Bitwise bitwise_xor BitwiseXor "The bits that exactly one has.";
         Integral bitwise_left_shift BitwiseLeftShift "Shifted left; 0 where `other` is negative or at least the number of bits.";
         Integral bitwise_right_shift BitwiseRightShift "Shifted right, keeping the sign; all sign where `other` is negative or at least the number of bits.";
+    }
+
+    refer! {
+        Element eq equal "the comparison of each element is `equal`";
+        Element ne not_equal "the comparison of each element is `not_equal`";
+        Number lt less "the comparison of each element is `less`";
+        Number le less_equal "the comparison of each element is `less_equal`";
+        Number gt greater "the comparison of each element is `greater`";
+        Number ge greater_equal "the comparison of each element is `greater_equal`";
     }
 
     /// All bits inverted; of truth values, the other one.

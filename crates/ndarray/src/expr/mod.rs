@@ -174,6 +174,12 @@ impl<T: Element> fmt::Debug for Expr<T> {
 }
 
 /// What can be an operand of an expression with elements of type `T`: arrays, expressions, and numbers of that type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an operand of an expression with elements of type `{T}`",
+    label = "not an array, an expression or a number with elements of type `{T}`",
+    note = "element types never change by themselves: cast an array or an expression with `.cast::<{T}>()`",
+    note = "a number is written in the type of the elements: `2.0` beside floats, `n as {T}` for a variable"
+)]
 pub trait IntoExpr<T: Element> {
     /// The expression.
     fn into_expr(self) -> Expr<T>;

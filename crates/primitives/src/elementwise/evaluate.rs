@@ -113,6 +113,25 @@ pub trait Evaluate: Operand {
     fn item(&self) -> Result<Self::Item> {
         self.eval()?.item()
     }
+
+    /// Computes the expression and views the result with its axes reversed, as [`DeviceNDArray::t`] views an array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
+    /// assert_eq!((&x + 1).t()?.to_vec()?, [1, 4, 2, 5, 3, 6]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for an expression that cannot be evaluated; and the
+    /// errors of [`Evaluate::eval`].
+    fn t(&self) -> Result<DeviceNDArray<Self::Item>> {
+        Ok(self.eval()?.t())
+    }
 }
 
 impl<O: Operand + ?Sized> Evaluate for O {}

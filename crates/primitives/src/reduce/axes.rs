@@ -15,6 +15,10 @@ pub struct Axes {
 
 /// What can name the axes of a reduction: one axis, an array or a slice of axes, `..` for all axes, or [`keepdims`] of
 /// one of these. An axis is an `isize`, `i32`, `usize` or `u32`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name axes",
+    label = "axes are one number or a list of numbers, each a `usize`, `isize`, `u32` or `i32`, or `..` for all axes"
+)]
 pub trait IntoAxes {
     /// The axes.
     fn into_axes(self) -> Axes;

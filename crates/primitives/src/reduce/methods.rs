@@ -128,6 +128,14 @@ where
         reduce(&self.logical_not().logical_not(), &axes.into_axes(), Reduction::Sum)
     }
 
+    /// Without this method `x.count(..)` would be `Iterator::count`, and the compiler would say that an array is not an
+    /// iterator.
+    #[doc(hidden)]
+    #[deprecated(note = "the number of elements that are not zero is `count_nonzero`")]
+    fn count(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<i64>> {
+        self.count_nonzero(axes)
+    }
+
     /// The inner product along one axis, or over all axes: the sum of the products with `other`, without conjugates.
     /// Products of integers have 64 bits, as their sums have.
     fn vecdot(

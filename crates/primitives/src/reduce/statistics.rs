@@ -8,6 +8,11 @@ use super::methods::{Reduce, Reducible};
 use crate::elementwise::Evaluate;
 
 /// Floats, with the type in which statistics of them are computed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of floats",
+    label = "this function takes `f16`, `bf16`, `f32` and `f64`",
+    note = "cast the array first, as in `x.cast::<f64>()`"
+)]
 pub trait Precise: Floating + Reducible<Sum = Self> {
     /// The type in which statistics are computed: `f32` for shorter types, otherwise the type itself.
     type Precision: Precise<Precision = Self::Precision>;

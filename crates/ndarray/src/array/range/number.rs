@@ -27,6 +27,11 @@ type Result<T> = std::result::Result<T, RangeProblem>;
 /// assert_eq!(unit::<f32>(&ctx, 3)?.to_vec()?, [0.0, 0.5, 1.0]);
 /// # anyhow::Ok(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of real numbers",
+    label = "this operation takes integers and floats",
+    note = "cast the array first, as in `x.cast::<f32>()`; of complex numbers take `real()` or `abs()`"
+)]
 pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
     /// The number one.
     #[doc(hidden)]
