@@ -60,7 +60,7 @@ fn leading_axes_of_length_one_are_dropped_from_the_value() {
     assert_eq!(contents(&device), [0, 1, 2, 3, 4, 5]);
     device.assign(&fixture.to_device(&counted(&[1, 1, 3])).unwrap()).unwrap();
     assert_eq!(contents(&device), [0, 1, 2, 0, 1, 2]);
-    let element = device.index(&[1, 1]).unwrap();
+    let element = device.index([1, 1]).unwrap();
     element.assign(&fixture.full([1, 1], 9).unwrap()).unwrap();
     assert_eq!(contents(&device), [0, 1, 2, 0, 9, 2]);
 }

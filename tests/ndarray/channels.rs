@@ -114,7 +114,7 @@ fn pixels_and_planes_of_one_array_are_copied_to_each_other() {
     for n in [1024_usize, 1021] {
         let host: Vec<u8> = (0..6 * n).map(|i| (i * 7 + i / 251).to_le_bytes()[0]).collect();
         let both = fixture.slice_to_device(&host).unwrap();
-        let halves = both.split_at(&[3 * n as isize], 0).unwrap();
+        let halves = both.split_at([3 * n as isize], 0).unwrap();
         let pixels = halves[0].reshape([n as isize, 3]).unwrap();
         let planes = halves[1].reshape([3, n as isize]).unwrap().transpose(None).unwrap();
         planes.copy_from_device(&pixels).unwrap();

@@ -102,9 +102,9 @@ fn arrays_like_others_have_their_order_and_new_memory() {
         (f_order, &[1, 4]),
         (base.transpose(Some(&[1, 0, 2])).unwrap(), &[6, 30, 1]),
         (base.slice([step(-1), step(2), step(-3)]).unwrap(), &[6, 2, 1]), // By size of stride; numba looks at the sign.
-        (base.index(&[0]).unwrap().broadcast_to([2, 5, 6]).unwrap(), &[1, 12, 2]),
+        (base.index([0]).unwrap().broadcast_to([2, 5, 6]).unwrap(), &[1, 12, 2]),
         (base.slice([(0..0).into()]).unwrap(), &[0, 0, 0]),
-        (base.index(&[0, 0, 0]).unwrap().read_only(), &[]),
+        (base.index([0, 0, 0]).unwrap().read_only(), &[]),
     ];
     for (like, strides) in cases {
         let halves = fixture.full_like_as(&like, 0.5_f64).unwrap();

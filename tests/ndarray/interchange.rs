@@ -58,8 +58,8 @@ fn views<T: Element>(base: &DeviceNDArray<T>) -> [DeviceNDArray<T>; 6] {
         base.clone(),
         base.transpose(None).unwrap(),
         base.slice([Index::stepped(.., -2), Index::from(1..5)]).unwrap(),
-        base.index(&[2]).unwrap().broadcast_to([3, 6]).unwrap(), // numba calls this dense.
-        base.index(&[1, 1]).unwrap(),
+        base.index([2]).unwrap().broadcast_to([3, 6]).unwrap(), // numba calls this dense.
+        base.index([1, 1]).unwrap(),
         base.slice([Index::from(4..)]).unwrap(),
     ]
 }

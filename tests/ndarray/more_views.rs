@@ -24,7 +24,7 @@ fn broadcasts_equal_those_of_the_host() {
     // A slice of a repeated axis keeps the slice's length, and its index is checked: numba's do neither.
     let repeated = device.broadcast_to([3, 5, 4]).unwrap();
     assert_eq!(repeated.slice(vkarray_ndarray::s![.., 1..3]).unwrap().shape(), [3, 2, 4]);
-    assert!(repeated.index(&[0, 9]).is_err());
+    assert!(repeated.index([0, 9]).is_err());
     assert!(matches!(repeated.copy_from_host(&counted(&[3, 5, 4])), Err(Error::SharedElements { .. })));
     assert_eq!(device.copy_to_host().unwrap(), host); // Nothing was written.
 }
@@ -38,14 +38,14 @@ fn axes_are_inserted_and_removed() {
     assert_eq!(squeezed.copy_to_host().unwrap(), counted(&[3, 4]));
     assert_eq!(device.squeeze(Some(&[-2])).unwrap().shape(), [1, 3, 4]);
     assert!(device.squeeze(Some(&[1])).is_err());
-    assert_eq!(squeezed.expand_dims(&[0, -2]).unwrap().copy_to_host().unwrap(), host);
-    assert!(squeezed.expand_dims(&[4]).is_err());
+    assert_eq!(squeezed.expand_dims([0, -2]).unwrap().copy_to_host().unwrap(), host);
+    assert!(squeezed.expand_dims([4]).is_err());
     assert_eq!(device.swap_axes(1, -1).unwrap().copy_to_host().unwrap(), {
         let mut swapped = host.view();
         swapped.swap_axes(1, 3);
         swapped
     });
-    let moved = device.move_axis(&[3], &[0]).unwrap();
+    let moved = device.move_axis([3], [0]).unwrap();
     assert_eq!(moved.copy_to_host().unwrap(), host.view().permuted_axes(IxDyn(&[3, 0, 1, 2])));
 }
 
@@ -60,7 +60,7 @@ fn splits_equal_those_of_the_host() {
     assert_eq!(pieces.iter().flat_map(contents).collect::<Vec<_>>(), contents(&device));
     assert!(device.split(0).is_err());
     assert_eq!(lengths(&device.array_split(4, 0).unwrap()), [3, 3, 3, 2]);
-    assert_eq!(lengths(&device.split_at(&[2, -3], 0).unwrap()), [2, 6, 3]);
+    assert_eq!(lengths(&device.split_at([2, -3], 0).unwrap()), [2, 6, 3]);
     let matrix = fixture.to_device(&counted(&[4, 6])).unwrap();
     let columns = matrix.array_split(2, 1).unwrap();
     assert_eq!(columns[1].copy_to_host().unwrap(), counted(&[4, 6]).slice_axis(Axis(1), Slice::from(3..)));
@@ -74,12 +74,12 @@ fn indexing_all_axes_gives_an_array_without_axes() {
     for row in -3..3_isize {
         for column in -4..4_isize {
             let at = [row.rem_euclid(3).cast_unsigned(), column.rem_euclid(4).cast_unsigned()];
-            let element = device.index(&[row, column]).unwrap();
+            let element = device.index([row, column]).unwrap();
             assert_eq!((element.ndim(), contents(&element)), (0, vec![host[at]]), "{row} {column}");
         }
     }
-    assert_eq!(device.index(&[-1]).unwrap().copy_to_host().unwrap(), host.index_axis(Axis(0), 2));
-    assert_eq!(device.index(&[]).unwrap().copy_to_host().unwrap(), host);
+    assert_eq!(device.index([-1]).unwrap().copy_to_host().unwrap(), host.index_axis(Axis(0), 2));
+    assert_eq!(device.index(()).unwrap().copy_to_host().unwrap(), host);
     for index in [&[3][..], &[-4], &[0, 4], &[0, -5], &[0, 0, 0]] {
         assert!(matches!(device.index(index), Err(Error::Layout(_))), "{index:?}");
     }
@@ -94,7 +94,7 @@ fn iteration_walks_the_first_axis() {
     assert_eq!(rows, host.outer_iter().map(|row| row.iter().copied().collect()).collect::<Vec<Vec<_>>>());
     assert_eq!(contents(&device.outer_iter().unwrap().next_back().unwrap()), [9, 10, 11]);
     assert_eq!(device.slice([(2..2).into()]).unwrap().outer_iter().unwrap().len(), 0);
-    assert!(matches!(device.index(&[0, 0]).unwrap().outer_iter().map(|_| ()), Err(Error::NoAxis { .. })));
+    assert!(matches!(device.index([0, 0]).unwrap().outer_iter().map(|_| ()), Err(Error::NoAxis { .. })));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn views_of_another_element_type_have_the_same_bytes() {
     assert!(columns.view::<u32>().is_err());
     assert!(device.slice(vkarray_ndarray::s![.., ..3]).unwrap().view::<u32>().is_err());
     assert!(device.slice(vkarray_ndarray::s![.., 1..3]).unwrap().view::<u32>().is_err());
-    assert!(device.index(&[0, 0]).unwrap().view::<u8>().is_err());
+    assert!(device.index([0, 0]).unwrap().view::<u8>().is_err());
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn work_that_writes_a_read_only_array_is_refused() {
         ("view", frozen.view::<u32>().unwrap().view::<i32>().unwrap()),
         ("iteration", frozen.reshape([1, 4]).unwrap().outer_iter().unwrap().next().unwrap()),
         ("split", frozen.split(4).unwrap().remove(0)),
-        ("axes", frozen.expand_dims(&[0]).unwrap().squeeze(None).unwrap()),
+        ("axes", frozen.expand_dims([0]).unwrap().squeeze(None).unwrap()),
     ];
     for (name, view) in views {
         assert!(matches!(view.copy_from_host(&counted(view.shape())), Err(Error::ReadOnly { .. })), "{name}");
@@ -158,7 +158,7 @@ fn every_writing_method_refuses_a_read_only_array() {
     let refused = [
         ("copy_from_host", frozen.copy_from_host(&host)),
         ("copy_from_device", frozen.copy_from_device(&other)),
-        ("assign", frozen.assign(&other.index(&[0]).unwrap())),
+        ("assign", frozen.assign(&other.index([0]).unwrap())),
         ("fill", frozen.fill(7)),
         ("set", frozen.set([0], 7)),
         ("write_on_host", frozen.write_on_host().map(|_| ())),
@@ -186,4 +186,27 @@ fn refused_by_a_kernel(context: &Context, array: &DeviceNDArray<i32>) -> bool {
         Err(KernelError::Argument { problem, .. }) if matches!(*problem, Mismatch::ReadOnly { .. }) => true,
         Err(other) => panic!("{other}"),
     }
+}
+
+#[test]
+fn axes_and_positions_are_numbers_of_any_usual_type() {
+    let fixture = Fixture::open();
+    let x = fixture.arange(0_i32, 24, 1).unwrap().reshape([2, 3, 4]).unwrap();
+    let (last, negative) = (2_usize, -1_isize);
+    let swapped = x.swap_axes(0, 2).unwrap();
+    for same in [x.swap_axes(0_u32, last), x.swap_axes(0_usize, negative), x.swap_axes(last, 0_i32)] {
+        assert_eq!(same.unwrap().layout(), swapped.layout());
+    }
+    let moved = x.move_axis(0, -1).unwrap();
+    for same in [x.move_axis([0_u32], [2_i32]), x.move_axis([0_usize], vec![-1_isize])] {
+        assert_eq!(same.unwrap().layout(), moved.layout());
+    }
+    assert_eq!(x.index(1_u32).unwrap().layout(), x.index([1_usize]).unwrap().layout());
+    assert_eq!(x.expand_dims(last).unwrap().shape(), x.expand_dims([2_i32]).unwrap().shape());
+    assert_eq!(x.split_at([1_usize], 1_u32).unwrap()[1].layout(), x.split_at(-2, -2).unwrap()[1].layout());
+    assert_eq!(x.diagonal(0, 0_usize, -1).unwrap().layout(), x.diagonal(0, 0, 2_u32).unwrap().layout());
+    let name = String::from("short_lived.wgsl");
+    let source = vkarray::Source::wgsl("no shader").named(name.as_str());
+    drop(name);
+    assert_eq!(source.name(), "short_lived.wgsl");
 }

@@ -35,7 +35,7 @@ fn large_arrays_are_printed_as_their_corners() {
         [1800 1801 1802 ... 1897 1898 1899]\n  [1900 1901 1902 ... 1997 1998 1999]]]";
     assert_eq!(block.to_string(), expected);
     // Far more elements than could be read in the time of a test.
-    let endless = line.index(&[7]).unwrap().broadcast_to([1 << 40]).unwrap();
+    let endless = line.index([7]).unwrap().broadcast_to([1 << 40]).unwrap();
     assert_eq!(endless.to_string(), "[7 7 7 ... 7 7 7]");
 }
 

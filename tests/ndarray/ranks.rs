@@ -44,7 +44,7 @@ fn a_thirty_third_axis_is_refused_by_every_method_that_adds_axes() {
         ("device_array", fixture.device_array::<u8>([1; 33])),
         ("to_device", fixture.to_device(&ArrayD::from_elem(IxDyn(&[1; 33]), 7))),
         ("reshape", device.reshape([1; 33])),
-        ("expand_dims", device.expand_dims(&[0])),
+        ("expand_dims", device.expand_dims([0])),
         ("broadcast_to", device.broadcast_to([1; 33])),
         ("slice", device.slice([Index::NewAxis])),
     ];
@@ -61,7 +61,7 @@ fn a_thirty_third_axis_is_refused_by_every_method_that_adds_axes() {
 fn an_array_of_no_axes_is_one_element() {
     let fixture = Fixture::open();
     let scalar = fixture.to_device(&arr0(5_i16)).unwrap();
-    let one = [scalar.reshape([1]).unwrap(), scalar.expand_dims(&[0]).unwrap(), scalar.ravel(Order::K).unwrap()];
+    let one = [scalar.reshape([1]).unwrap(), scalar.expand_dims([0]).unwrap(), scalar.ravel(Order::K).unwrap()];
     for view in one {
         assert_eq!((view.shape(), contents(&view)), ([1].as_slice(), vec![5]));
     }

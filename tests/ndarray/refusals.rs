@@ -186,7 +186,7 @@ fn arrays_and_streams_of_another_device_change_nothing() {
     let before = (fixture.allocator().usage(), foreign.allocator().usage());
     let refused: Refusals<'_> = vec![
         ("copy_from_device", ours.copy_from_device(&theirs)),
-        ("assign", ours.assign(&theirs.index(&[0]).unwrap())),
+        ("assign", ours.assign(&theirs.index([0]).unwrap())),
         ("copy_from_device", ours.on(stream).copy_from_device(&ours)),
         ("assign", ours.on(stream).assign(&ours)),
         ("fill", ours.on(stream).fill(9)),
@@ -223,8 +223,8 @@ fn uses(ctx: &Context, array: &DeviceNDArray<i32>, fresh: &DeviceNDArray<i32>) -
         ("copy_from_slice", array.copy_from_slice(&[9; 8])),
         ("copy_from_device", array.copy_from_device(fresh)),
         ("as a source", fresh.copy_from_device(array)),
-        ("assign", array.assign(&fresh.index(&[0]).unwrap())),
-        ("assigned", fresh.assign(&array.index(&[0]).unwrap())),
+        ("assign", array.assign(&fresh.index([0]).unwrap())),
+        ("assigned", fresh.assign(&array.index([0]).unwrap())),
         ("astype", nothing(array.astype::<f32>())),
         ("to_contiguous", nothing(array.to_contiguous(Order::F))),
         ("reshape_copy", nothing(array.reshape_copy([8], Order::F))),

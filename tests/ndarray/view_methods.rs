@@ -309,9 +309,9 @@ fn arrays_are_copied_to_hosts_arrays_of_known_rank() {
     let host: Array2<i32> = x.copy_to_host_as().unwrap();
     assert_eq!(host.into_dyn(), counted(&[2, 3]));
     assert_eq!(x.t().copy_to_host_as::<Ix2>().unwrap().strides(), [1, 3]); // F order is kept.
-    assert_eq!(x.index(&[1, 2]).unwrap().copy_to_host_as::<Ix0>().unwrap().into_scalar(), 5);
+    assert_eq!(x.index([1, 2]).unwrap().copy_to_host_as::<Ix0>().unwrap().into_scalar(), 5);
     assert_eq!(x.copy_to_host_as::<IxDyn>().unwrap(), counted(&[2, 3]));
-    let empty: Array<i32, Ix3> = x.slice(s![0..0]).unwrap().expand_dims(&[1]).unwrap().copy_to_host_as().unwrap();
+    let empty: Array<i32, Ix3> = x.slice(s![0..0]).unwrap().expand_dims([1]).unwrap().copy_to_host_as().unwrap();
     assert_eq!(empty.shape(), [0, 1, 3]);
     let refused = x.copy_to_host_as::<Ix1>();
     assert_eq!(refused.unwrap_err().to_string(), "an array of shape (2, 3) has 2 axes, not 1");

@@ -198,7 +198,7 @@ fn nan_and_signed_zeros_are_numpys() {
     assert!(contents(&(&a - &b).eval().unwrap())[3].is_nan());
     let special = [nan, f32::INFINITY, -f32::INFINITY, 0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.0, -3.0];
     let x = ctx.slice_to_device(&special).unwrap();
-    let pairs = x.expand_dims(&[1]).unwrap().pow(&x).eval().unwrap();
+    let pairs = x.expand_dims([1]).unwrap().pow(&x).eval().unwrap();
     for (i, got) in contents(&pairs).into_iter().enumerate() {
         let (base, power) = (special[i / 12], special[i % 12]);
         let exact = base.powf(power);
@@ -207,7 +207,7 @@ fn nan_and_signed_zeros_are_numpys() {
             || (got - exact).abs() <= 2e-7 * exact.abs();
         assert!(is_same, "{base}^{power} = {got}, not {exact}");
     }
-    let angles = contents(&x.expand_dims(&[1]).unwrap().atan2(&x).eval().unwrap());
+    let angles = contents(&x.expand_dims([1]).unwrap().atan2(&x).eval().unwrap());
     for (i, got) in angles.into_iter().enumerate() {
         let exact = special[i / 12].atan2(special[i % 12]);
         assert!(

@@ -206,8 +206,8 @@ impl Call<'_> {
             ("tensordot", _) => {
                 let lengths = p.iter().map(|axis| self.shape[axis.unsigned_abs()]);
                 let shape: Vec<usize> = lengths.chain([3]).collect();
-                let pairs: Vec<_> = p.iter().copied().zip(0..).collect();
-                Outcome::of(&x.tensordot(&self.other(ctx, &shape)?, &pairs)?)
+                let first: Vec<usize> = (0..p.len()).collect();
+                Outcome::of(&x.tensordot(&self.other(ctx, &shape)?, p, first)?)
             }
             ("searchsorted", side) => {
                 let values = self.other(ctx, &[p[0].unsigned_abs()])?;

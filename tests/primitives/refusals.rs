@@ -32,7 +32,7 @@ fn sizes_that_wrap_around_or_exceed_all_memory_are_refused() {
         assert!(Rng::philox(1).at(position).bits::<u32>(&ctx, 3).is_ok(), "{position}");
     }
     for shift in [isize::MIN, isize::MAX] {
-        assert!(x.roll(shift, 0).is_ok() && x.expand_dims(&[0]).unwrap().triu(shift).is_ok(), "{shift}");
+        assert!(x.roll(shift, 0).is_ok() && x.expand_dims([0]).unwrap().triu(shift).is_ok(), "{shift}");
         assert!(eye::<u8>(&ctx, [2, 3], shift).is_ok(), "{shift}");
     }
 }
@@ -81,7 +81,7 @@ fn refused_calls_name_what_is_wrong_and_change_nothing() {
             "matmul does not take shapes (2, 3) and (2, 3): axis 1 of the first has length 3, and axis 0 of the second 2",
         ),
         (
-            x.tensordot(&x, &[(0, 1)]).unwrap_err(),
+            x.tensordot(&x, 0, 1).unwrap_err(),
             "tensordot does not take shapes (2, 3) and (2, 3): axis 0 of the first has length 2, and axis 1 of the second 3",
         ),
         (

@@ -19,7 +19,7 @@ fn main() -> anyhow::Result<()> {
     let path = folder.path().join("both.npz");
     let mut archive = NpzWriter::new(File::create(&path)?);
     archive.add("table", &table.copy_to_host()?)?;
-    archive.add("first", &table.index(&[0])?.copy_to_host()?)?;
+    archive.add("first", &table.index([0])?.copy_to_host()?)?;
     archive.finish()?;
     let first = NpzFile::open(&path)?.read::<f32>("first")?;
     assert_eq!(first.as_slice(), Some(&[0.0, 1.0, 2.0][..]));

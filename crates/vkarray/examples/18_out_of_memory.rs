@@ -8,7 +8,7 @@ fn sum(ctx: &Context, rows: usize, at_a_time: usize) -> vkarray::Result<f64> {
     let mut sum = 0.0;
     for first in (0..rows).step_by(at_a_time) {
         let part = ctx.zeros::<f32>([at_a_time, 1 << 16])?.with_label("part of the table");
-        part.index(&[0])?.fill(first as f32)?;
+        part.index([0])?.fill(first as f32)?;
         sum += f64::from(part.get([0, 17])?);
     }
     Ok(sum)

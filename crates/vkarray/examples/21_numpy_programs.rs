@@ -22,10 +22,10 @@ fn softmax(x: &Array) -> Result<Array> {
 fn k_means(points: &Array, mut centres: Array, steps: usize) -> Result<Array> {
     let labels = points.context().arange(0, i32::try_from(centres.shape()[0]).expect("few centres"), 1)?;
     for _ in 0..steps {
-        let apart = &points.expand_dims(&[1])? - &centres;
+        let apart = &points.expand_dims(1)? - &centres;
         let nearest = apart.square().sum(2)?.argmin(keepdims(1))?.astype::<i32>()?;
         let member = nearest.equal(&labels).cast::<f32>().eval()?;
-        let counts = member.sum(0)?.maximum(1.0).eval()?.expand_dims(&[1])?;
+        let counts = member.sum(0)?.maximum(1.0).eval()?.expand_dims(1)?;
         centres = (&member.t().matmul(points)? / &counts).eval()?;
     }
     Ok(centres)

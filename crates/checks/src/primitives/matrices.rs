@@ -33,7 +33,7 @@ pub(crate) fn long_inner_lengths_are_added_up_to_the_end(ctx: &Context) -> Resul
     }
     let ones = ctx.ones::<f32>([1, 100_003])?;
     assert_eq!(contents(&ones.matmul(&ones.t())?)?, [100_003.0]);
-    let pairs = ctx.ones::<i64>([2049, 2])?.tensordot(&ctx.ones::<i64>([2, 2049])?, &[(0, 1), (1, 0)])?;
+    let pairs = ctx.ones::<i64>([2049, 2])?.tensordot(&ctx.ones::<i64>([2, 2049])?, [0, 1], [1, 0])?;
     assert_eq!(pairs.item()?, 4098);
     // A product of matrices of this length would take minutes on a CPU driver.
     let long = ctx.full((1 << 24) + 3, 3_u8)?;

@@ -46,8 +46,8 @@ impl Library {
     /// let error = Module::parse(&source).unwrap_err().to_string();
     /// assert!(error.starts_with("twice.wgsl:1:"), "{error}");
     /// ```
-    pub fn new(name: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: name.into(), text: text.into() }
+    pub fn new(name: impl Into<String>, text: impl Into<Cow<'static, str>>) -> Self {
+        Self { name: Cow::Owned(name.into()), text: text.into() }
     }
 }
 
@@ -202,7 +202,7 @@ impl Source {
         self
     }
 
-    /// Sets the name that errors show, such as the path of a file.
+    /// Sets the name that errors show, such as the path of a file: a `&str` or a `String`.
     ///
     /// ```
     /// use vkarray::Source;
@@ -212,8 +212,8 @@ impl Source {
     /// assert!(error.to_string().starts_with("shaders/blur.wgsl:1:"));
     /// ```
     #[must_use]
-    pub fn named(self, name: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: name.into(), ..self }
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: Cow::Owned(name.into()), ..self }
     }
 
     /// The name that errors show: `shader.wgsl`, `shader.comp` or `shader.spv` unless [`Source::named`] set another.

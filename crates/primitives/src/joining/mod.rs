@@ -90,7 +90,7 @@ pub fn stack<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceN
         return Err(Error::Shapes { operation: "stack", first, second }.into());
     }
     let axis = axis.into_axis();
-    let expanded = arrays.iter().map(|array| array.as_on_stream().array().expand_dims(&[axis]));
+    let expanded = arrays.iter().map(|array| array.as_on_stream().array().expand_dims(axis));
     let expanded: Vec<_> = expanded.collect::<Result<_>>()?;
     let on_stream: Vec<_> = expanded.iter().map(|array| array.on(first.stream())).collect();
     concat(&on_stream, axis)
@@ -222,7 +222,7 @@ pub trait Joining: AsOnStream {
         shape[axis] = shape[axis].saturating_mul(n);
         let out = x.array().context().device_array(shape.as_slice())?;
         if out.size() > 0 {
-            let each = x.array().expand_dims(&[axis.cast_signed() + 1])?;
+            let each = x.array().expand_dims(axis.cast_signed() + 1)?;
             out.reshape(apart.as_slice())?.on(x.stream()).assign(&each)?;
         }
         Ok(out)

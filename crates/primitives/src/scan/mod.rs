@@ -177,10 +177,10 @@ fn scan<T: Accumulate>(
 ) -> Result<DeviceNDArray<T::Sum>> {
     let (stream, ctx) = (x.stream(), x.array().context());
     let axis = axis_of(axis, x.array().ndim())?.cast_signed();
-    let sums = converted::<T, T::Sum>(x.array().move_axis(&[axis], &[-1])?, stream)?;
+    let sums = converted::<T, T::Sum>(x.array().move_axis(axis, -1)?, stream)?;
     let rows = widened(sums.on(stream))?;
     let scanned = scan_rows(&rows, stream, &operation.text::<<T::Sum as Widen>::Wide>(), numbers)?;
-    let scanned = converted::<_, T::Sum>(scanned, stream)?.move_axis(&[-1], &[axis])?;
+    let scanned = converted::<_, T::Sum>(scanned, stream)?.move_axis(-1, axis)?;
     if !is_from_identity {
         return Ok(scanned);
     }

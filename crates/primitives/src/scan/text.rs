@@ -1,12 +1,12 @@
 //! [`ScanKernel`]: scans by an operation that is written in WGSL.
 
 use vkarray_kernel::{AsArg, DType};
-use vkarray_ndarray::{DeviceNDArray, Index, Result};
+use vkarray_ndarray::{DeviceNDArray, Index, IntoAxis, Result};
 
 use super::{PER_LANE_TEXT, scan_rows};
 use crate::elementwise::{ElementwiseKernel, Evaluate};
 use crate::generate::{Combine, value_type, with_functions};
-use crate::operand::{AsOnStream, Word, axis_of, packed};
+use crate::operand::{AsOnStream, Word, packed};
 
 /// Scans by an associative operation that a program writes: PyCUDA's `InclusiveScanKernel` and `ExclusiveScanKernel`.
 ///
@@ -47,15 +47,15 @@ impl ScanKernel {
     /// [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type;
     /// [`Error::Memory`](vkarray_ndarray::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](vkarray_ndarray::Error::Kernel) if the device cannot run the kernel.
-    pub fn inclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: isize) -> Result<DeviceNDArray<T>> {
+    pub fn inclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
         let x = x.as_on_stream();
-        let axis = axis_of(axis, x.array().ndim())?.cast_signed();
-        let rows = packed(x.array().move_axis(&[axis], &[-1])?.on(x.stream()))?;
+        let axis = axis.into_axis();
+        let rows = packed(x.array().move_axis(axis, -1)?.on(x.stream()))?;
         let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
         let ty = value_type(DType::of::<T>());
         let text = with_functions(&format!("alias T = {ty};\n{PER_LANE_TEXT}{}", combine.text()));
         let scanned = scan_rows(&rows, x.stream(), &text, DeviceNDArray::as_arg);
-        scanned.map_err(|error| combine.explained(error))?.move_axis(&[-1], &[axis])
+        scanned.map_err(|error| combine.explained(error))?.move_axis(-1, axis)
     }
 
     /// For each element, the combination of the elements before it along an axis; the first result is the identity.
@@ -66,8 +66,8 @@ impl ScanKernel {
     /// [`Error::Layout`](vkarray_ndarray::Error::Layout) for an axis that the array does not have;
     /// [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type; and the errors of
     /// [`ScanKernel::inclusive`].
-    pub fn exclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: isize) -> Result<DeviceNDArray<T>> {
-        let x = x.as_on_stream();
+    pub fn exclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        let (x, axis) = (x.as_on_stream(), axis.into_axis());
         let scanned = self.inclusive(x, axis)?;
         if scanned.size() == 0 {
             return Ok(scanned);

@@ -4,6 +4,7 @@ use vkarray_kernel::Element;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
+use vkarray_layout::{IntoAxis, IntoReshape};
 
 impl<T: Element> DeviceNDArray<T> {
     /// Views the array with its axes in the given order, or reversed for `None`. Never copies.
@@ -55,18 +56,19 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) if an axis does not exist.
     #[doc(alias = "swapaxes")]
-    pub fn swap_axes(&self, first: isize, second: isize) -> Result<Self> {
-        Ok(self.with_layout(self.layout().swap_axes(first, second)?))
+    pub fn swap_axes(&self, first: impl IntoAxis, second: impl IntoAxis) -> Result<Self> {
+        Ok(self.with_layout(self.layout().swap_axes(first.into_axis(), second.into_axis())?))
     }
 
-    /// Views the array with axis `from[k]` at position `to[k]`. The other axes keep their order.
+    /// Views the array with axis `from[k]` at position `to[k]`. The other axes keep their order. One axis needs no list.
     ///
     /// ```
     /// use vkarray::prelude::*;
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.zeros::<f32>([2, 3, 4])?;
-    /// assert_eq!(x.move_axis(&[0], &[-1])?.shape(), [3, 4, 2]);
+    /// assert_eq!(x.move_axis(0, -1)?.shape(), [3, 4, 2]);
+    /// assert_eq!(x.move_axis([0, 1], [2, 0])?.shape(), [3, 4, 2]);
     /// # anyhow::Ok(())
     /// ```
     ///
@@ -74,8 +76,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the lists differ in length, or an axis does not exist or is named twice.
     #[doc(alias = "moveaxis")]
-    pub fn move_axis(&self, from: &[isize], to: &[isize]) -> Result<Self> {
-        Ok(self.with_layout(self.layout().move_axis(from, to)?))
+    pub fn move_axis(&self, from: impl IntoReshape, to: impl IntoReshape) -> Result<Self> {
+        Ok(self.with_layout(self.layout().move_axis(&from.into_reshape(), &to.into_reshape())?))
     }
 
     /// Views the array without the named axes, which must have length one; `None` removes every such axis.
@@ -104,7 +106,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.zeros::<f32>(3)?;
-    /// assert_eq!(x.expand_dims(&[0, -1])?.shape(), [1, 3, 1]);
+    /// assert_eq!(x.expand_dims(0)?.shape(), [1, 3]);
+    /// assert_eq!(x.expand_dims([0, -1])?.shape(), [1, 3, 1]);
     /// # anyhow::Ok(())
     /// ```
     ///
@@ -112,8 +115,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the result has too many axes, or a position does not exist or is named
     /// twice.
-    pub fn expand_dims(&self, axes: &[isize]) -> Result<Self> {
-        Ok(self.with_layout(self.layout().expand_dims(axes)?))
+    pub fn expand_dims(&self, axes: impl IntoReshape) -> Result<Self> {
+        Ok(self.with_layout(self.layout().expand_dims(&axes.into_reshape())?))
     }
 
     /// Views the array with at least one axis. NumPy's `atleast_1d`.

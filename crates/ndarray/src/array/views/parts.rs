@@ -4,7 +4,7 @@ use vkarray_kernel::Element;
 
 use crate::array::DeviceNDArray;
 use crate::error::{Error, Result};
-use vkarray_layout::{Index, IntoAxis, Layout};
+use vkarray_layout::{Index, IntoAxis, IntoReshape, Layout};
 
 impl<T: Element> DeviceNDArray<T> {
     /// Views a part of the array: an [`Index`] for each axis, best written with [`s!`](crate::s). Axes without one are taken
@@ -55,16 +55,16 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// let ctx = Context::open_default()?;
     /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
-    /// assert_eq!(x.index(&[-1])?.to_vec()?, [3, 4, 5]);
-    /// assert_eq!(x.index(&[0, 1])?.ndim(), 0);
+    /// assert_eq!(x.index(-1)?.to_vec()?, [3, 4, 5]);
+    /// assert_eq!(x.index([0, 1])?.ndim(), 0);
     /// # anyhow::Ok(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if an index is out of range or there are too many.
-    pub fn index(&self, index: &[isize]) -> Result<Self> {
-        let index: Vec<_> = index.iter().map(|&at| Index::At(at)).collect();
+    pub fn index(&self, index: impl IntoReshape) -> Result<Self> {
+        let index: Vec<_> = index.into_reshape().iter().map(|&at| Index::At(at)).collect();
         self.slice(&index)
     }
 
@@ -127,8 +127,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if there are fewer than two axes, or an axis does not exist or is named twice.
-    pub fn diagonal(&self, shift: isize, first: isize, second: isize) -> Result<Self> {
-        Ok(self.with_layout(self.layout().diagonal(shift, first, second)?))
+    pub fn diagonal(&self, shift: isize, first: impl IntoAxis, second: impl IntoAxis) -> Result<Self> {
+        Ok(self.with_layout(self.layout().diagonal(shift, first.into_axis(), second.into_axis())?))
     }
 
     /// Splits an array of one axis into views of `len` elements; the last may be shorter. numba's `split`.
@@ -196,7 +196,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// use vkarray::prelude::*;
     ///
     /// let ctx = Context::open_default()?;
-    /// let parts = ctx.arange(0, 6, 1)?.split_at(&[1, -1], 0)?;
+    /// let parts = ctx.arange(0, 6, 1)?.split_at([1, -1], 0)?;
     /// assert_eq!(parts[1].to_vec()?, [1, 2, 3, 4]);
     /// # anyhow::Ok(())
     /// ```
@@ -204,8 +204,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) if the axis does not exist.
-    pub fn split_at(&self, positions: &[isize], axis: impl IntoAxis) -> Result<Vec<Self>> {
-        Ok(self.with_layouts(self.layout().split_at(positions, axis.into_axis())?))
+    pub fn split_at(&self, positions: impl IntoReshape, axis: impl IntoAxis) -> Result<Vec<Self>> {
+        Ok(self.with_layouts(self.layout().split_at(&positions.into_reshape(), axis.into_axis())?))
     }
 
     fn with_layouts(&self, layouts: Vec<Layout>) -> Vec<Self> {
