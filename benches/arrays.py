@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The figures of `vkarray bench arrays` with CuPy or PyTorch: `arrays.py cupy`, `arrays.py torch`.
+"""The figures of `bench arrays` with CuPy or PyTorch: `arrays.py cupy`, `arrays.py torch`.
 
 Prints JSON lines for `compare --also`. Work is timed ten times in a row with events of the device; a figure is the median
-of nine rounds. Bytes are counted as `crates/cli/src/bench/arrays.rs` does.
+of nine rounds. Bytes are counted as `bench/arrays.rs` does.
 """
 
 import importlib

@@ -1,6 +1,6 @@
 //! Figures, and the lines of JSON with which programs print them: first a header, then a figure per line.
 //!
-//! Every program here, `vkarray bench --json` and the scripts for other libraries print such lines, each as soon as it is
+//! Every program here and the scripts for other libraries print such lines, each as soon as it is
 //! measured. Read `merge.rs` next.
 
 use std::time::Duration;
@@ -89,12 +89,26 @@ impl Report {
 
     /// Prints the microseconds of one of `n` operations, from times of all `n`.
     pub fn micros(self, name: &str, times: &[Duration], n: u32) {
-        figure(name, "us", times.iter().map(|time| time.as_secs_f64() * 1e6 / f64::from(n)));
+        self.figure(name, "us", times.iter().map(|time| time.as_secs_f64() * 1e6 / f64::from(n)));
     }
 
     /// Prints a rate, from times in which `bytes` were moved.
     pub fn rate(self, name: &str, times: &[Duration], bytes: u64) {
-        figure(name, "GB/s", times.iter().map(|time| bytes as f64 / 1e9 / time.as_secs_f64()));
+        self.figure(name, "GB/s", times.iter().map(|time| bytes as f64 / 1e9 / time.as_secs_f64()));
+    }
+
+    /// Prints the median of some values, at least one, and their extremes.
+    pub fn figure(self, name: &str, unit: &str, values: impl Iterator<Item = f64>) {
+        let mut values: Vec<f64> = values.collect();
+        let value = median(&mut values);
+        let (min, max) = (values[0], values[values.len() - 1]);
+        let figure = Figure { name: name.to_owned(), value, min, max, unit: unit.to_owned() };
+        println!("{}", serde_json::to_string(&figure).expect("plain numbers and texts"));
+    }
+
+    /// Prints what the next figures are about.
+    pub fn remark(self, about: &str, remark: &str) {
+        println!("{}", json!({"about": about, "remark": remark}));
     }
 
     /// Prints that a figure is left out, and why.
@@ -127,14 +141,6 @@ impl Report {
     }
 }
 
-fn figure(name: &str, unit: &str, values: impl Iterator<Item = f64>) {
-    let mut values: Vec<f64> = values.collect();
-    let value = median(&mut values);
-    let (min, max) = (values[0], values[values.len() - 1]);
-    let figure = Figure { name: name.to_owned(), value, min, max, unit: unit.to_owned() };
-    println!("{}", serde_json::to_string(&figure).expect("plain numbers and texts"));
-}
-
 /// Sorts some values, at least one, and returns the middle one; of an even number the upper of the middle two.
 #[must_use]
 pub fn median(values: &mut [f64]) -> f64 {
@@ -148,6 +154,22 @@ mod tests {
 
     fn figure(value: f64, [min, max]: [f64; 2]) -> Line {
         Line::Figure(Figure { name: "a".to_owned(), value, min, max, unit: "us".to_owned() })
+    }
+
+    #[test]
+    fn a_median_is_the_middle_and_the_ends_are_sorted() {
+        // Values, median, least, largest.
+        let cases: &[(&[f64], [f64; 3])] = &[
+            (&[3.0], [3.0, 3.0, 3.0]),                // One value is all three.
+            (&[9.0, 1.0, 5.0], [5.0, 1.0, 9.0]),      // Order does not matter.
+            (&[4.0, 1.0, 2.0, 3.0], [3.0, 1.0, 4.0]), // The upper of two in the middle.
+            (&[1.0, 1.0, 100.0], [1.0, 1.0, 100.0]),  // One slow run does not move the median.
+        ];
+        for &(values, expected) in cases {
+            let mut sorted = values.to_vec();
+            let value = median(&mut sorted);
+            assert_eq!([value, sorted[0], sorted[sorted.len() - 1]], expected, "{values:?}");
+        }
     }
 
     #[test]

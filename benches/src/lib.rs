@@ -1,7 +1,7 @@
 //! Shared parts of the programs that measure vkarray, raw Vulkan, wgpu and CUDA with the same definitions.
 //!
-//! A program in `bin/` measures one side and prints figures as lines (`figure.rs`): `floor` raw Vulkan, `peer` wgpu, `cuda`
-//! CUDA; vkarray is measured by the command `vkarray bench`. `compare` runs them in turns. `merge.rs` turns their lines
+//! A program in `bin/` measures one side and prints figures as lines (`figure.rs`): `bench` vkarray, `floor` raw Vulkan,
+//! `peer` wgpu, `cuda` CUDA. `compare` runs them in turns. `merge.rs` turns their lines
 //! into rows, and `table.rs` the rows into a table. `settings.rs` is the command line of all of them.
 
 mod figure;

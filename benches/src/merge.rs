@@ -1,6 +1,6 @@
 //! Merges the figures of many programs into rows: a row per figure, and a cell per program with the median of its rounds.
 //!
-//! All functions are pure. The names are those of `vkarray bench`; other names that scripts use are translated. Read
+//! All functions are pure. The names are those of `bench`; other names that scripts use are translated. Read
 //! `table.rs` next.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const NAMES: &[(&str, &str)] = &[
     ("d2h_", "copy_down_"),
 ];
 
-/// The name that `vkarray bench` uses for a figure.
+/// The name that `bench` uses for a figure.
 #[must_use]
 pub fn canonical(name: &str) -> String {
     let renamed = |&(theirs, ours): &(&str, &str)| name.strip_prefix(theirs).map(|rest| format!("{ours}{rest}"));

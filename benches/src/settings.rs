@@ -1,10 +1,10 @@
-//! The command line of every program here: the suite, the device, the number of runs.
+//! The command line of the programs beside vkarray's own: the suite, the device, the number of runs.
 
 use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 
-/// What can be measured. `vkarray bench` has the same.
+/// What is compared. `bench` measures the same and more.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Suite {
     /// Small dispatches

@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::command::{CommandLine, exit_code};
-use crate::{downstream, guide, suite};
+use crate::{downstream, guide, suite, workspace_root};
 
 /// Runs the gate.
 pub(crate) fn run() -> Result<ExitCode> {
@@ -30,6 +30,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     }
     let code = timed("tests", || suite::run(&[]))?;
     if code == ExitCode::SUCCESS {
+        timed("benches: tests", || benches("test").run_to_success())?;
         // A project that depends on vkarray: its tests pass, and find faults that are planted in it.
         timed("downstream", downstream::run)?;
     }
@@ -55,11 +56,24 @@ fn stages() -> impl Iterator<Item = (String, CommandLine)> {
             CommandLine::new(["cargo", "check", "--package", "vkarray", "--no-default-features"]),
         ),
         ("facade with all features", CommandLine::new(["cargo", "check", "--package", "vkarray", "--all-features"])),
+        ("benches: format", CommandLine::new(["cargo", "fmt", "--check", "--manifest-path", BENCHES])),
+        ("benches: clippy", benches("clippy").with_args(["--all-targets", "--", "-D", "warnings"])),
         ("guide", guide::build()),
         ("guide: the checks themselves", guide::test()),
     ]
     .into_iter()
     .map(|(title, command)| (title.to_owned(), command))
+}
+
+/// The measurements, a workspace of their own.
+const BENCHES: &str = "benches/Cargo.toml";
+
+/// A subcommand of cargo for the measurements, without the program that needs wgpu, which takes minutes to compile. What
+/// they depend on is built where the workspace has it.
+fn benches(subcommand: &str) -> CommandLine {
+    let target = workspace_root().join("target");
+    CommandLine::new(["cargo", subcommand, "--manifest-path", BENCHES, "--no-default-features"])
+        .with_env("CARGO_TARGET_DIR", &target.to_string_lossy())
 }
 
 /// The modules whose unit tests run under Miri, by the folder of their crate.
@@ -107,7 +121,6 @@ mod tests {
 
     use super::*;
     use crate::structure::SourceFacts;
-    use crate::workspace_root;
 
     #[test]
     fn a_missing_program_or_subcommand_is_found_missing() {

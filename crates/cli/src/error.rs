@@ -12,7 +12,7 @@ use vkarray::DType;
 use vkarray::device::{Error as DriverError, ValidationMessage};
 use vkarray::io::FileError;
 use vkarray::kernel::{Error as KernelError, Names};
-use vkarray::memory::{Error as MemoryError, MemoryConnection};
+use vkarray::memory::Error as MemoryError;
 
 use crate::array::shape_text;
 
@@ -58,18 +58,6 @@ pub(crate) enum Error {
     #[error("{} changed while it was read: shape {} became {}",
         .path.display(), shape_text(.before), shape_text(.after))]
     PictureChanged { path: PathBuf, before: Vec<usize>, after: Vec<usize> },
-
-    #[error("cannot replay {}: {reason}", .path.display())]
-    Log { path: PathBuf, reason: MemoryError },
-    #[error("{} is a log, which only `bench replay` reads", .path.display())]
-    UnwantedLog { path: PathBuf },
-
-    #[error(
-        "a copy between devices ({connection}) is wrong at byte {at}, which is a defect of this program or of the driver"
-    )]
-    WrongCopy { connection: MemoryConnection, at: u64 },
-    #[error("cannot start this program again to measure it: {reason}")]
-    Start { reason: io::Error },
 
     #[error("`--const {text}`: expected a number, true or false")]
     ConstantValue { text: String },
@@ -174,12 +162,8 @@ impl Error {
             return reason.exit_code();
         }
         let is_machine = match self {
-            Self::Validation { .. }
-            | Self::Defect { .. }
-            | Self::Cache { .. }
-            | Self::HostMemory { .. }
-            | Self::Start { .. } => true,
-            Self::WrongCopy { .. } | Self::Write { .. } | Self::Replace { .. } | Self::Report { .. } => true,
+            Self::Validation { .. } | Self::Defect { .. } | Self::Cache { .. } | Self::HostMemory { .. } => true,
+            Self::Write { .. } | Self::Replace { .. } | Self::Report { .. } => true,
             Self::Array(error) => is_machine_failure(error),
             Self::File(error) => !error.is_input(),
             _ => false,

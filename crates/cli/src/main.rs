@@ -1,12 +1,11 @@
 //! The `vkarray` command.
 //!
-//! `args/` is the command line; `info/`, `run/`, `check.rs` and `bench/` are the commands; `shader.rs` and `array/` read
-//! their files, and `files/` knows all files of a call and writes them. An error ends the program with its message on standard error and an exit code that tells
-//! wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
+//! `args/` is the command line; `info/`, `run/` and `check.rs` are the commands; `shader.rs` and `array/` read their files,
+//! and `files/` knows all files of a call and writes them. An error ends the program with its message on standard error
+//! and an exit code that tells wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
 
 mod args;
 mod array;
-mod bench;
 mod check;
 mod error;
 mod files;
@@ -32,7 +31,6 @@ fn main() -> ExitCode {
         Command::Eval(args) => run::eval(&args),
         Command::Inspect(args) => info::inspect(&args),
         Command::Check(args) => check::check(&args),
-        Command::Bench(args) => bench::bench(&args),
         Command::Cache(args) => info::cache(&args),
         Command::Completions(args) => info::completions(&args),
         Command::Man(args) => info::man(&args),

@@ -15,7 +15,7 @@ use crate::markdown::{Page, files_below};
 const TABLES: [&str; 2] = ["docs/conformance", "docs/decisions"];
 
 /// Where tests are.
-const FOLDERS: [&str; 2] = ["crates", "tests"];
+const FOLDERS: [&str; 3] = ["benches", "crates", "tests"];
 
 /// The words that make a name without a module the name of a test.
 const SENTENCE: usize = 5;

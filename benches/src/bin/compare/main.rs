@@ -1,6 +1,6 @@
 //! How does vkarray compare with raw Vulkan, wgpu, CUDA and other programs on this machine?
 //!
-//! Runs `vkarray bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown
+//! Runs `bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown
 //! table of the medians. `program.rs` runs one of them; the library's `merge.rs` and `table.rs` evaluate their lines.
 
 mod program;
@@ -85,11 +85,11 @@ struct Comparison {
 impl Comparison {
     /// Runs vkarray first, since the others get the name of its device.
     fn suite(&mut self, suite: Suite, runs: u32) -> Result<()> {
-        self.run(Program::ours(suite.name(), runs)?)?;
-        let header = self.header.clone().context("vkarray bench has printed nothing")?;
-        let device = header["device"].as_str().context("vkarray bench has named no device")?;
+        self.run(Program::measuring("vkarray", "bench", suite.name(), (runs, None))?)?;
+        let header = self.header.clone().context("`bench` has printed nothing")?;
+        let device = header["device"].as_str().context("`bench` has named no device")?;
         for (source, program) in peers(suite) {
-            self.run(Program::measuring(source, program, suite.name(), (runs, device))?)?;
+            self.run(Program::measuring(source, program, suite.name(), (runs, Some(device)))?)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Runs one of the programs that are compared, and parses its output.
 //!
-//! `floor`, `peer`, `cuda` and possibly `vkarray` lie beside this program, so that a folder of them can be copied to a
-//! machine without a compiler.
+//! `bench`, `floor`, `peer` and `cuda` lie beside this program, so that a folder of them can be copied to a machine
+//! without a compiler.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -25,26 +25,13 @@ pub(crate) struct Printed {
 }
 
 impl Program {
-    /// vkarray's side of a suite: the command in `VKARRAY_COMMAND`, otherwise `vkarray` beside this program, otherwise built
-    /// from the folder above.
-    pub(crate) fn ours(suite: &str, runs: u32) -> Result<Self> {
-        let mut command = match std::env::var_os("VKARRAY_COMMAND").map(PathBuf::from) {
-            Some(path) => Command::new(path),
-            None => match beside("vkarray")? {
-                path if path.exists() => Command::new(path),
-                _ => from_source(),
-            },
-        };
-        command.args(["bench", suite, "--json", "--runs", &runs.to_string()]);
-        Ok(Self { source: "vkarray".to_owned(), command })
-    }
-
-    /// A program of this package, for a suite, on the device that vkarray used.
-    pub(crate) fn measuring(source: &str, program: &str, suite: &str, settings: (u32, &str)) -> Result<Self> {
+    /// A program of this package, for a suite, on the device that vkarray used; vkarray's own goes first, on its choice.
+    pub(crate) fn measuring(source: &str, program: &str, suite: &str, settings: (u32, Option<&str>)) -> Result<Self> {
         let path = beside(program)?;
         ensure!(path.exists(), "{} is not built: run `cargo build --release`", path.display());
         let mut command = Command::new(path);
-        command.args([suite, "--runs", &settings.0.to_string(), "--device", settings.1]);
+        command.args([suite, "--runs", &settings.0.to_string()]);
+        command.args(settings.1.iter().flat_map(|device| ["--device", device]));
         Ok(Self { source: source.to_owned(), command })
     }
 
@@ -85,13 +72,6 @@ pub(crate) fn named(text: &str) -> (&str, &str) {
 fn beside(program: &str) -> Result<PathBuf> {
     let own = std::env::current_exe().context("finding this program")?;
     Ok(own.with_file_name(program).with_extension(std::env::consts::EXE_EXTENSION))
-}
-
-fn from_source() -> Command {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["run", "--quiet", "--release", "--package", "vkarray-cli", "--"]);
-    cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    cargo
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The speed of uploads, downloads and copies on the device with CUDA.
 //!
-//! Sizes and repetitions are those of `vkarray bench copy`. Pinned and registered memory is copied asynchronously on a
+//! Sizes and repetitions are those of `bench copy`. Pinned and registered memory is copied asynchronously on a
 //! stream, followed by a wait; pageable memory with the plain copies, which wait themselves.
 
 use std::ffi::c_void;

@@ -1,6 +1,6 @@
 //! What does the same work cost with CUDA?
 //!
-//! The work and the names are those of `vkarray bench`, with calls of the CUDA driver. The driver is loaded when the
+//! The work and the names are those of `bench`, with calls of the CUDA driver. The driver is loaded when the
 //! program runs; without one the program prints that it is absent and exits with 2. `functions.rs` is the driver's
 //! interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs`, `memory.rs` and `jobs.rs`
 //! measure.
@@ -23,7 +23,7 @@ use vkarray_benches::{ABSENT, Report, Settings, Suite};
 
 use crate::gpu::{Gpu, Opened};
 
-/// CUDA's side of `vkarray bench`, a JSON object a line.
+/// CUDA's side of `bench`, a JSON object a line.
 #[derive(Parser)]
 struct CommandLine {
     #[command(flatten)]

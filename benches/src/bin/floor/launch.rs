@@ -1,6 +1,6 @@
 //! The cost of small dispatches in raw Vulkan: recording, running, submitting, waiting, and ordering between queues.
 //!
-//! Each figure has the name and definition of the figure of `vkarray bench` for which it is the floor. A chain is recorded
+//! Each figure has the name and definition of the figure of `bench` for which it is the floor. A chain is recorded
 //! before the clock starts, since a runtime can record while the device works; independent dispatches are not, since the
 //! device runs them faster than they are recorded. `submit_empty` and `hop` exist here only.
 

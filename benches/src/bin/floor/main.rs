@@ -1,6 +1,6 @@
 //! What does the driver itself allow, without a runtime?
 //!
-//! The floor for `vkarray bench`: the same work in raw Vulkan with as few calls as possible. No runtime on this driver is
+//! The floor for `bench`: the same work in raw Vulkan with as few calls as possible. No runtime on this driver is
 //! faster with the same method. `gpu.rs` opens the device, `commands.rs` records, `launch.rs`, `copy.rs`, `jobs.rs` and
 //! `threads.rs` measure.
 
@@ -20,7 +20,7 @@ use vkarray_benches::{Report, Settings, Suite};
 
 use crate::gpu::Gpu;
 
-/// What the driver allows: the floor under `vkarray bench`, a JSON object a line.
+/// What the driver allows: the floor under `bench`, a JSON object a line.
 #[derive(Parser)]
 struct CommandLine {
     #[command(flatten)]

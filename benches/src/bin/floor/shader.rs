@@ -1,4 +1,4 @@
-//! The small kernels and the copy of `vkarray bench`, as SPIR-V.
+//! The small kernels and the copy of `bench`, as SPIR-V.
 //!
 //! naga writes them without bounds checks, since nothing here is to cost more than it must. Used by `launch.rs`, `jobs.rs`
 //! and `threads.rs`.
@@ -8,8 +8,8 @@ use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-const SMALL: &str = include_str!("../../../../crates/cli/src/bench/small.wgsl");
-const COPY: &str = include_str!("../../../../crates/cli/src/bench/copy.wgsl");
+const SMALL: &str = include_str!("../bench/small.wgsl");
+const COPY: &str = include_str!("../bench/copy.wgsl");
 
 /// Both small kernels as one module.
 pub(crate) fn small() -> Result<Vec<u32>> {

@@ -16,7 +16,7 @@ const MAX_COPIES: u64 = 100;
 const DEVICE_BYTES: u64 = 1 << 30;
 const IN_A_ROW: u64 = 10;
 
-const SHADER: &str = include_str!("../../../../crates/cli/src/bench/copy.wgsl");
+const SHADER: &str = include_str!("../bench/copy.wgsl");
 
 pub(crate) fn measure(peer: &Peer) -> Result<()> {
     for (bytes, size) in SIZES {

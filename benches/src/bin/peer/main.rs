@@ -1,6 +1,6 @@
 //! What does the same work cost with wgpu?
 //!
-//! The work and the names are those of `vkarray bench`, written as wgpu's users write it. `peer.rs` opens the device;
+//! The work and the names are those of `bench`, written as wgpu's users write it. `peer.rs` opens the device;
 //! `launch.rs`, `copy.rs`, `memory.rs` and `jobs.rs` measure.
 
 mod copy;
@@ -15,7 +15,7 @@ use vkarray_benches::{Report, Settings, Suite};
 
 use crate::peer::Peer;
 
-/// wgpu's side of `vkarray bench`, a JSON object a line.
+/// wgpu's side of `bench`, a JSON object a line.
 #[derive(Parser)]
 struct CommandLine {
     #[command(flatten)]

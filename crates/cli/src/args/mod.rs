@@ -1,9 +1,8 @@
 //! The command line: flags with their text, and the help page.
 //!
 //! Nothing is checked here but what clap checks. `run/value.rs` parses the text of arguments, and `run/plan.rs` compares
-//! them with the shader. The flags of the commands with the most are in `run.rs` and `bench.rs`.
+//! them with the shader. The flags of `run` and `eval` are in `run.rs`.
 
-mod bench;
 mod run;
 
 use std::path::PathBuf;
@@ -11,7 +10,6 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use bench::{BenchArgs, Suite};
 pub(crate) use run::{ComparisonArgs, DispatchArgs, EvalArgs, RunArgs};
 
 /// Device arrays and compute kernels on any Vulkan driver.
@@ -49,8 +47,6 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Compare every primitive and sample shader with the host, on the devices of this machine
     Check(CheckArgs),
-    /// Measure the cost of launches, copies and allocations on a device
-    Bench(BenchArgs),
     /// List or remove the compiled kernels that are kept on disk
     Cache(CacheArgs),
     /// Print the completions of a shell

@@ -1,11 +1,9 @@
 //! The `vkarray` command as a user has it: lines, exit codes, what is printed, and which files appear.
 //!
-//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `files.rs`, `pipeline.rs` and
-//! `bench.rs` do.
+//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `files.rs` and `pipeline.rs` do.
 //! Device tests run under the validation layer; where there is no device they fail, unless `GPU_TESTS=skip` says that none
 //! is expected.
 
-mod bench;
 mod check;
 mod damage;
 mod damaged;

@@ -36,7 +36,7 @@ fn completions_and_manual_pages_have_every_command() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("man")).unwrap();
     folder.done("man man");
-    for command in ["devices", "run", "eval", "inspect", "check", "bench", "cache", "completions", "man"] {
+    for command in ["devices", "run", "eval", "inspect", "check", "cache", "completions", "man"] {
         let page = std::fs::read_to_string(folder.path(&format!("man/vkarray-{command}.1"))).unwrap();
         assert!(page.contains("Example:"), "{command}: {page}");
         for shell in ["bash", "zsh", "fish"] {

@@ -11,8 +11,6 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
     folder.put("y.npy", "old");
     folder.put("truncated.npy", b"\x93NUMPY\x01\x00");
     folder.put("bad.png", b"\x89PNG\r\n\x1a\n");
-    folder.put("bad.csv", "Action,Pointer,Size\nfree,0x1,3\n");
-    folder.put("log.csv", "Action,Pointer,Size\n");
     folder.put("bad.wgsl", "fn main( {}");
     folder.put("mistyped.wgsl", "\nfn f() -> u32 { return 1.5; }");
     let arrays = "--arg x=zeros:f32[4] --arg y=zeros:f32[4]";
@@ -32,10 +30,6 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
         (format!("{SAXPY} {arrays}").replace("--covering 4", "--covering 0"), "runs nothing"),
         (format!("{SAXPY} {arrays} --trace none/trace.json"), "there is no folder none"),
         ("run none.wgsl --groups 1".to_owned(), "cannot read none.wgsl"),
-        (
-            "bench replay log.csv --manager heap".to_owned(),
-            "the program names the memory manager `heap`, which is not known",
-        ),
         ("run bad.wgsl --groups 1".to_owned(), "bad.wgsl:1:"),
         ("run mistyped.wgsl --groups 1".to_owned(), "mistyped.wgsl:2:"),
     ];
@@ -70,7 +64,6 @@ fn lines_that_do_not_parse_end_with_two() {
         "run saxpy.wgsl --groups 1 --repeat 0",
         "run --groups 1",
         "walk",
-        "bench replay",
     ] {
         folder.refused(2, &mut folder.command(line));
     }
@@ -81,7 +74,7 @@ fn without_a_driver_all_commands_say_what_to_install() {
     let folder = Folder::new();
     let run = format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]");
     // Where there is no device, none can be chosen wrongly.
-    for line in [&run, &format!("{run} --device cpu"), "devices", "check", "bench launch"] {
+    for line in [&run, &format!("{run} --device cpu"), "devices", "check"] {
         let mut command = folder.command(line);
         command.env("VK_ICD_FILENAMES", "/nonexistent.json").env("VK_DRIVER_FILES", "/nonexistent.json");
         let message = folder.refused(3, &mut command);
@@ -130,7 +123,6 @@ fn help_and_documentation_have_the_same_exit_codes() {
         "devices --help",
         "check --help",
         "eval --help",
-        "bench --help",
         "cache --help",
         "completions --help",
         "man --help",

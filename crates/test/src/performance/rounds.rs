@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::ratio::Round;
 
-/// The time of a kernel, as `vkarray bench` prints its figures.
+/// The time of a kernel, as the programs in `benches/` print their figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Line {
     name: String,

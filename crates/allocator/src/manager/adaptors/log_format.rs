@@ -1,7 +1,7 @@
 //! The format of memory logs, as `logging.rs` and RMM write them, and its reader.
 //!
 //! Columns are found by their names. A log without kinds, such as RMM's, is of device memory. Pointers are only compared.
-//! `vkarray bench replay` runs a log again.
+//! `bench replay`, in `benches/`, runs a log again.
 
 use std::collections::HashMap;
 use std::io::Read;

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use anyhow::{Result, bail};
 use vkarray::device::Device;
 use vkarray::memory::{Block, BlockRange, ConnectionLimit, MemoryConnection, MemoryKind, Request};
 use vkarray::{Context, DeviceNDArray, Kernel, Stream};
+use vkarray_benches::timed;
 
-use super::copy::pinned;
-use super::{Bench, Unit, kernels, timed};
-use crate::error::{Error, Result};
+use crate::copy::pinned;
+use crate::{Bench, kernels};
 
 /// The largest pinned copy.
 const PINNED_BYTES: u64 = 256 << 20;
@@ -29,14 +30,14 @@ const BUSY_ROUNDS: u32 = 256;
 /// How long each device is busy, at least.
 const BUSY: Duration = Duration::from_millis(200);
 
-pub(super) fn measure(bench: &Bench<'_>, bytes: u64) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>, bytes: u64) -> Result<()> {
     let contexts = contexts(bench.ctx)?;
     for (idx, ctx) in contexts.iter().enumerate() {
-        bench.printer.remark(&format!("device {idx}"), &format!("{}, {}", ctx.info().name, ctx.info().uuid))?;
+        bench.report.remark(&format!("device {idx}"), &format!("{}, {}", ctx.info().name, ctx.info().uuid));
     }
     let distinct = &contexts[..contexts.len() - 1];
     for (idx, ctx) in distinct.iter().enumerate() {
-        pinned(&Bench { ctx, ..*bench }, &ctx.stream()?, bytes.min(PINNED_BYTES), &format!("{idx}_"))?;
+        pinned(Bench { ctx, ..bench }, &ctx.stream()?, bytes.min(PINNED_BYTES), &format!("{idx}_"))?;
     }
     let again = contexts.len() - 1;
     for (from, to) in (0..contexts.len()).flat_map(|from| (0..contexts.len()).map(move |to| (from, to))) {
@@ -57,7 +58,7 @@ fn contexts(first: &Context) -> Result<Vec<Context>> {
 }
 
 /// Every way from one context to another, for ordinary memory and for an exportable source.
-fn pair(bench: &Bench<'_>, from: (usize, &Context), to: (usize, &Context), bytes: u64) -> Result<()> {
+fn pair(bench: Bench<'_>, from: (usize, &Context), to: (usize, &Context), bytes: u64) -> Result<()> {
     let name = format!("{}>{}", from.0, to.0);
     let (from, to) = (from.1, to.1);
     let target = to.allocator().allocate(bytes, MemoryKind::Device)?;
@@ -68,7 +69,7 @@ fn pair(bench: &Bench<'_>, from: (usize, &Context), to: (usize, &Context), bytes
         let kind = if exportable { "exportable" } else { "ordinary" };
         let request = Request::new(bytes, MemoryKind::Device).exportable(exportable);
         let source = from.allocator().allocate_for(&request)?;
-        bench.printer.remark(&format!("{name} {kind}"), &source.connection_to(to.device())?.to_string())?;
+        bench.report.remark(&format!("{name} {kind}"), &source.connection_to(to.device())?.to_string());
         let route = Route { from: range(&source, from.default_stream()), to: range(&target, to.default_stream()) };
         route.fill()?;
         let mut seen: Vec<MemoryConnection> = Vec::new();
@@ -78,13 +79,13 @@ fn pair(bench: &Bench<'_>, from: (usize, &Context), to: (usize, &Context), bytes
                 continue;
             }
             seen.push(connection);
-            let times = bench.runs(|| route.time(limit))?;
+            let times = bench.report.runs(|| route.time(limit))?;
             let way = match connection {
                 MemoryConnection::None => "staging".to_owned(),
                 MemoryConnection::Migratable { path, .. } => path.to_string(),
                 MemoryConnection::Unified { how, .. } => how.to_string(),
             };
-            bench.rate(&format!("{name} {kind}, {way}"), &times, bytes)?;
+            bench.report.rate(&format!("{name} {kind}, {way}"), &times, bytes);
         }
     }
     Ok(())
@@ -136,7 +137,7 @@ impl Route<'_> {
             let sent: &[u8] = &bytemuck::cast_slice(&words)[..len];
             if found != sent {
                 let at = found.iter().zip(sent).position(|(found, sent)| found != sent).unwrap_or_default();
-                return Err(Error::WrongCopy { connection, at: start + at as u64 });
+                bail!("a copy between devices ({connection}) is wrong at byte {}", start + at as u64);
             }
         }
         Ok(connection)
@@ -188,13 +189,14 @@ impl Busy {
 }
 
 /// The sum of the devices' throughputs while all are busy, over that of the first alone.
-fn busy(bench: &Bench<'_>, contexts: &[Context]) -> Result<()> {
+fn busy(bench: Bench<'_>, contexts: &[Context]) -> Result<()> {
     if contexts.len() < 2 {
-        return bench.printer.skipped("busy_one_thread, busy_threads", "one device");
+        bench.report.skipped("busy_one_thread, busy_threads", "one device");
+        return Ok(());
     }
     let devices = contexts.iter().map(Busy::new).collect::<Result<Vec<_>>>()?;
     let counts = devices.iter().map(Busy::count).collect::<Result<Vec<_>>>()?;
-    let mut alone = bench.runs(|| devices[0].time(counts[0]))?;
+    let mut alone = bench.report.runs(|| devices[0].time(counts[0]))?;
     alone.sort();
     let rate = |n: u32, time: Duration| f64::from(n) / time.as_secs_f64();
     let first = rate(counts[0], alone[alone.len() / 2]);
@@ -218,6 +220,7 @@ fn busy(bench: &Bench<'_>, contexts: &[Context]) -> Result<()> {
         })
     };
     let ratios = |times: Vec<Duration>| times.into_iter().map(move |time| rate(sum, time) / first);
-    bench.printer.figure("busy_one_thread", Unit::Ratio, ratios(bench.runs(from_one)?))?;
-    bench.printer.figure("busy_threads", Unit::Ratio, ratios(bench.runs(from_each)?))
+    bench.report.figure("busy_one_thread", "ratio", ratios(bench.report.runs(from_one)?));
+    bench.report.figure("busy_threads", "ratio", ratios(bench.report.runs(from_each)?));
+    Ok(())
 }

@@ -3,14 +3,15 @@
 //! A job begins at its first call and ends when its answer is on the host. `job_plain_…` copies from and to plain memory,
 //! `job_pinned_…` from and to pinned memory, `job_fresh_…` makes its arrays and its answer too; `job_down_…` has no upload.
 
+use anyhow::Result;
 use vkarray::kernel::Error as KernelError;
 use vkarray::ndarray::Array1;
 use vkarray::stream::GraphRecorder;
 use vkarray::{Context, DeviceNDArray, Graph, Groups, Kernel, Stream};
+use vkarray_benches::timed;
 
-use super::kernels::{N, Pair, small};
-use super::{Bench, size_text, timed};
-use crate::error::Result;
+use crate::kernels::{N, Pair, small};
+use crate::{Bench, size_text};
 
 /// Elements of the arrays.
 const SIZES: [usize; 3] = [1 << 10, 16 << 10, 256 << 10];
@@ -25,7 +26,7 @@ const STREAMS: u32 = 1_000;
 /// Dispatches of a graph.
 const NODES: u32 = 10_000;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let (stream, kernel) = (bench.ctx.default_stream(), small(bench.ctx, "axpy")?);
     for n in SIZES {
         Jobs::new(bench, stream, &kernel, n)?.measure()?;
@@ -33,18 +34,19 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     for n in ARRAYS {
         let pair = Pair::new(bench.ctx)?;
         let arrays = || timed(|| made_used_and_dropped(bench.ctx, &kernel, &pair.y, n));
-        bench.micros(&format!("arrays_1KiB_{n}"), &bench.runs(arrays)?, n)?;
+        bench.report.micros(&format!("arrays_1KiB_{n}"), &bench.report.runs(arrays)?, n);
     }
     let pair = Pair::new(bench.ctx)?;
     let streams = || timed(|| used_streams(bench.ctx, &kernel, &pair));
-    bench.micros(&format!("streams_{STREAMS}"), &bench.runs(streams)?, STREAMS)?;
+    bench.report.micros(&format!("streams_{STREAMS}"), &bench.report.runs(streams)?, STREAMS);
     let graph = || timed(|| graph(stream, &kernel, &pair));
-    bench.micros(&format!("graph_record_{NODES}"), &bench.runs(graph)?, NODES)
+    bench.report.micros(&format!("graph_record_{NODES}"), &bench.report.runs(graph)?, NODES);
+    Ok(())
 }
 
 /// The jobs of one size.
 struct Jobs<'a> {
-    bench: &'a Bench<'a>,
+    bench: Bench<'a>,
     stream: &'a Stream,
     kernel: &'a Kernel,
     n: usize,
@@ -54,7 +56,7 @@ struct Jobs<'a> {
 }
 
 impl<'a> Jobs<'a> {
-    fn new(bench: &'a Bench<'a>, stream: &'a Stream, kernel: &'a Kernel, n: usize) -> Result<Self> {
+    fn new(bench: Bench<'a>, stream: &'a Stream, kernel: &'a Kernel, n: usize) -> Result<Self> {
         let (y, x) = (bench.ctx.zeros([n])?, bench.ctx.zeros([n])?);
         Ok(Self { bench, stream, kernel, n, size: size_text(4 * n as u64), y, x })
     }
@@ -94,8 +96,9 @@ impl<'a> Jobs<'a> {
 
     fn each(&self, name: &str, mut job: impl FnMut() -> Result<()>) -> Result<()> {
         self.stream.synchronize()?;
-        let times = self.bench.samples(JOBS, || timed(&mut job))?;
-        self.bench.micros(&format!("job_{name}_{}", self.size), &times, 1)
+        let times = self.bench.report.samples(JOBS, || timed(&mut job))?;
+        self.bench.report.micros(&format!("job_{name}_{}", self.size), &times, 1);
+        Ok(())
     }
 }
 
@@ -121,7 +124,7 @@ fn used_streams(ctx: &Context, kernel: &Kernel, pair: &Pair) -> Result<()> {
 }
 
 fn graph(stream: &Stream, kernel: &Kernel, Pair { x, y }: &Pair) -> Result<()> {
-    let nodes = |graph: &mut GraphRecorder| -> std::result::Result<(), KernelError> {
+    let nodes = |graph: &mut GraphRecorder| -> Result<(), KernelError> {
         (0..NODES).try_for_each(|_| kernel.record(graph, Groups::exact([16, 1, 1]), (x, y, N, 0.5_f32)).map(drop))
     };
     Graph::record(stream, nodes)?;

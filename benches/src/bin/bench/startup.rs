@@ -10,15 +10,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use vkarray::kernel::CacheSettings;
 use vkarray::prelude::*;
 
-use super::Bench;
-use super::figure::Unit;
-use crate::args::BenchArgs;
-use crate::error::{Error, Result};
-use crate::stdio::print;
+use crate::Bench;
 
 /// Kernels that map, sum, filter, multiply and sort.
 const SHADER: &str = include_str!("startup.wgsl");
@@ -41,43 +38,43 @@ struct Start {
     sum: f64,
 }
 
-pub(super) fn measure(bench: &Bench<'_>, args: &BenchArgs) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>, device: Option<&str>) -> Result<()> {
     let (mut cold, mut warm) = (Vec::new(), Vec::new());
-    for _ in 0..bench.runs {
-        let folder = tempfile::tempdir().map_err(|reason| Error::Start { reason })?;
-        cold.push(start(args, folder.path())?);
-        warm.push(start(args, folder.path())?);
+    for _ in 0..bench.report.runs {
+        let folder = tempfile::tempdir()?;
+        cold.push(start(device, folder.path())?);
+        warm.push(start(device, folder.path())?);
     }
     let seconds = |of: fn(&Start) -> f64, starts: &[Start]| -> Vec<_> {
         starts.iter().map(|start| Duration::from_secs_f64(of(start))).collect()
     };
-    bench.micros("startup_open", &seconds(|start| start.open, &warm), 1)?;
-    bench.micros("startup_20_kernels_cold", &seconds(|start| start.kernels, &cold), 1)?;
-    bench.micros("startup_20_kernels_warm", &seconds(|start| start.kernels, &warm), 1)?;
-    bench.micros("startup_expression_cold", &seconds(|start| start.expression, &cold), 1)?;
-    bench.micros("startup_expression_warm", &seconds(|start| start.expression, &warm), 1)?;
-    bench.micros("startup_sum_cold", &seconds(|start| start.sum, &cold), 1)?;
-    bench.micros("startup_sum_warm", &seconds(|start| start.sum, &warm), 1)?;
+    bench.report.micros("startup_open", &seconds(|start| start.open, &warm), 1);
+    bench.report.micros("startup_20_kernels_cold", &seconds(|start| start.kernels, &cold), 1);
+    bench.report.micros("startup_20_kernels_warm", &seconds(|start| start.kernels, &warm), 1);
+    bench.report.micros("startup_expression_cold", &seconds(|start| start.expression, &cold), 1);
+    bench.report.micros("startup_expression_warm", &seconds(|start| start.expression, &warm), 1);
+    bench.report.micros("startup_sum_cold", &seconds(|start| start.sum, &cold), 1);
+    bench.report.micros("startup_sum_warm", &seconds(|start| start.sum, &warm), 1);
     let ratios = cold.iter().zip(&warm).map(|(cold, warm)| cold.kernels / warm.kernels);
-    bench.printer.figure("startup_ratio", Unit::Ratio, ratios)
+    bench.report.figure("startup_ratio", "ratio", ratios);
+    Ok(())
 }
 
 /// Runs this program again, with `folder` as its kernel cache.
-fn start(args: &BenchArgs, folder: &Path) -> Result<Start> {
-    let program = env::current_exe().map_err(|reason| Error::Start { reason })?;
+fn start(device: Option<&str>, folder: &Path) -> Result<Start> {
+    let program = env::current_exe()?;
     let mut command = Command::new(program);
-    command.args(["bench", "startup", "--one-start"]).arg(folder).envs(DRIVER_CACHES_OFF).stderr(Stdio::inherit());
-    command.args(args.device.iter().flat_map(|device| ["--device", device]));
-    let output = command.output().map_err(|reason| Error::Start { reason })?;
-    let start = serde_json::from_slice(&output.stdout).map_err(|error| Error::Start { reason: error.into() })?;
-    Ok(start)
+    command.args(["startup", "--one-start"]).arg(folder).envs(DRIVER_CACHES_OFF).stderr(Stdio::inherit());
+    command.args(device.iter().flat_map(|device| ["--device", device]));
+    let output = command.output().context("cannot start this program again to measure it")?;
+    serde_json::from_slice(&output.stdout).context("the program that was started again has printed no times")
 }
 
 /// The work of the measured process.
-pub(super) fn one(args: &BenchArgs, folder: &Path) -> Result<()> {
+pub(crate) fn one(device: Option<&str>, folder: &Path) -> Result<()> {
     let begin = Instant::now();
     let mut builder = Context::builder().kernel_cache(CacheSettings::at(folder));
-    if let Some(selector) = &args.device {
+    if let Some(selector) = device {
         builder = builder.device(selector);
     }
     let ctx = builder.open()?;
@@ -97,6 +94,6 @@ pub(super) fn one(args: &BenchArgs, folder: &Path) -> Result<()> {
     let begin = Instant::now();
     drop((&z * &z).sum(..)?);
     let sum = begin.elapsed().as_secs_f64();
-    let start = serde_json::to_string(&Start { open, kernels, expression, sum }).expect("plain numbers");
-    print(&start)
+    println!("{}", serde_json::to_string(&Start { open, kernels, expression, sum })?);
+    Ok(())
 }

@@ -1,11 +1,10 @@
 //! The kernels that are measured, and the arrays of small launches.
 
+use anyhow::Result;
 use vkarray::{Context, DeviceNDArray, Groups, Kernel, Source, Stream};
 
-use crate::error::Result;
-
 /// Elements of the arrays of small launches.
-pub(super) const N: u32 = 1024;
+pub(crate) const N: u32 = 1024;
 
 /// `axpy`: `x = a y + x`. `nop` does nothing, but its signature says that it writes `x`.
 const SMALL: &str = include_str!("small.wgsl");
@@ -34,20 +33,20 @@ fn spin(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
 const ROW: u64 = 32_768;
 
 /// A kernel of [`SMALL`] by its name.
-pub(super) fn small(ctx: &Context, entry: &str) -> Result<Kernel> {
+pub(crate) fn small(ctx: &Context, entry: &str) -> Result<Kernel> {
     Ok(ctx.kernel(Source::wgsl(SMALL)).entry(entry).build()?)
 }
 
-pub(super) fn copy(ctx: &Context) -> Result<Kernel> {
+pub(crate) fn copy(ctx: &Context) -> Result<Kernel> {
     Ok(ctx.kernel(Source::wgsl(COPY)).build()?)
 }
 
-pub(super) fn spin(ctx: &Context) -> Result<Kernel> {
+pub(crate) fn spin(ctx: &Context) -> Result<Kernel> {
     Ok(ctx.kernel(Source::wgsl(SPIN)).build()?)
 }
 
 /// Groups with one invocation of [`copy`] or [`spin`] for each item, in rows if there are many.
-pub(super) fn covering(items: u64) -> Groups<'static> {
+pub(crate) fn covering(items: u64) -> Groups<'static> {
     let groups = items.div_ceil(128);
     let row = groups.min(ROW);
     Groups::covering([row * 128, groups.div_ceil(row)].map(|items| usize::try_from(items).unwrap_or(usize::MAX)))
@@ -55,24 +54,24 @@ pub(super) fn covering(items: u64) -> Groups<'static> {
 
 /// The two arrays of a small launch.
 #[derive(Debug)]
-pub(super) struct Pair {
-    pub(super) x: DeviceNDArray<f32>,
-    pub(super) y: DeviceNDArray<f32>,
+pub(crate) struct Pair {
+    pub(crate) x: DeviceNDArray<f32>,
+    pub(crate) y: DeviceNDArray<f32>,
 }
 
 impl Pair {
-    pub(super) fn new(ctx: &Context) -> Result<Self> {
+    pub(crate) fn new(ctx: &Context) -> Result<Self> {
         Ok(Self { x: ctx.zeros([N as usize])?, y: ctx.full([N as usize], 1.0)? })
     }
 
     /// Launches a kernel of [`SMALL`] on `n_groups` workgroups.
-    pub(super) fn launch(&self, kernel: &Kernel, stream: &Stream, n_groups: u32) -> Result<()> {
+    pub(crate) fn launch(&self, kernel: &Kernel, stream: &Stream, n_groups: u32) -> Result<()> {
         Ok(kernel.dispatch(stream, Groups::exact([n_groups, 1, 1]), (&self.x, &self.y, N, 0.5_f32))?)
     }
 }
 
 /// Makes `n` pairs.
-pub(super) fn pairs(ctx: &Context, n: u32) -> Result<Vec<Pair>> {
+pub(crate) fn pairs(ctx: &Context, n: u32) -> Result<Vec<Pair>> {
     (0..n).map(|_| Pair::new(ctx)).collect()
 }
 

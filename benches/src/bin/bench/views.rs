@@ -3,12 +3,12 @@
 //! Copies are timed in a row, as in `copy.rs`. Each byte of an element counts twice, read and written; gaps between
 //! elements do not count.
 
+use anyhow::Result;
 use vkarray::device::DeviceType;
 use vkarray::{DeviceNDArray, Element, Index, Stream};
 
-use super::copy::in_a_row;
-use super::{Bench, size_text};
-use crate::error::Result;
+use crate::copy::in_a_row;
+use crate::{Bench, size_text};
 
 /// Elements along an edge of the square that is copied: 1 GiB of `f32`.
 const EDGE: usize = 16_384;
@@ -19,7 +19,7 @@ const CPU_EDGE: usize = 1024;
 /// Channels of a picture.
 const CHANNELS: usize = 4;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let info = bench.ctx.info();
     let is_cpu = info.device_type == DeviceType::Cpu;
     let fits = |edge: &usize| (*edge as u64).pow(2) * 16 <= info.device_memory_bytes();
@@ -39,12 +39,12 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     cast(bench, &stream, &source)
 }
 
-fn square(bench: &Bench<'_>, edge: usize) -> Result<DeviceNDArray<f32>> {
+fn square(bench: Bench<'_>, edge: usize) -> Result<DeviceNDArray<f32>> {
     Ok(bench.ctx.full([edge, edge], 1.5)?)
 }
 
 /// A picture whose channels come last, to one where they come first, and back.
-fn channels<T: Element>(bench: &Bench<'_>, name: &str, stream: &Stream, edge: usize) -> Result<()> {
+fn channels<T: Element>(bench: Bench<'_>, name: &str, stream: &Stream, edge: usize) -> Result<()> {
     let last = bench.ctx.zeros::<T>([edge, edge, CHANNELS])?;
     let first = bench.ctx.zeros::<T>([CHANNELS, edge, edge])?;
     let to_first = last.transpose(Some(&[2, 0, 1]))?;
@@ -54,7 +54,7 @@ fn channels<T: Element>(bench: &Bench<'_>, name: &str, stream: &Stream, edge: us
 
 /// Prints the rate of a copy from one view to another.
 fn copied<T: Element>(
-    bench: &Bench<'_>,
+    bench: Bench<'_>,
     name: &str,
     stream: &Stream,
     source: &DeviceNDArray<T>,
@@ -65,7 +65,7 @@ fn copied<T: Element>(
 }
 
 /// Prints the rate of a conversion, which allocates its result.
-fn cast(bench: &Bench<'_>, stream: &Stream, source: &DeviceNDArray<f32>) -> Result<()> {
+fn cast(bench: Bench<'_>, stream: &Stream, source: &DeviceNDArray<f32>) -> Result<()> {
     let (from, size) = (source.nbytes(), size_text(source.nbytes()));
     // `in_a_row` counts a byte twice. Here one byte is written for four that are read.
     let narrow = || source.on(stream).astype::<u8>().map(drop).map_err(Into::into);

@@ -3,9 +3,11 @@
 //! A figure is the time until all threads have waited for their work, over the number of all dispatches: half of it on
 //! twice as many threads means that they do not hinder each other.
 
-use super::kernels::{pairs, small};
-use super::{Bench, at_once};
-use crate::error::Result;
+use anyhow::Result;
+use vkarray_benches::at_once;
+
+use crate::Bench;
+use crate::kernels::{pairs, small};
 
 /// Threads at once.
 const THREADS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -16,10 +18,10 @@ const DISPATCHES: u32 = 20_000;
 /// Pairs of arrays that the dispatches of a thread use in turn.
 const PAIRS: u32 = 8;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let kernel = small(bench.ctx, "axpy")?;
     for n_threads in THREADS {
-        let prepare = || {
+        let prepare = |_| {
             let (stream, pairs) = (bench.ctx.stream()?, pairs(bench.ctx, PAIRS)?);
             bench.ctx.synchronize()?;
             Ok((stream, pairs))
@@ -31,7 +33,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
                 Ok(stream.synchronize()?)
             })
         };
-        bench.micros(&format!("threads_{n_threads}"), &bench.runs(run)?, n_threads * DISPATCHES)?;
+        bench.report.micros(&format!("threads_{n_threads}"), &bench.report.runs(run)?, n_threads * DISPATCHES);
     }
     Ok(())
 }

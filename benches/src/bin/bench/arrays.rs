@@ -6,15 +6,16 @@
 
 use std::time::Instant;
 
+use anyhow::Result;
 use half::{bf16, f16};
 use vkarray::array::{Element, Number, Numeric};
 use vkarray::device::DeviceType;
 use vkarray::prelude::*;
 use vkarray::primitives::{Reducible, Rng};
+use vkarray_benches::timed;
 
-use super::copy::in_a_row;
-use super::{Bench, size_text, timed};
-use crate::error::Result;
+use crate::copy::in_a_row;
+use crate::{Bench, size_text};
 
 /// Elements of an array, if the device has memory for eight, and on a CPU driver, whose rates do not grow with the size.
 const N: usize = 1 << 28;
@@ -32,7 +33,7 @@ const SUMS: u32 = 100;
 const SMALL: usize = 1024;
 const IN_A_ROW: u32 = 1000;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let info = bench.ctx.info();
     let is_cpu = info.device_type == DeviceType::Cpu;
     let fits = |n: &usize| *n as u64 * 4 * 8 <= info.device_memory_bytes();
@@ -49,7 +50,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
 
 /// Prints the rate of an expression that is written to `target`.
 fn assigned<T: Element>(
-    bench: &Bench<'_>,
+    bench: Bench<'_>,
     (name, n_arrays): (&str, f64),
     stream: &Stream,
     target: &DeviceNDArray<T>,
@@ -70,7 +71,7 @@ fn counted(nbytes: u64, n_arrays: f64) -> u64 {
     (nbytes as f64 * n_arrays / 2.0) as u64
 }
 
-fn expressions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+fn expressions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     let edge = 1 << (n.ilog2() / 2);
     let full = |value| -> Result<DeviceNDArray<f32>> { Ok(bench.ctx.full([n / edge, edge], value)?) };
     let (x, y, out) = (full(1.5)?, full(0.5)?, full(0.0)?);
@@ -95,9 +96,10 @@ fn expressions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
 }
 
 /// The operation that takes most instructions, on devices without one for it.
-fn division(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+fn division(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     if !bench.ctx.info().features.shader_int64 {
-        return bench.printer.skipped("arrays_divide_i64", "the device has no 64-bit integers");
+        bench.report.skipped("arrays_divide_i64", "the device has no 64-bit integers");
+        return Ok(());
     }
     let (dividends, divisors) = (bench.ctx.full(n / 2, i64::MAX)?, bench.ctx.full(n / 2, 3_i64 << 32)?);
     let quotients = bench.ctx.zeros::<i64>(n / 2)?;
@@ -105,7 +107,7 @@ fn division(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
 }
 
 /// Rates with elements of two bytes.
-fn short_types<T: Number + Numeric + Reducible>(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+fn short_types<T: Number + Numeric + Reducible>(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     let dtype = DType::of::<T>();
     let full = |value: f32| -> Result<DeviceNDArray<T>> { Ok(bench.ctx.full(n, value)?.astype()?) };
     let (x, y, out) = (full(1.5)?, full(0.5)?, full(0.0)?);
@@ -118,7 +120,7 @@ fn short_types<T: Number + Numeric + Reducible>(bench: &Bench<'_>, stream: &Stre
 
 /// Prints the rate of a reduction that reads `x` once.
 fn reduced<T: Element>(
-    bench: &Bench<'_>,
+    bench: Bench<'_>,
     name: &str,
     stream: &Stream,
     x: &DeviceNDArray<T>,
@@ -128,7 +130,7 @@ fn reduced<T: Element>(
     in_a_row(bench, &name, stream, counted(x.nbytes(), 1.0), || Ok(reduce(x)?))
 }
 
-fn reductions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+fn reductions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     let x = bench.ctx.full(n, 1.0_f32)?;
     reduced(bench, "sum", stream, &x, &|x| x.on(stream).sum(..).map(drop))?;
     reduced(bench, "max", stream, &x, &|x| x.on(stream).max(..).map(drop))?;
@@ -145,14 +147,14 @@ fn reductions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     for n in SHORT_SUMS {
         let x = bench.ctx.full(n, 1.0_f32)?;
         let sums = || (0..SUMS).try_for_each(|_| Ok(x.on(stream).sum(..).map(drop)?));
-        let times = bench.runs(|| timed(|| sums().and_then(|()| Ok(stream.synchronize()?))))?;
-        bench.micros(&format!("arrays_sum_{}", size_text(x.nbytes())), &times, SUMS)?;
+        let times = bench.report.runs(|| timed(|| sums().and_then(|()| Ok(stream.synchronize()?))))?;
+        bench.report.micros(&format!("arrays_sum_{}", size_text(x.nbytes())), &times, SUMS);
     }
     Ok(())
 }
 
 /// Functions of arrays that are not elementwise.
-fn functions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+fn functions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     let mut rng = Rng::philox(1);
     let x = bench.ctx.full(n, 1.0_f32)?;
     let size = size_text(x.nbytes());
@@ -168,21 +170,21 @@ fn functions(bench: &Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
 }
 
 /// What the host takes for an expression whose kernel is built.
-fn host_cost(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
+fn host_cost(bench: Bench<'_>, stream: &Stream) -> Result<()> {
     let (x, y) = (bench.ctx.full(SMALL, 1.0_f32)?, bench.ctx.full(SMALL, 2.0_f32)?);
     let assign = || Ok((&x * 0.5 + &y).on(stream).assign_to(&y)?);
     let eval = || Ok((&x * 0.5 + &y).on(stream).eval().map(drop)?);
     let sum = || Ok(x.on(stream).sum(..).map(drop)?);
     let works: [(&str, &dyn Fn() -> Result<()>); 3] = [("assign", &assign), ("eval", &eval), ("sum", &sum)];
     for (name, work) in works {
-        let times = bench.runs(|| {
+        let times = bench.report.runs(|| {
             let begin = Instant::now();
             (0..IN_A_ROW).try_for_each(|_| work())?;
             let time = begin.elapsed();
             timed(|| Ok(stream.synchronize()?))?;
             Ok(time)
         })?;
-        bench.micros(&format!("arrays_host_{name}"), &times, IN_A_ROW)?;
+        bench.report.micros(&format!("arrays_host_{name}"), &times, IN_A_ROW);
     }
     Ok(())
 }

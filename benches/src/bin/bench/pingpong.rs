@@ -3,22 +3,23 @@
 //! The runtime orders the two streams on the device. The number of waits of the host while the steps are recorded is
 //! counted; it must be zero.
 
-use super::kernels::{N, Pair, small};
-use super::launch::chain;
-use super::{Bench, Unit};
-use crate::error::Result;
+use anyhow::Result;
+
+use crate::Bench;
+use crate::kernels::{N, Pair, small};
+use crate::launch::chain;
 
 /// A step is a kernel and a copy.
 const STEPS: u32 = 1000;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let (compute, copy) = (bench.ctx.stream()?, bench.ctx.stream()?);
     let kernel = small(bench.ctx, "axpy")?;
     let pair = Pair::new(bench.ctx)?;
     let (x, y) = (pair.x.block(), pair.y.block());
     let waits = || bench.ctx.device().host_waits();
     let mut n_waits = Vec::new();
-    let runs = bench.runs(|| {
+    let runs = bench.report.runs(|| {
         compute.synchronize()?;
         copy.synchronize()?;
         let before = waits();
@@ -35,8 +36,9 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
         Ok(burst)
     })?;
     let (totals, hosts): (Vec<_>, Vec<_>) = runs.iter().map(|burst| (burst.total, burst.host)).unzip();
-    bench.micros("pingpong", &totals, STEPS)?;
-    bench.micros("host_pingpong", &hosts, STEPS)?;
+    bench.report.micros("pingpong", &totals, STEPS);
+    bench.report.micros("host_pingpong", &hosts, STEPS);
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
-    bench.printer.figure("pingpong_host_waits", Unit::Count, n_waits.iter().map(|&n| n as f64))
+    bench.report.figure("pingpong_host_waits", "count", n_waits.iter().map(|&n| n as f64));
+    Ok(())
 }

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use anyhow::Result;
 use vkarray::Stream;
 use vkarray::kernel::Limits;
 use vkarray::memory::{Block, MemoryKind};
+use vkarray_benches::timed;
 
-use super::{Bench, kernels, size_text, timed};
-use crate::error::Result;
+use crate::{Bench, kernels, size_text};
 
 /// Bytes of the copies between host and device.
 const SIZES: [u64; 5] = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20];
@@ -24,7 +25,7 @@ const DEVICE_BYTES: u64 = 1 << 30;
 /// Copies on the device in a row.
 const IN_A_ROW: u64 = 10;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let stream = bench.ctx.stream()?;
     for bytes in SIZES {
         pinned(bench, &stream, bytes, "")?;
@@ -35,7 +36,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
 }
 
 /// Copies from and to pinned memory. The names of the figures begin with `prefix`.
-pub(super) fn pinned(bench: &Bench<'_>, stream: &Stream, bytes: u64, prefix: &str) -> Result<()> {
+pub(crate) fn pinned(bench: Bench<'_>, stream: &Stream, bytes: u64, prefix: &str) -> Result<()> {
     let allocate = |kind| bench.ctx.allocator().allocate(bytes, kind);
     let (device, size) = (allocate(MemoryKind::Device)?, size_text(bytes));
     let copy = |to: &Arc<Block>, from: &Arc<Block>| Ok(to.copy_from_block(stream, 0, from, 0..bytes)?);
@@ -49,7 +50,7 @@ pub(super) fn pinned(bench: &Bench<'_>, stream: &Stream, bytes: u64, prefix: &st
     Ok(())
 }
 
-fn pageable(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
+fn pageable(bench: Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     let device = bench.ctx.allocator().allocate(bytes, MemoryKind::Device)?;
     let size = size_text(bytes);
     let mut host = vec![7_u8; usize::try_from(bytes).expect("a size that fits every host")];
@@ -60,12 +61,12 @@ fn pageable(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
 }
 
 /// Memory of the program: the registration alone, with its end; then copies of memory that is registered once.
-fn registered(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
+fn registered(bench: Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     let (size, len) = (size_text(bytes), usize::try_from(bytes).expect("a size that fits every host"));
     let device = bench.ctx.zeros::<u8>([len])?;
     let mut host = vec![7_u8; len];
-    let times = bench.runs(|| timed(|| Ok(bench.ctx.register(&mut host, |_| ())?)))?;
-    bench.micros(&format!("register_{size}"), &times, 1)?;
+    let times = bench.report.runs(|| timed(|| Ok(bench.ctx.register(&mut host, |_| ())?)))?;
+    bench.report.micros(&format!("register_{size}"), &times, 1);
     bench.ctx.register(&mut host, |mut registered| {
         let up = || Ok(registered.on(stream).copy_to(0, &device)?);
         each(bench, &format!("copy_up_registered_{size}"), stream, bytes, up)?;
@@ -79,20 +80,15 @@ fn registered(bench: &Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
 }
 
 /// Prints the rate of copies that are waited for one by one.
-fn each(
-    bench: &Bench<'_>,
-    name: &str,
-    stream: &Stream,
-    bytes: u64,
-    mut copy: impl FnMut() -> Result<()>,
-) -> Result<()> {
+fn each(bench: Bench<'_>, name: &str, stream: &Stream, bytes: u64, mut copy: impl FnMut() -> Result<()>) -> Result<()> {
     let n = (RUN_BYTES / bytes).clamp(3, MAX_COPIES);
     let mut run = || (0..n).try_for_each(|_| copy().and_then(|()| Ok(stream.synchronize()?)));
-    bench.rate(name, &bench.runs(|| timed(&mut run))?, bytes * n)
+    bench.report.rate(name, &bench.report.runs(|| timed(&mut run))?, bytes * n);
+    Ok(())
 }
 
 /// Copies on the device: between arrays, by a kernel, and by `vkCmdCopyBuffer`.
-pub(super) fn on_device(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
+pub(crate) fn on_device(bench: Bench<'_>, stream: &Stream) -> Result<()> {
     let bytes = device_bytes(bench);
     let n_words = usize::try_from(bytes / 4).expect("a size that fits every host");
     let source = bench.ctx.full([n_words], 7_u32)?;
@@ -107,15 +103,15 @@ pub(super) fn on_device(bench: &Bench<'_>, stream: &Stream) -> Result<()> {
 }
 
 /// The largest power of two that a kernel can bind, and of which two take at most half of the device's memory.
-fn device_bytes(bench: &Bench<'_>) -> u64 {
+fn device_bytes(bench: Bench<'_>) -> u64 {
     let info = bench.ctx.info();
     let limit = Limits::from(info).max_storage_buffer_range.min(info.device_memory_bytes() / 4);
     DEVICE_BYTES.min((limit / 2 + 1).next_power_of_two())
 }
 
 /// Prints the rate of copies that follow each other without a wait.
-pub(super) fn in_a_row(
-    bench: &Bench<'_>,
+pub(crate) fn in_a_row(
+    bench: Bench<'_>,
     name: &str,
     stream: &Stream,
     bytes: u64,
@@ -123,5 +119,6 @@ pub(super) fn in_a_row(
 ) -> Result<()> {
     stream.synchronize()?;
     let mut run = || (0..IN_A_ROW).try_for_each(|_| copy()).and_then(|()| Ok(stream.synchronize()?));
-    bench.rate(name, &bench.runs(|| timed(&mut run))?, 2 * bytes * IN_A_ROW)
+    bench.report.rate(name, &bench.report.runs(|| timed(&mut run))?, 2 * bytes * IN_A_ROW);
+    Ok(())
 }

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use anyhow::Result;
 use vkarray::memory::{Block, MemoryKind};
+use vkarray_benches::{at_once, timed};
 
-use super::{Bench, at_once, size_text, timed};
-use crate::error::{Error, Result};
+use crate::{Bench, size_text};
 
 /// Allocations of a run.
 const IN_A_ROW: u32 = 2000;
@@ -19,7 +20,7 @@ const USED_IN_A_ROW: u32 = 200;
 /// Number of threads.
 const N_THREADS: u32 = 8;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let ctx = bench.ctx;
     let source = ctx.zeros::<u8>([4])?;
     let target = ctx.zeros::<u8>([4])?;
@@ -38,27 +39,30 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
 }
 
 /// Prints the time of one allocation, or that the device has too little memory for it.
-fn each(bench: &Bench<'_>, name: &str, n: u32, allocate: impl Fn() -> vkarray::Result<()>) -> Result<()> {
+fn each(bench: Bench<'_>, name: &str, n: u32, allocate: impl Fn() -> vkarray::Result<()>) -> Result<()> {
     if let Err(vkarray::Error::Memory(error)) = allocate() {
-        return bench.printer.skipped(name, &error.to_string());
+        bench.report.skipped(name, &error.to_string());
+        return Ok(());
     }
     let run = || {
         let time = timed(|| Ok((0..n).try_for_each(|_| allocate())?))?;
         bench.ctx.synchronize()?;
         Ok(time)
     };
-    bench.micros(name, &bench.runs(run)?, n)
+    bench.report.micros(name, &bench.report.runs(run)?, n);
+    Ok(())
 }
 
 /// Prints the time of one allocation while several threads allocate.
-fn on_threads(bench: &Bench<'_>, name: &str, allocate: impl Fn() -> vkarray::Result<()> + Sync) -> Result<()> {
+fn on_threads(bench: Bench<'_>, name: &str, allocate: impl Fn() -> vkarray::Result<()> + Sync) -> Result<()> {
     let row = |n: u32| Ok((0..n).try_for_each(|_| allocate())?);
-    let run = || at_once(N_THREADS, || row(IN_A_ROW / 10), |()| row(IN_A_ROW));
+    let run = || at_once(N_THREADS, |_| row(IN_A_ROW / 10), |()| row(IN_A_ROW));
     match run() {
-        Err(Error::Array(error)) if matches!(*error, vkarray::Error::Memory(_)) => {
-            bench.printer.skipped(name, &error.to_string())
+        Err(error) if matches!(error.downcast_ref(), Some(vkarray::Error::Memory(_))) => {
+            bench.report.skipped(name, &error.to_string());
         }
-        Err(error) => Err(error),
-        Ok(_) => bench.micros(name, &bench.runs(run)?, IN_A_ROW),
+        Err(error) => return Err(error),
+        Ok(_) => bench.report.micros(name, &bench.report.runs(run)?, IN_A_ROW),
     }
+    Ok(())
 }

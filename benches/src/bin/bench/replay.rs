@@ -8,42 +8,39 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::{Context as _, Result};
 use vkarray::memory::{Allocator, Block, Error as MemoryError, LogStep, MemoryKind, read_log};
+use vkarray_benches::timed;
 
-use super::figure::Unit;
-use super::{Bench, timed};
-use crate::error::{Error, Result};
+use crate::Bench;
 
 /// Reads a log from a file.
-///
-/// # Errors
-///
-/// [`Error::Read`], [`Error::Log`].
-pub(super) fn read(path: &Path) -> Result<Vec<LogStep>> {
-    let file = File::open(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
-    read_log(BufReader::new(file)).map_err(|reason| Error::Log { path: path.to_owned(), reason })
+pub(crate) fn read(path: &Path) -> Result<Vec<LogStep>> {
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    read_log(BufReader::new(file)).with_context(|| format!("cannot replay {}", path.display()))
 }
 
-pub(super) fn measure(bench: &Bench<'_>, log: &[LogStep]) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>, log: &[LogStep]) -> Result<()> {
     let n_steps = log.iter().filter(|step| !matches!(step, LogStep::Failure { .. })).count();
     let n = u32::try_from(n_steps.max(1)).unwrap_or(u32::MAX);
     let allocator = bench.ctx.allocator();
     let run = || timed(|| Ok(replay(allocator, log, |_| {}).map(drop)?));
-    bench.micros("replay_first", &[run()?], n)?;
-    bench.micros("replay_step", &bench.runs(run)?, n)?;
+    bench.report.micros("replay_first", &[run()?], n);
+    bench.report.micros("replay_step", &bench.report.runs(run)?, n);
     // All memory goes back first, so that only this log's memory is counted.
     allocator.flush()?;
     allocator.trim(0)?;
     let mut peaks = Peaks::default();
     let n_refused = replay(allocator, log, |allocator| peaks.update(allocator))?;
-    let one = |name, unit, value: f64| bench.printer.figure(name, unit, [value].into_iter());
-    one("replay_live", Unit::Mebibytes, mebibytes(most_live(log)))?;
-    one("replay_reserved", Unit::Mebibytes, mebibytes(peaks.reserved))?;
+    let one = |name, unit, value: f64| bench.report.figure(name, unit, [value].into_iter());
+    one("replay_live", "MiB", mebibytes(most_live(log)));
+    one("replay_reserved", "MiB", mebibytes(peaks.reserved));
     match peaks.fragmentation {
-        Some(fragmentation) => one("replay_fragmentation", Unit::Ratio, fragmentation)?,
-        None => bench.printer.skipped("replay_fragmentation", "the memory manager does not count what is free")?,
+        Some(fragmentation) => one("replay_fragmentation", "ratio", fragmentation),
+        None => bench.report.skipped("replay_fragmentation", "the memory manager does not count what is free"),
     }
-    one("replay_refused", Unit::Count, f64::from(n_refused))
+    one("replay_refused", "count", f64::from(n_refused));
+    Ok(())
 }
 
 /// Runs every step, and returns how many allocations were refused.
@@ -51,7 +48,7 @@ fn replay(
     allocator: &Arc<Allocator>,
     log: &[LogStep],
     mut between: impl FnMut(&Allocator),
-) -> std::result::Result<u32, MemoryError> {
+) -> Result<u32, MemoryError> {
     let (mut blocks, mut n_refused) = (Vec::<Option<Arc<Block>>>::with_capacity(log.len()), 0);
     for step in log {
         match *step {

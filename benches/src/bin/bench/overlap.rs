@@ -10,11 +10,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Result;
 use vkarray::memory::{Block, MemoryKind};
 use vkarray::{DeviceNDArray, Groups, Kernel, Stream};
+use vkarray_benches::timed;
 
-use super::{Bench, Unit, kernels, timed};
-use crate::error::Result;
+use crate::{Bench, kernels};
 
 const CHUNKS: usize = 32;
 const CHUNK_BYTES: u64 = 8 << 20;
@@ -28,7 +29,7 @@ const LONGEST: f64 = 1.4;
 /// The same in the second measurement: shorter than either copy.
 const SHORTEST: f64 = 0.25;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
+pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let mut pipeline = Pipeline::new(bench)?;
     let up = median(bench, || pipeline.all(Pipeline::up))?;
     let down = median(bench, || pipeline.all(Pipeline::down))?;
@@ -36,31 +37,33 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<()> {
     pipeline.fit_kernel(link.max(up + down).mul_f64(LONGEST))?;
     let kernel = median(bench, || pipeline.all(Pipeline::work))?;
     for (name, time) in [("overlap_up", up), ("overlap_kernel", kernel), ("overlap_down", down)] {
-        bench.micros(name, &[time], 1)?;
+        bench.report.micros(name, &[time], 1);
     }
     together(bench, &pipeline, "overlap", up.max(kernel).max(down))?;
     pipeline.fit_kernel(link.mul_f64(SHORTEST))?;
     let kernel = median(bench, || pipeline.all(Pipeline::work))?;
-    bench.micros("overlap_link", &[link], 1)?;
-    bench.micros("overlap_link_kernel", &[kernel], 1)?;
+    bench.report.micros("overlap_link", &[link], 1);
+    bench.report.micros("overlap_link_kernel", &[kernel], 1);
     if kernel >= link {
         let reason = "even the shortest kernel takes longer than the copies";
-        bench.printer.skipped("overlap_link_together", reason)?;
-        return bench.printer.skipped("overlap_link_ratio", reason);
+        bench.report.skipped("overlap_link_together", reason);
+        bench.report.skipped("overlap_link_ratio", reason);
+        return Ok(());
     }
     together(bench, &pipeline, "overlap_link", link)
 }
 
 /// Prints the time of the three stages together, and its ratio to `least`, the shortest possible time.
-fn together(bench: &Bench<'_>, pipeline: &Pipeline, name: &str, least: Duration) -> Result<()> {
-    let times = bench.runs(|| pipeline.all(Pipeline::stages))?;
-    bench.micros(&format!("{name}_together"), &times, 1)?;
+fn together(bench: Bench<'_>, pipeline: &Pipeline, name: &str, least: Duration) -> Result<()> {
+    let times = bench.report.runs(|| pipeline.all(Pipeline::stages))?;
+    bench.report.micros(&format!("{name}_together"), &times, 1);
     let ratios = times.iter().map(|time| time.as_secs_f64() / least.as_secs_f64());
-    bench.printer.figure(&format!("{name}_ratio"), Unit::Ratio, ratios)
+    bench.report.figure(&format!("{name}_ratio"), "ratio", ratios);
+    Ok(())
 }
 
-fn median(bench: &Bench<'_>, run: impl FnMut() -> Result<Duration>) -> Result<Duration> {
-    let mut times = bench.runs(run)?;
+fn median(bench: Bench<'_>, run: impl FnMut() -> Result<Duration>) -> Result<Duration> {
+    let mut times = bench.report.runs(run)?;
     times.sort();
     Ok(times[times.len() / 2])
 }
@@ -76,7 +79,7 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    fn new(bench: &Bench<'_>) -> Result<Self> {
+    fn new(bench: Bench<'_>) -> Result<Self> {
         let ctx = bench.ctx;
         let n_words = usize::try_from(CHUNK_WORDS).expect("a size that fits every host");
         let blocks = || {
