@@ -60,12 +60,13 @@ pub use vulkan::{Destroy, HeapBudget, Label, LogicalDevice, Owned, QueueLock, Ti
 pub use vulkan::{ExternalSemaphore, SemaphoreKind};
 
 /// Implements `Debug` by values of the object that is named before the arrow: `Graph { id: 3, n_nodes: 2, .. }`. It
-/// serves types with fields that have no `Debug`, and types whose derived text would say nothing.
+/// serves types with fields that have no `Debug`, and types whose derived text would say nothing. The parameters of a
+/// generic type stand in brackets before its name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_fields {
-    ($type:ident $(<$lifetime:lifetime>)? $(, $object:ident => $($name:ident: $value:expr),+)?) => {
-        impl ::std::fmt::Debug for $type $(<$lifetime>)? {
+    ($([$($parameters:tt)+])? $type:ident $(<$($arguments:tt),+>)? $(, $object:ident => $($name:ident: $value:expr),+)?) => {
+        impl $(<$($parameters)+>)? ::std::fmt::Debug for $type $(<$($arguments),+>)? {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 $(let $object = self;)?
                 f.debug_struct(stringify!($type))$($(.field(stringify!($name), &$value))+)?.finish_non_exhaustive()

@@ -5,7 +5,6 @@
 //! excludes the device too, until the block is freed. Copies through staging memory, which exclude nothing, are in the
 //! folder `copy`.
 
-use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 use std::slice;
 use std::sync::Arc;
@@ -258,14 +257,6 @@ impl<T> DerefMut for HostWrite<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for HostRead<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostRead").field("len", &self.elements.len()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([T] HostRead<'_, T>, this => len: this.elements.len());
 
-impl<T> fmt::Debug for HostWrite<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostWrite").field("len", &self.elements.len()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([T] HostWrite<'_, T>, this => len: this.elements.len());

@@ -214,8 +214,4 @@ impl<P> StdError for PinError<P> {
     }
 }
 
-impl<O> fmt::Debug for Pinned<O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pinned").field("nbytes", &self.block.size()).field("path", &self.path()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([O] Pinned<O>, this => nbytes: this.block.size(), path: this.path());

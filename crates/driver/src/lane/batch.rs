@@ -4,7 +4,6 @@
 //! and `recycle`, all in this file. Batches are recycled, so a stream in steady work creates none. `mod.rs` decides
 //! when a batch opens, and `submit.rs` submits it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -287,8 +286,4 @@ fn end(pool: &Owned<vk::CommandPool>, commands: vk::CommandBuffer) -> Result<()>
     unsafe { pool.device().raw().end_command_buffer(commands) }.map_err(pool.device().failed("vkEndCommandBuffer"))
 }
 
-impl fmt::Debug for Batch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch").field("state", &self.state).field("value", &self.value).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Batch, this => state: this.state, value: this.value);

@@ -4,7 +4,6 @@
 //! usual case, need no command of their own. A shared command buffer never changes: batches in flight hold it, and a
 //! graph that was changed records another one. `graph/plan.rs` plans the barriers between the steps.
 
-use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
@@ -91,8 +90,4 @@ impl GraphCommands {
     }
 }
 
-impl fmt::Debug for GraphCommands {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GraphCommands").field("n_steps", &self.n_steps).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(GraphCommands, this => n_steps: this.n_steps);

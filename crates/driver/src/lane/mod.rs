@@ -26,7 +26,6 @@ mod submit;
 mod timestamps;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -95,11 +94,7 @@ impl LaneState {
     }
 }
 
-impl fmt::Debug for LaneState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LaneState").field("open", &self.open).field("newest", &self.newest).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(LaneState, this => open: this.open, newest: this.newest);
 
 impl Lane {
     /// Makes a lane of the stream with this number. `beside` is another lane of the same stream, if it has one.

@@ -1,6 +1,5 @@
 //! [`Completion`]: a future for a point in a stream's work, for any async runtime.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -99,8 +98,4 @@ impl Future for Completion {
     }
 }
 
-impl fmt::Debug for Completion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Completion").field("point", &self.point).finish_non_exhaustive()
-    }
-}
+crate::debug_fields!(Completion, this => point: this.point);

@@ -4,7 +4,6 @@
 //! copies to and from them need no staging. The guards here give the host access to the elements; they hold those of the
 //! allocator crate (`allocator/host_guard.rs`), which keep the device from using the same bytes.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -62,25 +61,7 @@ impl Context {
     ///
     /// Those of [`Context::device_array`].
     pub fn pinned_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
-        self.pinned_array_with_order(shape, Order::C)
-    }
-
-    /// Creates an array in the given order in pinned host memory. Otherwise as [`Context::pinned_array`].
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.pinned_array_with_order::<f32>([2, 3], Order::F)?;
-    /// assert!(x.is_f_contiguous());
-    /// # anyhow::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Context::device_array`].
-    pub fn pinned_array_with_order<T: Element>(&self, shape: impl IntoShape, order: Order) -> Result<DeviceNDArray<T>> {
-        self.on_host(Layout::contiguous(shape.into_shape().as_ref(), order)?, HostOptions::default())
+        self.on_host(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?, HostOptions::default())
     }
 
     /// Creates a pinned array of the same shape and element type, with its axes in the order of `like`'s strides. Its
@@ -124,21 +105,7 @@ impl Context {
     /// Those of [`Context::device_array`]; [`Error::Memory`](crate::Error::Memory) if the memory manager does not support
     /// `options`.
     pub fn mapped_array<T: Element>(&self, shape: impl IntoShape, options: HostOptions) -> Result<DeviceNDArray<T>> {
-        self.mapped_array_with_order(shape, Order::C, options)
-    }
-
-    /// As [`Context::mapped_array`], in the given order, C or F.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Context::mapped_array`].
-    pub fn mapped_array_with_order<T: Element>(
-        &self,
-        shape: impl IntoShape,
-        order: Order,
-        options: HostOptions,
-    ) -> Result<DeviceNDArray<T>> {
-        self.on_host(Layout::contiguous(shape.into_shape().as_ref(), order)?, options.mapped(true))
+        self.on_host(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?, options.mapped(true))
     }
 
     /// Creates a mapped array of the same shape and element type, with its axes in the order of `like`'s strides. Its
@@ -316,11 +283,7 @@ fn with_positive_strides(layout: &Layout) -> (StrideShape<IxDyn>, Vec<Axis>) {
     (IxDyn(layout.shape()).strides(IxDyn(&strides)), reversed)
 }
 
-impl<T: Element, B> fmt::Debug for HostElements<'_, T, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostElements").field("shape", &self.layout.shape()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([T: Element, B] HostElements<'_, T, B>, this => shape: this.layout.shape());
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! [`ArrayLeaf`]: an array without its element type, which is what an expression keeps of it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use vkarray_allocator::{Block, MemoryKind};
@@ -76,8 +75,4 @@ impl ArrayLeaf {
     }
 }
 
-impl fmt::Debug for ArrayLeaf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArrayLeaf").field("layout", &self.layout).field("label", &self.label).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(ArrayLeaf, this => layout: this.layout, label: this.label);

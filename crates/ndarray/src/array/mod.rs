@@ -40,7 +40,6 @@ mod transfer;
 mod views;
 
 use std::any::Any;
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -337,17 +336,13 @@ impl<T: Element> Clone for DeviceNDArray<T> {
     }
 }
 
-/// Prints element type, shape, strides and device. Does not read the elements.
-impl<T: Element> fmt::Debug for DeviceNDArray<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceNDArray")
-            .field("dtype", &format_args!("{}", DType::of::<T>()))
-            .field("shape", &self.shape())
-            .field("strides", &self.strides())
-            .field("device", &self.context().info().name)
-            .finish_non_exhaustive()
-    }
-}
+// Does not read the elements.
+vkarray_driver::debug_fields!([T: Element] DeviceNDArray<T>, this =>
+    dtype: format_args!("{}", DType::of::<T>()),
+    shape: this.shape(),
+    strides: this.strides(),
+    device: this.context().info().name
+);
 
 impl<T: Element> AsArg for DeviceNDArray<T> {
     fn as_arg(&self) -> Arg<'_> {

@@ -3,7 +3,6 @@
 //! It owns the pinned memory that the device writes, so no memory of the caller is written after the caller dropped or
 //! leaked the copy. Copies that block are in `transfer.rs`.
 
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -145,12 +144,8 @@ impl<T: Element> Future for PendingCopy<T> {
     }
 }
 
-impl<T: Element> fmt::Debug for PendingCopy<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingCopy")
-            .field("dtype", &format_args!("{}", DType::of::<T>()))
-            .field("shape", &self.shape)
-            .field("done", &self.done)
-            .finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([T: Element] PendingCopy<T>, this =>
+    dtype: format_args!("{}", DType::of::<T>()),
+    shape: this.shape,
+    done: this.done
+);

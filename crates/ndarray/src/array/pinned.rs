@@ -3,7 +3,6 @@
 //! Here the memory has elements; the allocator crate's `copy/pinned.rs` has the bytes and their owner. Memory that is lent for
 //! the length of a call is `register.rs`.
 
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -132,8 +131,4 @@ impl<O, T: Element> AsArg for PinnedArray<O, T> {
     }
 }
 
-impl<O, T: Element> fmt::Debug for PinnedArray<O, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PinnedArray").field("array", &self.array).field("path", &self.path()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([O, T: Element] PinnedArray<O, T>, this => array: this.array, path: this.path());

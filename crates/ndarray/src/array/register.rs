@@ -332,11 +332,7 @@ impl<T: Element> fmt::Debug for BoundSlice<'_, T> {
     }
 }
 
-impl<T: Element> fmt::Debug for Registered<'_, '_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registered").field("len", &self.len()).field("path", &self.path()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([T: Element] Registered<'_, '_, T>, this => len: this.len(), path: this.path());
 
 #[cfg(test)]
 mod tests {

@@ -67,16 +67,7 @@ impl Context {
     /// Those of [`Context::device_array`]; [`NoSuchMemory`](vkarray_allocator::Error::NoSuchMemory) where the device has no
     /// such memory.
     pub fn shared_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
-        self.shared_array_with_order(shape, Order::C)
-    }
-
-    /// As [`Context::shared_array`], in the given order, C or F.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Context::shared_array`].
-    pub fn shared_array_with_order<T: Element>(&self, shape: impl IntoShape, order: Order) -> Result<DeviceNDArray<T>> {
-        self.shared(Layout::contiguous(shape.into_shape().as_ref(), order)?)
+        self.shared(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?)
     }
 
     /// As [`Context::shared_array`], of the shape and element type of `like` and with its axes in the order of `like`'s strides.

@@ -371,15 +371,11 @@ impl<T: Element> Drop for AccessInProgress<'_, T> {
     }
 }
 
-impl<T: Element> fmt::Debug for MultiDeviceArray<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MultiDeviceArray")
-            .field("dtype", &format_args!("{}", DType::of::<T>()))
-            .field("shape", &self.shape())
-            .field("devices", &self.replicas.iter().map(|replica| &replica.context.info().name).collect::<Vec<_>>())
-            .finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([T: Element] MultiDeviceArray<T>, this =>
+    dtype: format_args!("{}", DType::of::<T>()),
+    shape: this.shape(),
+    devices: this.replicas.iter().map(|replica| &replica.context.info().name).collect::<Vec<_>>()
+);
 
 impl<T: Element> fmt::Debug for ArrayAccess<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

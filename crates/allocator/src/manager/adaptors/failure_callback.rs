@@ -70,8 +70,4 @@ unsafe impl<M: MemoryManager> Adaptor for FailureCallback<M> {
     }
 }
 
-impl<M: fmt::Debug> fmt::Debug for FailureCallback<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FailureCallback").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([M: fmt::Debug] FailureCallback<M>, this => inner: this.inner);

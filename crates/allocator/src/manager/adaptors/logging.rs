@@ -136,11 +136,7 @@ unsafe impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
     }
 }
 
-impl<M: fmt::Debug, W: Write> fmt::Debug for Logging<M, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Logging").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([M: fmt::Debug, W: Write] Logging<M, W>, this => inner: this.inner);
 
 /// The calling thread's number. Numbers start at 1, in the order in which threads first log.
 fn thread_number() -> u64 {

@@ -153,11 +153,7 @@ impl Entries {
     }
 }
 
-impl<M: fmt::Debug> fmt::Debug for Tracking<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tracking").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([M: fmt::Debug] Tracking<M>, this => inner: this.inner);
 
 fn place(memory: &MemoryPointer) -> PointerKey {
     (memory.buffer().as_raw(), memory.offset(), memory.tag())

@@ -3,7 +3,6 @@
 //! The `zip` crate reads and writes the archive. The length that an entry claims is not trusted: memory is allocated while
 //! its bytes arrive, and its checksum is compared at the end. The arrays inside are in the `.npy` format (`file.rs`).
 
-use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, Write};
 use std::path::Path;
@@ -272,11 +271,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     }
 }
 
-impl<W: Write + Seek> fmt::Debug for NpzWriter<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NpzWriter").field("method", &self.method).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([W: Write + Seek] NpzWriter<W>, this => method: this.method);
 
 #[cfg(test)]
 mod tests;
