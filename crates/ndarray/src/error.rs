@@ -43,7 +43,7 @@ pub enum Error {
     /// More or fewer values than the shape has elements.
     #[error("{given} values of {dtype} do not fill shape {}, which has {expected}", tuple_text(shape))]
     LengthMismatch { given: usize, expected: usize, shape: Vec<usize>, dtype: DType },
-    /// An array of the host for which the host has no memory, such as one of an array that repeats its elements.
+    /// A host array for which the host has no memory, such as a copy of an array that repeats its elements.
     #[error("the host has no memory for {} of {dtype}: {} bytes", tuple_text(shape), bytes_of(shape, *dtype))]
     HostMemory { shape: Vec<usize>, dtype: DType },
     /// An array and a stream of devices that were opened separately.
@@ -96,8 +96,8 @@ pub enum Error {
     /// An expression that has no value, by its operands or its target.
     #[error(transparent)]
     Expression(Box<ExprError>),
-    /// An operation of a crate above this one was refused, for instance one that computes with arrays. The error's
-    /// [`source`](std::error::Error::source) is that of the operation.
+    /// An operation of a crate above this one was refused, for instance one that computes with arrays.
+    /// [`source`](std::error::Error::source) is the error of the operation.
     #[error(transparent)]
     Operation(Box<dyn std::error::Error + Send + Sync>),
     /// An allocation or a copy was refused or failed.
@@ -114,10 +114,10 @@ pub enum Error {
 vkarray_driver::debug_as_display!(Error);
 
 impl Error {
-    /// Whether this machine has no Vulkan device at all: no loader, or no driver that answers.
+    /// Whether this machine has no Vulkan device at all: there is no loader, or no driver that answers.
     ///
-    /// A test that may be skipped on such a machine should check this alone. A misspelt `VKARRAY_DEVICE`, or a device that
-    /// cannot be used, is another error.
+    /// A test that may be skipped on such a machine should check this alone. A misspelt `VKARRAY_DEVICE`, or a device
+    /// that cannot be used, is another error, for which this is `false`.
     ///
     /// ```
     /// use vkarray::Context;

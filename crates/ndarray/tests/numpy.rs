@@ -18,7 +18,7 @@ use vkarray_tests::skips;
 
 const N_PROGRAMS: usize = 24_000;
 
-/// The seed of the second set of programs; the recorded set has another.
+/// The seed of the second set of programs, which is not the seed of the recorded set.
 const SEED: &str = "20261122";
 
 /// A step, NumPy's result, and how often it must occur at least.
@@ -216,7 +216,7 @@ fn check_view(layout: &Layout, view: &str, base_len: usize, place: &str) {
     assert_eq!(layout.shape(), numbers::<usize>(shape), "{place}");
     assert_eq!(layout.strides(), numbers::<isize>(strides), "{place}");
     if offset.is_empty() {
-        // In NumPy the pointer of an array without elements may leave the block; here the offset does not.
+        // In NumPy the pointer of an array without elements may point outside the block; here the offset stays inside.
         assert!(layout.size() == 0 && layout.offset() <= base_len, "{place}");
     } else {
         assert_eq!(layout.offset(), number::<usize>(offset), "{place}");
@@ -226,7 +226,7 @@ fn check_view(layout: &Layout, view: &str, base_len: usize, place: &str) {
     assert_eq!(ours, flags, "{place}");
 }
 
-/// Runs one step; `name` and `arguments` as the generator wrote them.
+/// Runs one step. `name` and `arguments` are as the generator wrote them.
 fn perform(layout: &Layout, itemsize: usize, name: &str, arguments: &str) -> Result<Layout, LayoutError> {
     if name == "slice" {
         let items = arguments.split(',').filter(|item| !item.is_empty());
@@ -286,7 +286,7 @@ fn order(letter: &str) -> Order {
 
 /// The name of the error's variant, or the layout if there is no error.
 fn variant(result: &Result<Layout, LayoutError>) -> String {
-    /// The name of the error's variant, if it is one of these.
+    /// The name of the error's variant, if it is one of the listed variants.
     macro_rules! name {
         ($error:expr, $($variant:ident)*) => {
             match $error { $(LayoutError::$variant { .. } => stringify!($variant),)* _ => "another error" }

@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Layout, LayoutError, Result, advance};
 
-/// A length, and the stride in each of two layouts.
+/// The length of an axis, and its stride in each of two layouts.
 #[derive(Clone, Copy)]
 struct PairedAxis {
     len: usize,
@@ -19,7 +19,7 @@ struct PairedAxis {
 impl Layout {
     /// Merges axes that one stride can step through and removes those of length one. The elements keep their C order.
     ///
-    /// The result has no axes for one element, and shape `(0,)` for none.
+    /// One element gives a layout without axes, and no elements give shape `(0,)`.
     ///
     /// ```
     /// use vkarray_layout::{Layout, Order, s};
@@ -34,8 +34,9 @@ impl Layout {
         self.rebuilt(&merge(self.axes_with(self)), 0, self.offset)
     }
 
-    /// The same elements in order of address: axes sorted by falling stride, none negative, merged where one stride can
-    /// step through them. It tells which elements of the block belong to the layout, and no longer at which index.
+    /// The elements in order of address: axes are sorted by falling stride, no stride is negative, and axes are merged
+    /// where one stride can step through them. The result says which elements of the block belong to the layout, and no
+    /// longer at which index.
     ///
     /// ```
     /// use vkarray_layout::{Layout, Order};
@@ -54,9 +55,9 @@ impl Layout {
 
     /// Prepares a copy of `src` to `dst`: two layouts of one shape that pair the same elements in another order.
     ///
-    /// The destination is in order of address, its axes sorted by falling stride. Axes are merged where one stride on each
-    /// side can step through them, and those of length one removed. Where the destination repeats an element, the source
-    /// is in order of address.
+    /// The destination is in order of address, its axes sorted by falling stride. Axes are merged where one stride on
+    /// each side can step through them, and axes of length one are removed. Where the destination repeats an element,
+    /// the source is in order of address.
     ///
     /// ```
     /// use vkarray_layout::{Layout, Order, s};

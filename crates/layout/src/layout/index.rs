@@ -1,9 +1,9 @@
 //! [`Index`], [`Span`] and the [`s!`](crate::s) macro: how a caller writes an index.
 //!
-//! An index has the parts of NumPy's: integers, `start:stop:step` with any step, `...` and `None`. The `ndarray` crate's
-//! `SliceInfoElem` has no ellipsis, and its `a..b;-1` takes the elements of `a..b` in reverse order, where Python's
-//! `a:b:-1` starts at `a`. It converts into an [`Index`] that keeps its own meaning. [`Layout::slice`](crate::Layout::slice)
-//! applies an index.
+//! An index has the parts of NumPy's: integers, `start:stop:step` with any step, `...` and `None`. The `ndarray`
+//! crate's `SliceInfoElem` has no ellipsis, and its `a..b;-1` takes the elements of `a..b` in reverse order, where
+//! Python's `a:b:-1` starts at `a`. Converted into an [`Index`], a `SliceInfoElem` keeps the `ndarray` crate's meaning.
+//! [`Layout::slice`](crate::Layout::slice) applies an index.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -31,7 +31,7 @@ pub enum Index {
         start: Option<isize>,
         /// First element not taken; `None` takes all up to the end, or up to the start if `step` is negative.
         stop: Option<isize>,
-        /// From one element to the next; negative for reverse order. Not 0.
+        /// The distance from one element to the next; negative for reverse order. Not 0.
         step: isize,
     },
     /// All axes that no other part of the index names. At most one in an index.
@@ -53,12 +53,13 @@ pub enum Index {
 pub struct Span {
     start: Option<isize>,
     stop: Option<isize>,
-    /// Whether `stop` is taken too.
+    /// Whether the position `stop` is taken.
     is_inclusive: bool,
 }
 
 impl Index {
-    /// Every `step`-th element of a range. With a negative step, from `start` down to `stop`, which only `a..=b` takes.
+    /// Every `step`-th element of a range. A negative step goes from `start` down to `stop`; `a..=b` takes the element
+    /// at `stop`, and `a..b` does not.
     ///
     /// ```
     /// use vkarray_layout::{Index, s};
@@ -70,7 +71,8 @@ impl Index {
         let Span { start, stop, is_inclusive } = span.into();
         let stop = match stop {
             Some(last) if is_inclusive => {
-                // The neighbour of the first or the last position would be taken for one at the other end.
+                // A neighbour before position 0 or after position -1 would have a number that means a position at the
+                // other end.
                 let end = if step < 0 { 0 } else { -1 };
                 (last != end).then(|| last.saturating_add(if step < 0 { -1 } else { 1 }))
             }
@@ -92,7 +94,8 @@ impl From<RangeFull> for Span {
     }
 }
 
-/// Integers as indices. One that is too large for `isize` becomes `isize::MAX`, which is past the end of every axis.
+/// Integers as indices. An integer that is too large for `isize` becomes `isize::MAX`, which is past the end of every
+/// axis.
 macro_rules! index_from_integer {
     ($($integer:ty)*) => { $(
         impl From<$integer> for Index {
@@ -136,7 +139,7 @@ macro_rules! index_from_integer {
 index_from_integer!(i32 u32 usize isize);
 
 impl From<SliceInfoElem> for Index {
-    /// Keeps the meaning that the `ndarray` crate gives it: a negative step takes the same range in reverse order.
+    /// Keeps the meaning that the `ndarray` crate gives a slice: a negative step takes the same range in reverse order.
     fn from(element: SliceInfoElem) -> Self {
         match element {
             SliceInfoElem::Index(at) => Self::At(at),
@@ -156,9 +159,9 @@ impl From<SliceInfoElem> for Index {
 
 /// Writes an index as an array of [`Index`]: `s![2, 1..-1, ..;-1, Ellipsis, NewAxis]`.
 ///
-/// An integer takes one position, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`: `5..1;-2` takes elements 5
-/// and 3, and `1..5;-2` is empty, where the `ndarray` crate takes elements 4 and 2. `a..=b` takes element `b` too.
-/// `Ellipsis` and `NewAxis` are in scope inside.
+/// An integer takes one position, `a..b` is Python's `a:b`, and `a..b;c` is Python's `a:b:c`: `5..1;-2` takes elements
+/// 5 and 3, and `1..5;-2` is empty, where the `ndarray` crate takes elements 4 and 2. `a..=b` also takes element `b`.
+/// `Ellipsis` and `NewAxis` are in scope inside the macro.
 ///
 /// ```
 /// use vkarray_layout::{Layout, Order, s};

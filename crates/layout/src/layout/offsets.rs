@@ -1,6 +1,6 @@
 //! [`Offsets`]: an iterator over the offsets of all elements.
 //!
-//! For small arrays on the host and for tests. `runs.rs` is faster where elements are contiguous.
+//! Meant for small arrays on the host and for tests. `runs.rs` is faster where elements are contiguous.
 
 use std::iter::FusedIterator;
 

@@ -1,7 +1,7 @@
 //! [`Order`]: in which order the elements of an array are contiguous.
 //!
-//! Also the strides of contiguous layouts, and the layout of a new array "like" another one. What an order means for a
-//! view is in `reshape.rs`, the next file to read.
+//! This file also has the strides of contiguous layouts, and the layout of a new array "like" another one. What an
+//! order means for a view is in `reshape.rs`, the next file to read.
 
 use std::fmt;
 
@@ -45,8 +45,8 @@ impl fmt::Display for Order {
 impl Layout {
     /// A contiguous layout of the same shape whose axes have the same order in memory.
     ///
-    /// NumPy's order `'K'`: C stays C, F stays F, and otherwise axes are sorted by the magnitude of their strides, equal
-    /// ones in C order. Offset, gaps, negative strides and broadcasting are not kept.
+    /// NumPy's order `'K'`: C stays C, F stays F, and otherwise axes are sorted by the magnitude of their strides; axes
+    /// of equal magnitude keep C order. Offset, gaps, negative strides and broadcasting are not kept.
     ///
     /// ```
     /// use vkarray_layout::{Layout, Order, s};
@@ -69,7 +69,7 @@ impl Layout {
         Self { shape: self.shape.clone(), strides: fresh, offset: 0 }
     }
 
-    /// The axes, sorted by falling magnitude of stride; equal ones in C order.
+    /// The axes, sorted by falling magnitude of stride; axes of equal magnitude keep C order.
     pub(super) fn axes_in_memory(&self) -> SmallVec<[usize; 4]> {
         let mut axes: SmallVec<[usize; 4]> = (0..self.ndim()).collect();
         axes.sort_by_key(|&axis| std::cmp::Reverse(self.strides[axis].unsigned_abs()));

@@ -1,13 +1,13 @@
 //! Whether two layouts of a block share elements, and whether one layout has an element twice.
 //!
-//! Both ask whether a bounded linear equation has an integer solution, which is hard in general and easy for almost every
-//! array in practice. The search is exact up to a fixed amount of work; beyond that the answer is "yes".
+//! Both questions ask whether a bounded linear equation has an integer solution, which is hard in general and easy for
+//! almost every array in practice. The search is exact up to a fixed amount of work; beyond that the answer is "yes".
 
 use smallvec::SmallVec;
 
 use super::Layout;
 
-/// Most nodes that a search visits before it answers "yes" without proof.
+/// The most nodes that a search visits before it answers "yes" without proof.
 const BUDGET: u32 = 20_000;
 
 impl Layout {
@@ -38,7 +38,7 @@ impl Layout {
         Equation::new(terms.collect()).may_reach(far_end - a.offset as i128)
     }
 
-    /// Whether two indices may mean the same element, so that it is undefined what writing to both leaves there.
+    /// Whether two indices may mean the same element, so that the result of writing to both is undefined.
     ///
     /// `false` is always proven; `true` has the same exception as in [`Layout::overlaps`].
     ///
@@ -60,7 +60,8 @@ impl Layout {
         let sorted = self.in_memory_order();
         let terms =
             || sorted.shape.iter().zip(&sorted.strides).map(|(&len, &stride)| (len as i128 - 1, stride as i128));
-        // Otherwise search for two indices that differ first on some axis, by `1 + x`, and by `x - last` on later axes.
+        // In all other cases, search for two indices that differ first on some axis, by `1 + x`, and by `x - last` on
+        // later axes.
         (0..sorted.ndim()).any(|first| {
             let later: i128 = terms().skip(first + 1).map(|(last, stride)| stride * last).sum();
             let (last, stride) = (sorted.shape[first] as i128 - 1, sorted.strides[first] as i128);
@@ -70,8 +71,8 @@ impl Layout {
         })
     }
 
-    /// Whether each stride is larger than the range that all smaller ones span. Then no elements share memory, and a mutable
-    /// host array can have this layout.
+    /// Whether each stride is larger than the range that all smaller strides span. Elements of such a layout share no
+    /// memory, and a mutable host array can have the layout.
     #[doc(hidden)]
     pub fn is_nested(&self) -> bool {
         let sorted = self.in_memory_order();
@@ -101,9 +102,9 @@ impl Term {
 /// A sum of terms, largest steps first.
 struct Equation {
     terms: SmallVec<[Term; 8]>,
-    /// For each term, the largest sum of it and all later ones; one entry longer than `terms`.
+    /// For each term, the largest sum of this term and all later ones; one entry longer than `terms`.
     reach: SmallVec<[i128; 8]>,
-    /// For each term, the common divisor of it and all later ones.
+    /// For each term, the common divisor of this term and all later ones.
     divisor: SmallVec<[i128; 8]>,
 }
 
@@ -111,7 +112,8 @@ impl Equation {
     fn new(mut terms: SmallVec<[Term; 8]>) -> Self {
         terms.retain(|term| term.step != 0 && term.bound > 0);
         terms.sort_by_key(|term| std::cmp::Reverse(term.step));
-        // Terms with the same step are equivalent to one term with the sum of their bounds. Tiles of an array have such.
+        // Terms with the same step are equivalent to one term with the sum of their bounds. The tiles of an array give
+        // such terms.
         terms.dedup_by(|next, term| {
             let is_same = next.step == term.step;
             term.bound += if is_same { next.bound } else { 0 };
@@ -149,7 +151,7 @@ impl Equation {
         while x <= last {
             *budget = budget.checked_sub(1)?;
             let rest = target - step * x;
-            // From the first `x` whose rest is divisible, only every `stride`-th one is.
+            // From the first `x` whose rest is divisible, every `stride`-th `x` has a divisible rest, and no other.
             if rest % rest_divisor == 0 {
                 stride = rest_divisor / self.divisor[level];
                 if self.search(level + 1, rest, budget)? {

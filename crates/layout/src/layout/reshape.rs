@@ -40,7 +40,7 @@ impl Layout {
 
     /// Puts all elements on one axis.
     ///
-    /// As in NumPy, there is a view only where the elements are contiguous in that order; `reshape(&[-1], order)` also
+    /// As in NumPy, there is a view only where the elements are contiguous in `order`; `reshape(&[-1], order)` also
     /// gives strided views. `K` accepts any order of axes.
     ///
     /// ```
@@ -92,7 +92,7 @@ impl Layout {
         self.is_packed(axes.iter().rev().map(|&axis| (&self.shape[axis], &self.strides[axis])))
     }
 
-    /// Replaces the -1, and checks that the number of elements is unchanged.
+    /// Replaces a length of -1, and checks that the number of elements is unchanged.
     fn resolve_shape(&self, to: &[isize]) -> Result<Shape> {
         let size = self.size();
         if to.iter().any(|&len| len < -1) {
@@ -114,8 +114,8 @@ impl Layout {
 
     /// Strides for a new shape over elements that are not packed, or `None` if there are none.
     ///
-    /// Takes the shortest groups of old and new axes of equal size. The old axes of a group must walk as one; the new
-    /// ones divide that walk. There are elements, for a layout without any is packed.
+    /// Takes the shortest groups of old and new axes of equal size. One stride must step through the old axes of a
+    /// group; the new axes divide that range. The layout has elements, because a layout without elements is packed.
     fn regrouped_strides(&self, to: &[usize], order: Order) -> Option<Strides> {
         let old = self.shape.iter().zip(&self.strides).filter(|&(&len, _)| len != 1);
         let old: SmallVec<[(usize, isize); 4]> = old.map(|(&len, &stride)| (len, stride)).collect();
@@ -137,7 +137,7 @@ impl Layout {
             split_stride(&to[new_start..new_end], stride, order, &mut strides[new_start..new_end]);
             (old_start, new_start) = (old_end, new_end);
         }
-        // Only ones are left. Their strides mean nothing; these are NumPy's.
+        // Only axes of length one are left. Their strides have no meaning; NumPy's values are used.
         let after = match new_start.checked_sub(1) {
             None => 1,
             Some(last) if order == Order::F => scaled(strides[last], to[last] as isize),

@@ -39,7 +39,7 @@ impl IntoShape for usize {
     }
 }
 
-/// Lists of lengths are their own shapes.
+/// A list of lengths is a shape.
 macro_rules! shape_from_list {
     ($([$($generic:tt)*] $list:ty),* $(,)?) => { $(
         impl<$($generic)*> IntoShape for $list {
@@ -63,8 +63,8 @@ shape_from_list! {
 
 /// A new shape for existing elements, of which one length may be -1. See [`Layout::reshape`](crate::Layout::reshape).
 ///
-/// The lengths may be `usize`, as those of another array's shape, `u32`, or `isize` or `i32`, which can be -1. The indices
-/// of one element are written in the same ways; there a negative number counts from the end.
+/// The lengths may be `usize`, as in another array's shape, `u32`, or `isize` or `i32`, which can be -1. The indices of
+/// one element are written in the same ways; a negative index counts from the end.
 ///
 /// ```
 /// use vkarray_layout::{Layout, Order};
@@ -150,7 +150,7 @@ impl IntoReshape for () {
     label = "an axis is a `usize`, `isize`, `u32` or `i32`"
 )]
 pub trait IntoAxis {
-    /// The axis. A number that does not fit `isize` becomes `isize::MAX`, which no array has.
+    /// The number of the axis. A number that does not fit `isize` becomes `isize::MAX`, which no array has.
     fn into_axis(self) -> isize;
 }
 

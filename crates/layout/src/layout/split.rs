@@ -1,12 +1,12 @@
 //! Splitting an axis: NumPy's `split` and `array_split`, and numba's split by length.
 //!
-//! Every part is a slice (`slice.rs`).
+//! Every part is a slice, made in `slice.rs`.
 
 use super::axes::axis_from_front;
 use super::{Layout, LayoutError, Result};
 
 impl Layout {
-    /// Splits a layout of one axis into parts of `len` elements; the last may be shorter. numba's `split`.
+    /// Splits a layout of one axis into parts of `len` elements; the last part may be shorter. numba's `split`.
     ///
     /// ```
     /// use vkarray_layout::{Layout, Order};

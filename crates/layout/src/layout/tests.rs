@@ -12,7 +12,7 @@ mod slice;
 
 use super::{Layout, Order};
 
-/// All of `cases`; under Miri one in `step`.
+/// All of `cases`; under Miri, one case in `step`.
 pub(super) fn thinned<T>(cases: impl IntoIterator<Item = T>, step: usize) -> impl Iterator<Item = T> {
     cases.into_iter().step_by(if cfg!(miri) { step } else { 1 })
 }
@@ -33,7 +33,7 @@ fn small_shapes(max_ndim: usize) -> Vec<Vec<usize>> {
 fn small_layouts(shape: &[usize]) -> Vec<Layout> {
     let mut layouts = Vec::new();
     for axes in permutations(shape.len()) {
-        // Seven does not divide the number of variants, so each kind occurs.
+        // Miri takes every seventh variant: seven does not divide the number of variants, so each kind occurs.
         for variant in thinned(0..6 + 2 * shape.len(), 7) {
             layouts.push(small_layout(shape, &axes, variant));
         }
@@ -46,7 +46,7 @@ fn small_layout(shape: &[usize], fastest_first: &[usize], variant: usize) -> Lay
     let mut step = if variant == 1 { 2 } else { 1 };
     for (place, &axis) in fastest_first.iter().enumerate() {
         strides[axis] = step;
-        // A gap after each row, or after the first axis only.
+        // Variants 2 and 3 have gaps: variant 2 after each row, variant 3 after the first axis only.
         let gap = if variant == 2 || (variant == 3 && place == 0) { 1 } else { 0 };
         step = step * shape[axis].max(1) as isize + gap;
     }

@@ -1,7 +1,7 @@
 //! [`Layout::view_as`] and [`Layout::field`]: the same bytes as elements of another size.
 //!
-//! NumPy counts strides in bytes and this crate in elements. So a view whose elements would not lie at multiples of their
-//! size, which NumPy allows, is an error here.
+//! NumPy counts strides in bytes and this crate in elements. A view whose elements would not lie at multiples of their
+//! size, which NumPy allows, is therefore an error here.
 
 use super::{Layout, LayoutError, Result, Strides};
 
@@ -36,7 +36,8 @@ impl Layout {
         }
         let overflow = || LayoutError::Overflow { shape: self.shape.to_vec(), itemsize: from };
         let row_bytes = len.checked_mul(from).ok_or_else(overflow)?;
-        // For smaller elements, the new size must divide the old one; for larger ones, the bytes of the last axis.
+        // For smaller elements, the new size must divide the old one; for larger elements, it must divide the bytes of
+        // the last axis.
         let divided = if to < from { from } else { row_bytes };
         if !divided.is_multiple_of(to) {
             return Err(LayoutError::ViewItemSize { from, to, len });

@@ -1,7 +1,7 @@
 //! Copies on the device: assignment, filling, contiguous copies, and reshaping where there is no view.
 //!
-//! All are asynchronous: they return when the work is recorded, and later work on the arrays is ordered after it. What is
-//! copied how is decided in the folder `copy/`. Copies between host and device are in `transfer.rs`.
+//! All copies are asynchronous: they return when the work is recorded, and later work on the arrays is ordered after
+//! the copy. The folder `copy/` decides how elements are copied. Copies between host and device are in `transfer.rs`.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::{DeviceNDArray, OnStream};
 use crate::context::BlockElements;
 use crate::error::{Error, Result};
 
-/// Bytes of the pattern that a fill repeats: as many as a kernel stores at a time.
+/// Bytes of the pattern that a fill repeats: as many bytes as a kernel stores at a time.
 const PATTERN: usize = 16;
 
 impl<T: Element> DeviceNDArray<T> {
     /// Copies a device array of the same shape into this array, on the default stream. Returns at once.
     ///
-    /// Either side may have any strides; memory between this array's elements is not changed. The two may be views of one
-    /// array and share elements: as in NumPy, the result is as if the source were copied first.
+    /// Either side may have any strides; memory between this array's elements is not changed. The two arrays may be
+    /// views of one array and share elements: as in NumPy, the result is as if the source were copied first.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -43,8 +43,9 @@ impl<T: Element> DeviceNDArray<T> {
 
     /// Copies a device array that broadcasts to this array's shape into this array, on the default stream. Returns at once.
     ///
-    /// NumPy's `a[...] = b`: axes that `source` lacks in front, and its axes of length one, are repeated; axes of length one
-    /// that `source` has in front of this array's axes are removed. Otherwise as [`DeviceNDArray::copy_from_device`].
+    /// NumPy's `a[...] = b`: axes that `source` lacks in front, and its axes of length one, are repeated; axes of
+    /// length one that `source` has in front of this array's axes are removed. Strides and shared elements are treated
+    /// as in [`DeviceNDArray::copy_from_device`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -58,7 +59,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_from_device`]; [`Error::Layout`] if `source` does not broadcast.
+    /// [`Error::Layout`] if `source` does not broadcast; and the errors of [`DeviceNDArray::copy_from_device`].
     pub fn assign(&self, source: &Self) -> Result<()> {
         self.on_default().assign(source)
     }
@@ -101,7 +102,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::to_contiguous`].
+    /// The errors of [`DeviceNDArray::to_contiguous`].
     pub fn copy(&self) -> Result<Self> {
         self.on_default().copy()
     }
@@ -151,13 +152,14 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Layout`] if the numbers of elements differ or for order `K`; those of [`DeviceNDArray::to_contiguous`].
+    /// [`Error::Layout`] if the numbers of elements differ or for order `K`; and the errors of
+    /// [`DeviceNDArray::to_contiguous`].
     pub fn reshape_copy(&self, shape: impl IntoReshape, order: Order) -> Result<Self> {
         self.on_default().reshape_copy(shape, order)
     }
 
-    /// Fills a new array. The host writes a few bytes over the bus itself, which takes less time than a command between
-    /// kernels.
+    /// Fills a new array. The host writes a few bytes over the bus itself, which takes less time than a command on the
+    /// device between kernels.
     pub(super) fn fill_new(&self, value: T) -> Result<()> {
         let (block, nbytes) = (self.block(), self.nbytes());
         let is_written = usize::try_from(nbytes).is_ok_and(|bytes| block.is_written_over_bus(bytes));
@@ -207,7 +209,7 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_from_device`].
+    /// The errors of [`DeviceNDArray::copy_from_device`].
     pub fn copy_from_device(&self, source: &DeviceNDArray<T>) -> Result<()> {
         if self.array.shape() != source.shape() {
             let (from, to) = (source.shape().to_vec(), self.array.shape().to_vec());
@@ -222,7 +224,7 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::assign`].
+    /// The errors of [`DeviceNDArray::assign`].
     pub fn assign(&self, source: &DeviceNDArray<T>) -> Result<()> {
         if source.shape() == self.array.shape() {
             return self.copy_from_device(source);
@@ -238,7 +240,8 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::fill`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::fill`].
     pub fn fill(&self, value: T) -> Result<()> {
         self.check_writable()?;
         let Self { array, stream } = *self;
@@ -266,7 +269,8 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::to_contiguous`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::to_contiguous`].
     pub fn to_contiguous(&self, order: Order) -> Result<DeviceNDArray<T>> {
         self.check()?;
         let (array, layout) = (self.array, self.array.layout());
@@ -292,7 +296,8 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::copy`].
     pub fn copy(&self) -> Result<DeviceNDArray<T>> {
         let copy = self.array.context().device_array_like(self.array)?;
         copy.on(self.stream).copy_from_device(self.array)?;
@@ -303,13 +308,14 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::reshape_copy`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::reshape_copy`].
     pub fn reshape_copy(&self, shape: impl IntoReshape, order: Order) -> Result<DeviceNDArray<T>> {
         self.check()?;
         let shape = shape.into_reshape();
         match self.array.layout().reshape(shape.as_slice(), order) {
             Ok(layout) => Ok(self.array.with_layout(layout)),
-            // The error has the order that `A` stands for.
+            // The error names the order that `A` stands for.
             Err(LayoutError::NeedsCopy { order, .. }) => {
                 self.to_contiguous(order)?.reshape_with_order(shape.as_slice(), order)
             }
@@ -317,7 +323,8 @@ impl<T: Element> OnStream<'_, T> {
         }
     }
 
-    /// A block with these bytes. Bytes that repeat a word are written by the device; others are copied from the host.
+    /// A block with these bytes. Bytes that repeat a word are written by the device; other bytes are copied from the
+    /// host.
     fn pattern(&self, bytes: &[u8], word: Option<u32>) -> Result<Arc<Block>> {
         let block = self.array.context().allocator().allocate(bytes.len() as u64, MemoryKind::Device)?;
         match word {
@@ -342,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_value_whose_bytes_repeat_every_four_is_a_word() {
-        // Bytes of the value, word.
+        // The bytes of the value, and the word.
         let cases: &[(&[u8], Option<[u8; 4]>)] = &[
             (&[7], Some([7; 4])),                            // One byte.
             (&[1, 2], Some([1, 2, 1, 2])),                   // Two.

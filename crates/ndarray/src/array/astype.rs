@@ -18,19 +18,18 @@ const ITEMS_MULTIPLE: u64 = 4096;
 impl<T: Element> DeviceNDArray<T> {
     /// Copies the array with its elements converted to another type, on the default stream. Returns at once.
     ///
-    /// The copy is contiguous, with its axes in the order that they have in memory. Values are converted as NumPy converts
-    /// them:
+    /// The copy is contiguous, with its axes in the order that they have in memory. Values are converted as in NumPy:
     ///
     /// - integers wrap around;
     /// - conversions to floats round to the nearest, ties to even;
     /// - floats lose their fraction;
-    /// - everything but zero is true, also NaN;
+    /// - every value but zero becomes true, also NaN;
     /// - complex numbers lose their imaginary part where the other type is real.
     ///
     /// A float outside the range of an integer, for which NumPy's result depends on the processor, becomes the nearest
     /// integer, and NaN becomes 0, as with Rust's `as`. A NaN that becomes another type of float keeps its sign and the
-    /// leading bits of its payload, and becomes quiet; one that keeps its type keeps all its bits. Every device converts
-    /// every type with the same result. An array that is not contiguous is copied on the device first.
+    /// leading bits of its payload, and becomes quiet; a NaN that keeps its type keeps all its bits. Every device
+    /// converts every type with the same result. An array that is not contiguous is copied on the device first.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -55,7 +54,8 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::astype`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::astype`].
     pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
         self.check()?;
         let ctx = self.array.context();
@@ -66,7 +66,7 @@ impl<T: Element> OnStream<'_, T> {
         let target = ctx.device_array_like_as::<U>(&source)?;
         let kernel = ctx.library_kernel(LibraryKernel::Cast(cast))?;
         let [from_bytes, to_bytes] = cast.item_bytes();
-        // The bound range of the source starts at an aligned byte, which may be before the first item.
+        // The bound range of the source starts at an aligned byte, which may lie before the first item.
         let max_bytes = limits.max_range - limits.alignment;
         let max_items = max_bytes / from_bytes.max(to_bytes).max(4) / ITEMS_MULTIPLE * ITEMS_MULTIPLE;
         let (n_items, first_byte) = (n_parts * self.array.size() as u64, source.byte_offset());

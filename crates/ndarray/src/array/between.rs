@@ -34,7 +34,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`] in the other context, and of [`DeviceNDArray::copy_from_context`].
+    /// The errors of [`Context::device_array`] in the other context and of [`DeviceNDArray::copy_from_context`].
     #[doc(alias = "cudaMemcpyPeer")]
     pub fn copy_to_context(&self, context: &Context) -> Result<Self> {
         self.on_default().copy_to_context(context, context.default_stream())
@@ -56,13 +56,13 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::copy_from_device`]; and those of copying to the host and from it. An error may leave a part of this
-    /// array written; the source does not change.
+    /// The errors of [`DeviceNDArray::copy_from_device`], and of copying to the host and from it. An error may leave a
+    /// part of this array written; the source does not change.
     pub fn copy_from_context(&self, source: &Self) -> Result<()> {
         self.on_default().copy_from_context(&source.on_default())
     }
 
-    /// The array's bytes, which are contiguous.
+    /// The range of the block that the array's contiguous elements take.
     fn block_range<'a>(&'a self, stream: &'a Stream) -> BlockRange<'a> {
         let start = self.byte_offset();
         BlockRange { block: self.block(), range: start..start + self.nbytes(), stream }
@@ -75,8 +75,8 @@ impl<T: Element> DeviceNDArray<T> {
 }
 
 impl<T: Element> OnStream<'_, T> {
-    /// Copies the array to a new one of another context, in the order of this stream and of `stream`, a stream of the other
-    /// context. Otherwise as [`DeviceNDArray::copy_to_context`].
+    /// Copies the array to a new one of another context, in the order of this stream and of `stream`, a stream of the
+    /// other context. Blocks as [`DeviceNDArray::copy_to_context`] does.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -92,16 +92,16 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_to_context`]; [`Error::ForeignDevice`](crate::Error::ForeignDevice) if `stream` is not of
-    /// the device of `context`.
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) if `stream` is not of the device of `context`; and the
+    /// errors of [`DeviceNDArray::copy_to_context`].
     pub fn copy_to_context(&self, context: &Context, stream: &Stream) -> Result<DeviceNDArray<T>> {
         let copy = context.device_array_like(self.array)?;
         copy.on(stream).copy_from_context(self)?;
         Ok(copy)
     }
 
-    /// Copies the elements of an array of another context into this array, in the order of both streams. Otherwise as
-    /// [`DeviceNDArray::copy_from_context`].
+    /// Copies the elements of an array of another context into this array, in the order of both streams. Blocks as
+    /// [`DeviceNDArray::copy_from_context`] does.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -116,8 +116,8 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_from_context`]; [`Error::ForeignDevice`](crate::Error::ForeignDevice) if a stream is not
-    /// of its array's device.
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) if a stream is not of its array's device; and the errors
+    /// of [`DeviceNDArray::copy_from_context`].
     pub fn copy_from_context(&self, source: &OnStream<'_, T>) -> Result<()> {
         let (from, to) = (source.array, self.array);
         if from.shape() != to.shape() {

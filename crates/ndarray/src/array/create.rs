@@ -1,7 +1,7 @@
 //! How arrays are created: uninitialised, filled, or from host arrays.
 //!
-//! Arrays like others are in `like.rs`, ranges of numbers in `range/`, arrays from slices in `flat.rs`, arrays in memory that the host addresses in
-//! `host.rs`.
+//! Arrays with the shape of other arrays are in `like.rs`, ranges of numbers in `range/`, arrays from slices in
+//! `flat.rs`, arrays in memory that the host addresses in `host.rs`.
 
 use ndarray::{ArrayBase, Axis, Data, Dimension, Slice};
 use smallvec::SmallVec;
@@ -49,7 +49,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`].
+    /// The errors of [`Context::device_array`].
     pub fn device_array_with_order<T: Element>(&self, shape: impl IntoShape, order: Order) -> Result<DeviceNDArray<T>> {
         let shape = shape.into_shape();
         let shape = shape.as_ref();
@@ -62,8 +62,8 @@ impl Context {
         self.allocate_any(Layout::contiguous(shape, order)?)
     }
 
-    /// Creates an array with these strides, in elements, such as a matrix whose rows are padded. Its contents are undefined,
-    /// and it has as much memory as its elements span. Returns at once.
+    /// Creates an array with these strides, in elements, such as a matrix whose rows are padded. The contents are
+    /// undefined, and the array has as much memory as its elements span. Returns at once.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -76,7 +76,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`]; [`Error::Layout`](crate::Error::Layout) if there is not one stride for each axis.
+    /// [`Error::Layout`](crate::Error::Layout) if there is not one stride for each axis; and the errors of
+    /// [`Context::device_array`].
     pub fn device_array_with_strides<T: Element>(
         &self,
         shape: impl IntoShape,
@@ -100,7 +101,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`] and [`DeviceNDArray::fill`].
+    /// The errors of [`Context::device_array`] and [`DeviceNDArray::fill`].
     pub fn zeros<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.full(shape, T::zeroed())
     }
@@ -117,7 +118,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`] and [`DeviceNDArray::fill`].
+    /// The errors of [`Context::device_array`] and [`DeviceNDArray::fill`].
     pub fn ones<T: Number>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.full(shape, T::one())
     }
@@ -134,7 +135,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`] and [`DeviceNDArray::fill`].
+    /// The errors of [`Context::device_array`] and [`DeviceNDArray::fill`].
     pub fn full<T: Element>(&self, shape: impl IntoShape, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array::<T>(shape)?;
         array.fill_new(value)?;
@@ -143,8 +144,9 @@ impl Context {
 
     /// Copies a host array to the device, on the default stream. Returns when the host array has been read.
     ///
-    /// C and F order are kept; a host array that is not contiguous becomes one in C order. Axes that the host array repeats
-    /// (broadcasting, stride 0) are repeated on the device too: one copy of their elements is sent and stored.
+    /// C and F order are kept; a host array that is not contiguous becomes an array in C order. Axes that the host
+    /// array repeats (broadcasting, stride 0) are repeated on the device too: one copy of their elements is sent and
+    /// stored.
     ///
     /// ```
     /// use vkarray::ndarray::arr2;
@@ -158,7 +160,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`] and [`DeviceNDArray::copy_from_host`].
+    /// The errors of [`Context::device_array`] and [`DeviceNDArray::copy_from_host`].
     pub fn to_device<T, S, D>(&self, host: &ArrayBase<S, D>) -> Result<DeviceNDArray<T>>
     where
         T: Element,
@@ -168,7 +170,8 @@ impl Context {
         self.to_device_on(self.default_stream(), host)
     }
 
-    /// Copies a host array to the device, on `stream`. Otherwise as [`Context::to_device`].
+    /// Copies a host array to the device, on `stream`. Order and repeated axes are treated as in
+    /// [`Context::to_device`].
     ///
     /// ```
     /// use vkarray::ndarray::arr1;
@@ -183,7 +186,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::to_device`]; [`Error::ForeignDevice`](crate::Error::ForeignDevice).
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) for a stream of another device; and the errors of
+    /// [`Context::to_device`].
     pub fn to_device_on<T, S, D>(&self, stream: &Stream, host: &ArrayBase<S, D>) -> Result<DeviceNDArray<T>>
     where
         T: Element,
@@ -214,7 +218,7 @@ impl Context {
     }
 
     /// Allocates memory for a contiguous layout of this shape.
-    #[inline(always)] // So that a caller with a shape of fixed length is compiled for it.
+    #[inline(always)] // Inlined, so that a caller with a shape of fixed length is compiled for that length.
     fn allocate<T: Element>(&self, shape: &[usize], layout: Layout, is_contiguous: bool) -> Result<DeviceNDArray<T>> {
         let nbytes = layout.bytes(shape.iter().product(), size_of::<T>())?;
         let (context, label) = (self.for_array(), BlockLabel::array(DType::of::<T>().short_name(), shape));

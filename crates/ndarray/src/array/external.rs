@@ -14,7 +14,7 @@ impl Context {
     /// Creates an array in C order whose memory can be exported to other devices, processes and APIs. Its contents are
     /// undefined. Returns when the driver has made the memory.
     ///
-    /// It is an allocation of its own, which nothing else shares. The host never addresses it, so copies go through staging
+    /// The memory is an allocation that nothing else shares. The host never addresses it, so copies go through staging
     /// memory. [`Block::export`](vkarray_allocator::Block::export) makes descriptors of it.
     ///
     /// ```
@@ -30,7 +30,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory) where the driver exports no memory; those of [`Context::device_array`].
+    /// [`Error::Memory`](crate::Error::Memory) where the driver exports no memory; and the errors of
+    /// [`Context::device_array`].
     pub fn exportable_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.allocate_exportable(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?)
     }
@@ -42,7 +43,8 @@ impl Context {
         DeviceNDArray::new(self, self.allocator().allocate_for(&request)?, layout)
     }
 
-    /// Makes an array in C order of memory that another device or process exported. It shares the bytes; nothing is copied.
+    /// Makes an array in C order of memory that another device or process exported. The array shares the bytes; nothing
+    /// is copied.
     ///
     /// The library does not order the exporter's work and this context's; see
     /// [`ConnectionSync`](vkarray_allocator::ConnectionSync).
@@ -71,7 +73,8 @@ impl Context {
         DeviceNDArray::new(self, self.allocator().import(memory)?, layout)
     }
 
-    /// How ordinary device memory of this context reaches another one, to be read and written. Tries nothing, and never blocks.
+    /// How ordinary device memory of this context reaches another one, to be read and written. Nothing is tried, and
+    /// the call never blocks.
     ///
     /// ```
     /// use vkarray::memory::{MemoryConnection, UnifiedBy};
@@ -95,8 +98,9 @@ impl<T: Element> DeviceNDArray<T> {
     /// An array of the same values in memory that other devices, processes and APIs can share: this array if it has all bytes
     /// of an [exportable](Context::exportable_array) block, else a copy with the same order of axes, on the default stream.
     ///
-    /// Drivers export whole allocations, so that memory beside others cannot be shared alone. The copy has memory of its own:
-    /// what is written to this array later is not seen there. Returns when the driver has made the memory.
+    /// Drivers export whole allocations, so memory beside other blocks cannot be shared alone. The copy has memory of
+    /// its own: what is written to this array later is not seen in the copy. Returns when the driver has made the
+    /// memory.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -113,7 +117,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::exportable_array`] and [`DeviceNDArray::copy_from_device`].
+    /// The errors of [`Context::exportable_array`] and [`DeviceNDArray::copy_from_device`].
     pub fn to_exportable(&self) -> Result<Self> {
         let bytes = self.layout().byte_extent(size_of::<T>());
         if self.block().is_exportable() && bytes.end - bytes.start == self.block().size() {
@@ -125,7 +129,7 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(copy)
     }
 
-    /// How the memory of this array reaches another context. A read-only array is only read there.
+    /// How the memory of this array reaches another context. There a read-only array is only read.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -137,7 +141,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// As [`Context::connection_to`]; [`Error::Memory`](crate::Error::Memory) if the context was reset.
+    /// [`Error::Memory`](crate::Error::Memory) if the context was reset; and the errors of [`Context::connection_to`].
     pub fn connection_to(&self, target: &Context) -> Result<MemoryConnection> {
         self.block().check_alive()?;
         let traits = self.block().connection_traits().writes(self.is_writable());

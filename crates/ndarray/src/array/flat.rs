@@ -27,7 +27,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::to_device`].
+    /// The errors of [`Context::to_device`].
     #[doc(alias = "array")]
     #[doc(alias = "asarray")]
     pub fn slice_to_device<T: Element>(&self, values: &[T]) -> Result<DeviceNDArray<T>> {
@@ -47,8 +47,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the number of values is not that of the shape; those of
-    /// [`Context::to_device`].
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the number of values is not that of the shape; and
+    /// the errors of [`Context::to_device`].
     pub fn shaped_to_device<T: Element>(&self, values: &[T], shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         let shape = shape.into_shape();
         check_fills(&Layout::contiguous(shape.as_ref(), Order::C)?, values)?;
@@ -71,14 +71,15 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the number of values is not that of the array; those of
-    /// [`DeviceNDArray::copy_from_host`].
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the number of values is not that of the array; and
+    /// the errors of [`DeviceNDArray::copy_from_host`].
     pub fn copy_from_slice(&self, values: &[T]) -> Result<()> {
         check_fills(self.layout(), values)?;
         self.copy_from_host(&ArrayView::from_shape(IxDyn(self.shape()), values).expect(FILLS))
     }
 
-    /// Copies the elements, in C order, into a slice of as many values, on the default stream. Blocks until they are there.
+    /// Copies the elements, in C order, into a slice of as many values, on the default stream. Blocks until the copy is
+    /// complete.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -92,14 +93,14 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the slice has another length; those of
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the slice has another length; and the errors of
     /// [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_slice(&self, values: &mut [T]) -> Result<()> {
         check_fills(self.layout(), values)?;
         self.copy_to_host_into(&mut ArrayViewMut::from_shape(IxDyn(self.shape()), values).expect(FILLS))
     }
 
-    /// The elements in C order, copied on the default stream. Blocks until they are there.
+    /// The elements in C order, copied on the default stream. Blocks until the copy is complete.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -111,7 +112,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_to_host`].
+    /// The errors of [`DeviceNDArray::copy_to_host`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut values = host_values(self.shape())?;
         self.copy_to_slice(&mut values)?;

@@ -1,8 +1,8 @@
 //! Arrays in memory that the host addresses: how they are created, and how the host reads and writes them in place.
 //!
-//! Pinned, mapped and shared arrays (`shared.rs`) are used as all other arrays: they have views, kernels take them, and
-//! copies to and from them need no staging. The guards here give the host access to the elements; they hold those of the
-//! allocator crate (`allocator/host_guard.rs`), which keep the device from using the same bytes.
+//! Pinned, mapped and shared arrays (`shared.rs`) are used like all other arrays: they have views, kernels take them,
+//! and copies to and from them need no staging. The guards here give the host access to the elements. Each holds a
+//! guard of the allocator crate (`allocator/host_guard.rs`), which keeps the device from using the same bytes.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -59,7 +59,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`].
+    /// The errors of [`Context::device_array`].
     pub fn pinned_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.on_host(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?, HostOptions::default())
     }
@@ -80,7 +80,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`].
+    /// The errors of [`Context::device_array`].
     pub fn pinned_array_like<L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<L::Item>> {
         self.on_host(like.prototype()?.like(), HostOptions::default())
     }
@@ -102,8 +102,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`]; [`Error::Memory`](crate::Error::Memory) if the memory manager does not support
-    /// `options`.
+    /// [`Error::Memory`](crate::Error::Memory) if the memory manager does not support `options`; and the errors of
+    /// [`Context::device_array`].
     pub fn mapped_array<T: Element>(&self, shape: impl IntoShape, options: HostOptions) -> Result<DeviceNDArray<T>> {
         self.on_host(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?, options.mapped(true))
     }
@@ -124,7 +124,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::mapped_array`].
+    /// The errors of [`Context::mapped_array`].
     pub fn mapped_array_like<L: Prototype>(&self, like: &L, options: HostOptions) -> Result<DeviceNDArray<L::Item>> {
         self.on_host(like.prototype()?.like(), options.mapped(true))
     }
@@ -138,8 +138,8 @@ impl Context {
 impl<T: Element> DeviceNDArray<T> {
     /// Gives the host read access to the elements in place. Blocks until no work writes them.
     ///
-    /// While the guard exists, work that would write them, or bytes between the elements of a view with gaps, is refused. If
-    /// the guard is leaked, such work is refused for as long as the memory exists.
+    /// While the guard exists, work that would write the elements, or bytes between the elements of a view with gaps,
+    /// is refused. If the guard is leaked, such work is refused for as long as the memory exists.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -156,7 +156,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// # Errors
     ///
     /// [`NotOnHost`](allocator::Error::NotOnHost) for an array in device memory;
-    /// [`HeldByHost`](vkarray_driver::Error::HeldByHost) while another guard can write them; those of waiting.
+    /// [`HeldByHost`](vkarray_driver::Error::HeldByHost) while another guard can write the elements; and the errors of
+    /// waiting for work that writes them.
     pub fn read_on_host(&self) -> Result<HostRead<'_, T>> {
         let bytes = self.block().read_on_host(self.layout().byte_extent(size_of::<T>()))?;
         Ok(HostElements { bytes, layout: self.layout(), element: PhantomData })
@@ -164,7 +165,7 @@ impl<T: Element> DeviceNDArray<T> {
 
     /// Gives the host read and write access to the elements in place. Blocks until no work uses them.
     ///
-    /// While the guard exists, work that would use them is refused; see [`DeviceNDArray::read_on_host`].
+    /// While the guard exists, work that would use the elements is refused; see [`DeviceNDArray::read_on_host`].
     ///
     /// ```
     /// use vkarray::ndarray::arr2;
@@ -179,9 +180,10 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::read_on_host`], also while another guard reads elements;
-    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory; [`Error::InterleavedAxes`] if none
-    /// do but a stride is not larger than the range that all smaller ones span, which a mutable host array cannot have.
+    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory; [`Error::InterleavedAxes`] if
+    /// no elements share memory but a stride is not larger than the range that all smaller strides span, which a
+    /// mutable host array cannot have; and the errors of [`DeviceNDArray::read_on_host`], also while another guard
+    /// reads elements.
     pub fn write_on_host(&self) -> Result<HostWrite<'_, T>> {
         self.check_writable()?;
         if !self.layout().is_nested() {
@@ -193,7 +195,7 @@ impl<T: Element> DeviceNDArray<T> {
 }
 
 impl<T: Element, B: Deref<Target = [u8]>> HostElements<'_, T, B> {
-    /// The elements.
+    /// The elements, read in place.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -230,7 +232,7 @@ impl<T: Element, B: Deref<Target = [u8]>> HostElements<'_, T, B> {
 }
 
 impl<T: Element, B: DerefMut<Target = [u8]>> HostElements<'_, T, B> {
-    /// The elements, mutable.
+    /// The elements, read and written in place.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -292,7 +294,7 @@ mod tests {
     use super::*;
     use vkarray_layout::Index;
 
-    /// Several views of a small array, against the offsets of their layouts.
+    /// The elements of several views of a small array are compared with the offsets of their layouts.
     #[test]
     fn a_view_on_the_host_has_the_elements_of_the_layout() {
         let base = Layout::contiguous(&[2, 3, 4], Order::C).unwrap();

@@ -1,4 +1,4 @@
-//! [`ArrayLeaf`]: an array without its element type, which is what an expression keeps of it.
+//! [`ArrayLeaf`]: an array without its element type, as an expression keeps it.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ impl ArrayLeaf {
         &self.context
     }
 
-    /// The memory.
+    /// The block that holds the elements.
     #[must_use]
     #[inline]
     pub fn block(&self) -> &Arc<Block> {
         &self.block
     }
 
-    /// Which elements of the memory.
+    /// Which elements of the block belong to the array.
     #[must_use]
     #[inline]
     pub fn layout(&self) -> &Layout {
@@ -63,7 +63,7 @@ impl ArrayLeaf {
     ///
     /// # Errors
     ///
-    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to the shape; those of
+    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to the shape; and the errors of
     /// [`DeviceNDArray::to_contiguous`](super::DeviceNDArray::to_contiguous).
     pub fn repeated(&self, shape: &[usize], dtype: DType, stream: &Stream) -> Result<Self> {
         let (source, itemsize) = (self.layout.broadcast_to(shape)?, dtype.itemsize() as usize);

@@ -1,6 +1,6 @@
 //! Arrays with the shape and the order of another one, on a device or on the host: NumPy's functions named `_like`.
 //!
-//! They keep the element type. Those named `_like_as` take another one.
+//! The functions keep the element type. Functions named `_like_as` take another element type.
 
 use ndarray::{ArrayBase, Dimension, RawData};
 use smallvec::SmallVec;
@@ -60,7 +60,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`].
+    /// The errors of [`Context::device_array`].
     #[doc(alias = "empty_like")]
     pub fn device_array_like<L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<L::Item>> {
         self.device_array_like_as(like)
@@ -79,7 +79,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`].
+    /// The errors of [`Context::device_array`].
     pub fn device_array_like_as<T: Element>(&self, like: &impl Prototype) -> Result<DeviceNDArray<T>> {
         self.allocate_any(like.prototype()?.like())
     }
@@ -98,7 +98,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::full`].
+    /// The errors of [`Context::full`].
     pub fn zeros_like<L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<L::Item>> {
         self.zeros_like_as(like)
     }
@@ -116,7 +116,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::full`].
+    /// The errors of [`Context::full`].
     pub fn zeros_like_as<T: Element>(&self, like: &impl Prototype) -> Result<DeviceNDArray<T>> {
         self.full_like_as(like, T::zeroed())
     }
@@ -134,7 +134,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::full`].
+    /// The errors of [`Context::full`].
     pub fn ones_like<L: Prototype<Item: Number>>(&self, like: &L) -> Result<DeviceNDArray<L::Item>> {
         self.full_like(like, L::Item::one())
     }
@@ -153,12 +153,12 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::full`].
+    /// The errors of [`Context::full`].
     pub fn full_like<L: Prototype>(&self, like: &L, value: L::Item) -> Result<DeviceNDArray<L::Item>> {
         self.full_like_as(like, value)
     }
 
-    /// Creates an array as [`Context::full_like`] does, of elements of another type: that of `value`.
+    /// Creates an array as [`Context::full_like`] does, with elements of the type of `value`.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -171,7 +171,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::full`].
+    /// The errors of [`Context::full`].
     pub fn full_like_as<T: Element>(&self, like: &impl Prototype, value: T) -> Result<DeviceNDArray<T>> {
         let array = self.device_array_like_as(like)?;
         array.fill_new(value)?;

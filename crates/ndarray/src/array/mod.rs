@@ -1,8 +1,8 @@
-//! [`DeviceNDArray`]: a typed view of a block of device memory, with everything that is done with one.
+//! [`DeviceNDArray`]: a typed view of a block of device memory, with every operation on it.
 //!
-//! An array is a handle: a context, a block and a layout. Clones and views share the block, and the last one that is dropped
-//! frees it. This folder never calls Vulkan and decides nothing about layouts or about how elements are copied; the folders
-//! `layout/` and `copy/` do. Start here, then read `create.rs`.
+//! An array is a handle: a context, a block and a layout. Clones and views share the block, and the last handle that is
+//! dropped frees it. This folder never calls Vulkan, and decides neither which layouts exist nor how elements are
+//! copied; the layout crate and the folder `copy/` do. Start here, then read `create.rs`.
 //!
 //! | file | what it adds |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `register.rs`, `pinned.rs`, `shared.rs` | memory of the program; arrays that both sides reach |
 //! | `assign.rs`, `astype.rs` | copies and conversions on the device |
 //! | `between.rs` | copies between contexts |
-//! | `on_stream.rs` | the same on a stream of the caller's choice |
+//! | `on_stream.rs` | operations on a stream of the caller's choice |
 //! | `external.rs` | arrays that other contexts and processes share |
 //! | `display/` | printing |
 
@@ -141,7 +141,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory) if it has not.
+    /// [`Error::Memory`](crate::Error::Memory) if the block ends before the last element.
     pub(crate) fn new(context: &Context, block: Arc<Block>, layout: Layout) -> Result<Self> {
         block.check_range(0, end_byte::<T>(&layout))?;
         Ok(Self::of_checked(context, block, layout))
@@ -152,7 +152,7 @@ impl<T: Element> DeviceNDArray<T> {
         Self::with_extent(context.for_array(), block, layout, extent)
     }
 
-    /// A new array, whose layout is contiguous and has the whole block.
+    /// A new array, whose layout is contiguous and takes the whole block.
     #[inline]
     pub(crate) fn packed(
         context: Context,
@@ -186,7 +186,7 @@ impl<T: Element> DeviceNDArray<T> {
         view
     }
 
-    /// The array as a read-only one: kernels that write it, and copies into it, are refused, also through its views. Other
+    /// Makes the array read-only: kernels that write it, and copies into it, are refused, also through its views. Other
     /// arrays that share the memory are not affected.
     ///
     /// ```
@@ -206,8 +206,8 @@ impl<T: Element> DeviceNDArray<T> {
         self
     }
 
-    /// The array as one that kernels accept for a longer `var<uniform>`, where the missing elements read as zero. Without
-    /// this, an array that is too short is refused. Its views are padded too.
+    /// Lets kernels accept the array for a longer `var<uniform>`, where the missing elements read as zero. Without
+    /// this, an array that is too short is refused. Views made from the array are padded too.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -223,7 +223,7 @@ impl<T: Element> DeviceNDArray<T> {
         self
     }
 
-    /// Whether kernels and copies may write it.
+    /// Whether kernels and copies may write the array.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -265,7 +265,7 @@ impl<T: Element> DeviceNDArray<T> {
         self.leaf.block()
     }
 
-    /// The array without its element type, as expressions have it.
+    /// The array without its element type, as expressions keep it.
     ///
     /// ```
     /// use vkarray::prelude::*;

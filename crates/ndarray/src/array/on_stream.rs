@@ -13,8 +13,9 @@ use crate::error::Result;
 
 /// An array whose work runs on a stream of the caller's choice. Made by [`DeviceNDArray::on`].
 ///
-/// It has the methods of an array that record work. They return what those of [`DeviceNDArray`] return, and fail also with
-/// [`Error::ForeignDevice`](crate::Error::ForeignDevice) if array and stream belong to devices that were opened separately.
+/// It has the methods of an array that record work. Each returns what the [`DeviceNDArray`] method of the same name
+/// returns, and also fails with [`Error::ForeignDevice`](crate::Error::ForeignDevice) if array and stream belong to
+/// devices that were opened separately.
 ///
 /// ```
 /// use vkarray::prelude::*;

@@ -1,7 +1,7 @@
 //! [`PendingCopy`]: a copy to the host that runs while the host does something else.
 //!
-//! It owns the pinned memory that the device writes, so no memory of the caller is written after the caller dropped or
-//! leaked the copy. Copies that block are in `transfer.rs`.
+//! The copy owns the pinned memory that the device writes, so no memory of the caller is written after the caller
+//! dropped or leaked the copy. Copies that block are in `transfer.rs`.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -21,8 +21,8 @@ use crate::error::Result;
 
 /// A copy to the host in progress. Made by [`DeviceNDArray::copy_to_host_async`].
 ///
-/// It is a future of the host array; [`PendingCopy::wait`] blocks for it. If it is dropped, the copy runs to its end and its
-/// elements are discarded.
+/// It is a future of the host array; [`PendingCopy::wait`] blocks for the array. If a `PendingCopy` is dropped, the
+/// copy runs to its end and its elements are discarded.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -44,8 +44,8 @@ pub struct PendingCopy<T: Element> {
 impl<T: Element> DeviceNDArray<T> {
     /// Starts to copy the array to the host, on the default stream. Returns at once.
     ///
-    /// The copy has the elements as earlier work on the array leaves them; later work on the array runs after it. Until it
-    /// is waited for or dropped, it holds as many bytes of pinned memory as the array has.
+    /// The copy has the elements as earlier work on the array leaves them; later work on the array runs after the copy.
+    /// Until the [`PendingCopy`] is waited for or dropped, it holds as many bytes of pinned memory as the array has.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -60,7 +60,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_to_host`].
+    /// The errors of [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_host_async(&self) -> Result<PendingCopy<T>> {
         self.on_default().copy_to_host_async()
     }
@@ -71,7 +71,8 @@ impl<T: Element> OnStream<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_to_host`]; [`Error::ForeignDevice`](crate::Error::ForeignDevice).
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) for a stream of another device; and the errors of
+    /// [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_host_async(&self) -> Result<PendingCopy<T>> {
         let Self { array, stream } = *self;
         let order = array.host_order();

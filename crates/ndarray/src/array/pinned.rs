@@ -1,7 +1,7 @@
 //! [`PinnedArray`]: memory of the program as an array, until its owner is taken back.
 //!
-//! Here the memory has elements; the allocator crate's `copy/pinned.rs` has the bytes and their owner. Memory that is lent for
-//! the length of a call is `register.rs`.
+//! This file works on elements; the allocator crate's `copy/pinned.rs` works on the bytes and their owner. Memory that
+//! is lent for the length of a call is in `register.rs`.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::context::Context;
 
 /// The elements of a `Vec`, a boxed slice or a mapped file as an array; made by [`Context::pin`].
 ///
-/// It derefs to the array, which kernels, copies, views and host guards take like any other. It can be stored, sent to
-/// another thread, and kept over an `.await`. Dropping it never blocks: the owner is dropped when the device no longer uses
-/// the elements.
+/// A pinned array dereferences to an array, which kernels, copies, views and host guards take like any other. It can be
+/// stored, sent to another thread, and kept over an `.await`. Dropping it never blocks: the owner is dropped when the
+/// device no longer uses the elements.
 pub struct PinnedArray<O, T: Element> {
     array: DeviceNDArray<T>,
     pinned: Pinned<O>,
@@ -28,9 +28,10 @@ impl Context {
     /// Makes a one-dimensional array of the elements of `owner`, and keeps `owner` alive for as long as the array, its views
     /// and work on them exist.
     ///
-    /// The owner is a container whose elements stay where they are when it is moved: a `Vec<T>`, a `Box<[T]>`, a mapped file.
-    /// Elements that are whole pages are reached where they are, without a copy. All others, and all where the device imports
-    /// no memory of the program, are copied to pinned memory here, and back by [`PinnedArray::into_inner`].
+    /// The owner is a container whose elements do not move when it is moved: a `Vec<T>`, a `Box<[T]>`, a mapped file.
+    /// Elements that are whole pages are reached in place, without a copy. All other elements, and all elements where
+    /// the device imports no memory of the program, are copied to pinned memory by this call, and back by
+    /// [`PinnedArray::into_inner`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -52,7 +53,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// With the owner: those of [`Allocator::pin`](vkarray_allocator::Allocator::pin).
+    /// The errors of [`Allocator::pin`](vkarray_allocator::Allocator::pin), which give the owner back.
     #[doc(alias = "mapped")]
     #[doc(alias = "pinned")]
     pub fn pin<O, T>(&self, owner: O) -> Result<PinnedArray<O, T>, PinError<O>>
@@ -104,7 +105,7 @@ impl<O, T: Element> PinnedArray<O, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`Pinned::into_inner`], with this object.
+    /// The errors of [`Pinned::into_inner`], which give this array back.
     #[doc(alias = "deregister")]
     pub fn into_inner(self) -> Result<O, PinError<Self>>
     where

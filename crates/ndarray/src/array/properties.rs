@@ -114,7 +114,7 @@ impl<T: Element> DeviceNDArray<T> {
         self.extent.nbytes
     }
 
-    /// The type of its elements.
+    /// The type of the elements.
     ///
     /// ```
     /// use vkarray::prelude::*;

@@ -1,7 +1,7 @@
 //! Registered memory: a slice of the program that arrays are copied to and from without staging, during a call.
 //!
-//! Here the slice has elements; the allocator crate's `copy/registered.rs` has the bytes, decides how the device reaches them
-//! and ensures that no copy outlives the call.
+//! This file works on the elements of a slice; the allocator crate's `copy/registered.rs` works on its bytes, decides
+//! how the device reaches them and ensures that no copy outlives the call.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -45,12 +45,12 @@ pub struct BoundSlice<'y, T: Element> {
 }
 
 impl Context {
-    /// Lets the device copy to and from `data` while `work` runs, without staging unless the slice is short or the device
-    /// imports no memory of the program; [`Registered::path`] tells. Kernels reach it through [`Registered::bind`]. Memory
-    /// with an owner that can be given away is better [pinned](Context::pin).
+    /// Lets the device copy to and from `data` while `work` runs, without staging unless the slice is short or the
+    /// device imports no memory of the program; [`Registered::path`] says which. Kernels reach the slice through
+    /// [`Registered::bind`]. Memory with an owner that can be given away is better [pinned](Context::pin).
     ///
-    /// Registering more than 16 KiB takes longer than it saves for a single copy: some 0.3 ms on an H200. Blocks at the end until the device no longer uses the
-    /// slice, also when `work` panics.
+    /// Registering more than 16 KiB takes longer than it saves for a single copy: some 0.3 ms on an H200. Blocks at the
+    /// end until the device no longer uses the slice, also when `work` panics.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -104,13 +104,13 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::register`].
+    /// The errors of [`Context::register`].
     pub fn register_all<T: Element, R, const N: usize>(
         &self,
         data: [&mut [T]; N],
         work: impl for<'x, 'r> FnOnce([Registered<'x, 'r, T>; N]) -> R,
     ) -> Result<R> {
-        let _ = DType::of::<T>(); // Does not compile for a type whose size is not that of its elements.
+        let _ = DType::of::<T>(); // Does not compile for a type whose size is not the size of its elements.
         let (stream, data) = (self.default_stream(), data.map(bytemuck::cast_slice_mut));
         Ok(self.allocator().register_all(data, |all| {
             work(all.map(|bytes| Registered { bytes, context: self, stream, element: PhantomData }))
@@ -145,7 +145,7 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
         self.bytes.is_empty()
     }
 
-    /// How the device reaches the slice. Its ranges are bytes.
+    /// How the device reaches the slice. The ranges count bytes.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -176,13 +176,14 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
         Registered { bytes: self.bytes, context: self.context, stream, element: PhantomData }
     }
 
-    /// Lets kernels reach the elements. Whole pages that the device imports are reached where they are, over the bus. Others
-    /// are copied to pinned memory, which blocks until the device no longer uses them, and are copied back by
-    /// [`Registered::read`], [`Registered::write`] and the end of the call. [`Context::register_all`] has an example.
+    /// Lets kernels reach the elements. Whole pages that the device imports are reached in place, over the bus. Other
+    /// pages are copied to pinned memory, which blocks until the device no longer uses the slice, and are copied back
+    /// by [`Registered::read`], [`Registered::write`] and the end of the call. [`Context::register_all`] has an
+    /// example.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] if there is not enough memory; those of waiting.
+    /// [`Error::Memory`] if there is not enough memory; [`Error::Driver`] if waiting fails.
     pub fn bind(&mut self) -> Result<BoundSlice<'_, T>> {
         Ok(BoundSlice { bytes: self.bytes.bind()?, element: PhantomData })
     }
@@ -220,7 +221,7 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
 
     /// Copies `source`, in its C order, to the elements of the slice from `start` on.
     ///
-    /// Returns at once unless many elements are staged. [`Registered::read`] and the end of the call wait for it.
+    /// Returns at once unless many elements are staged. [`Registered::read`] and the end of the call wait for the copy.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -249,7 +250,7 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
         Ok(())
     }
 
-    /// The elements. Blocks until no copy writes them.
+    /// The elements, to be read. Blocks until no copy writes them.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -266,12 +267,12 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     ///
     /// # Errors
     ///
-    /// Those of waiting.
+    /// [`Error::Driver`] if waiting fails.
     pub fn read(&mut self) -> Result<&[T]> {
         Ok(bytemuck::cast_slice(self.bytes.read()?))
     }
 
-    /// The elements, mutable. Blocks until no copy uses them.
+    /// The elements, to be read and written. Blocks until no copy uses them.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -289,12 +290,13 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     ///
     /// # Errors
     ///
-    /// Those of waiting.
+    /// [`Error::Driver`] if waiting fails.
     pub fn write(&mut self) -> Result<&mut [T]> {
         Ok(bytemuck::cast_slice_mut(self.bytes.write()?))
     }
 
-    /// For each contiguous run of the array: its bytes in the slice, and its offset in the array's block.
+    /// For each contiguous run of the array: the bytes of the run in the slice, and the offset of the run in the
+    /// array's block.
     fn runs(&self, start: usize, array: &DeviceNDArray<T>) -> Result<Vec<(Range<usize>, u64)>> {
         let (len, itemsize) = (array.size(), size_of::<T>());
         if start.checked_add(len).is_none_or(|end| end > self.len()) {

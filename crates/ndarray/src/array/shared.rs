@@ -1,7 +1,8 @@
-//! Arrays in shared memory, and [`MirroredArray`], which stands for one on devices without such memory.
+//! Arrays in shared memory, and [`MirroredArray`], which replaces such an array on devices without shared memory.
 //!
-//! Without shared memory a mirrored array is one array on each side, and copies of all elements between them: nothing is
-//! shared then, which is why a program has to ask for it by name. Host access to shared arrays is `host.rs`.
+//! Without shared memory a mirrored array is one array on each side, and all elements are copied between them. Nothing
+//! is shared then, which is why a program has to ask for a mirrored array by name. Host access to shared arrays is in
+//! `host.rs`.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -19,8 +20,8 @@ use crate::error::Result;
 
 /// An array for the device, and for the host through [`MirroredArray::read`] and [`MirroredArray::write`].
 ///
-/// Where it is [a pair](MirroredArray::is_shared), these two copy all elements over the bus if the device may have changed
-/// them. Kernels take it as an argument.
+/// Where it is [a pair](MirroredArray::is_shared), reading and writing copy all elements over the bus if the device may
+/// have changed them. Kernels take a mirrored array as an argument.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -41,7 +42,8 @@ pub struct MirroredArray<T: Element> {
 /// The pinned array of a pair. Guards of it begin and end under the lock of `copied`.
 struct HostSide<T: Element> {
     array: DeviceNDArray<T>,
-    /// The device side's [`write_count`](vkarray_allocator::Block::write_count) when both sides were last equal, if they ever were.
+    /// The device side's [`write_count`](vkarray_allocator::Block::write_count) when both sides were last equal; `None`
+    /// if they never were.
     copied: Mutex<Option<u64>>,
 }
 
@@ -64,17 +66,18 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`]; [`NoSuchMemory`](vkarray_allocator::Error::NoSuchMemory) where the device has no
-    /// such memory.
+    /// [`NoSuchMemory`](vkarray_allocator::Error::NoSuchMemory) where the device has no such memory; and the errors of
+    /// [`Context::device_array`].
     pub fn shared_array<T: Element>(&self, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         self.shared(Layout::contiguous(shape.into_shape().as_ref(), Order::C)?)
     }
 
-    /// As [`Context::shared_array`], of the shape and element type of `like` and with its axes in the order of `like`'s strides.
+    /// Creates a shared array of the shape and element type of `like`, with its axes in the order of `like`'s strides;
+    /// see [`Context::shared_array`].
     ///
     /// # Errors
     ///
-    /// Those of [`Context::shared_array`].
+    /// The errors of [`Context::shared_array`].
     pub fn shared_array_like<L: Prototype>(&self, like: &L) -> Result<DeviceNDArray<L::Item>> {
         self.shared(like.prototype()?.like())
     }
@@ -84,12 +87,12 @@ impl Context {
         DeviceNDArray::new(self, block, layout)
     }
 
-    /// Creates an array in C order that host and device reach: in shared memory where the device has enough of it, else as a
+    /// Creates an array in C order that host and device reach: in shared memory where the device has enough, else as a
     /// [pair](Context::mirrored_pair). Its contents are undefined.
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`].
+    /// The errors of [`Context::device_array`].
     #[doc(alias = "managed_array")]
     pub fn mirrored_array<T: Element>(&self, shape: impl IntoShape) -> Result<MirroredArray<T>> {
         let has_shared = MemoryKind::Shared.memory_type(self.info(), u32::MAX).is_some();
@@ -103,7 +106,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Context::device_array`].
+    /// The errors of [`Context::device_array`].
     pub fn mirrored_pair<T: Element>(&self, shape: impl IntoShape) -> Result<MirroredArray<T>> {
         let layout = Layout::contiguous(shape.into_shape().as_ref(), Order::C)?;
         let (device, array) = (self.device_array(layout.shape())?, self.pinned_array(layout.shape())?);
@@ -112,27 +115,27 @@ impl Context {
 }
 
 impl<T: Element> MirroredArray<T> {
-    /// Whether host and device use the same memory. Otherwise it is a pair, and its elements are copied.
+    /// Whether host and device use the same memory. If not, the array is a pair, and its elements are copied.
     pub fn is_shared(&self) -> bool {
         self.host.is_none()
     }
 
-    /// The device's array, for work of the device. The next read or write of a pair on the host copies it first if work wrote
-    /// it meanwhile, through this handle, a view or a graph.
+    /// The device's array, for work of the device. If work wrote it through this handle, a view or a graph, the next
+    /// read or write of a pair on the host copies it first.
     pub fn array(&self) -> &DeviceNDArray<T> {
         &self.device
     }
 
-    /// Calls `read` with the elements. Blocks until no work writes them, and of a pair until they are copied if the device
-    /// wrote them.
+    /// Calls `read` with the elements. Blocks until no work writes them; of a pair that the device wrote, blocks until
+    /// the elements are copied.
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::read_on_host`] and [`DeviceNDArray::copy_from_device`].
+    /// The errors of [`DeviceNDArray::read_on_host`] and [`DeviceNDArray::copy_from_device`].
     pub fn read<R>(&self, read: impl FnOnce(ArrayViewD<'_, T>) -> R) -> Result<R> {
         let Some(host) = &self.host else { return Ok(read(self.device.read_on_host()?.view())) };
         let guard = {
-            let _defer = DeferDrops::begin(); // Ends after the lock is released.
+            let _defer = DeferDrops::begin(); // Declared before the lock, so that it ends after the lock is released.
             let mut copied = host.copied.lock();
             self.copy_to(host, &mut copied)?;
             host.array.read_on_host()?
@@ -140,23 +143,23 @@ impl<T: Element> MirroredArray<T> {
         Ok(read(guard.view()))
     }
 
-    /// Calls `write` with the elements, as [`MirroredArray::read`] does, and copies those of a pair to the device afterwards,
-    /// also if `write` panics.
+    /// Calls `write` with the elements, as [`MirroredArray::read`] calls `read`, and copies the elements of a pair to
+    /// the device afterwards, also if `write` panics.
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::write_on_host`] and [`DeviceNDArray::copy_from_device`].
+    /// The errors of [`DeviceNDArray::write_on_host`] and [`DeviceNDArray::copy_from_device`].
     pub fn write<R>(&self, write: impl FnOnce(ArrayViewMutD<'_, T>) -> R) -> Result<R> {
         let Some(host) = &self.host else { return Ok(write(self.device.write_on_host()?.view_mut())) };
         let mut guard = {
-            let _defer = DeferDrops::begin(); // Ends after the lock is released.
+            let _defer = DeferDrops::begin(); // Declared before the lock, so that it ends after the lock is released.
             let mut copied = host.copied.lock();
             self.copy_to(host, &mut copied)?;
             host.array.write_on_host()?
         };
         let value = catch_unwind(AssertUnwindSafe(|| write(guard.view_mut())));
         let outcome = {
-            let _defer = DeferDrops::begin(); // Ends after the lock is released.
+            let _defer = DeferDrops::begin(); // Declared before the lock, so that it ends after the lock is released.
             let mut copied = host.copied.lock();
             drop(guard);
             self.copy_from(host, &mut copied)
@@ -174,9 +177,9 @@ impl<T: Element> MirroredArray<T> {
         }
     }
 
-    /// Copies what the device wrote since both sides were equal.
+    /// Copies to the host what the device wrote since both sides were equal.
     fn copy_to(&self, host: &HostSide<T>, copied: &mut Option<u64>) -> Result<()> {
-        let written = self.device.block().write_count(); // Before the copy, which may have later writes too.
+        let written = self.device.block().write_count(); // Read before the copy, which may include later writes.
         if *copied != Some(written) {
             host.array.copy_from_device(&self.device)?;
             *copied = Some(written);
@@ -184,7 +187,7 @@ impl<T: Element> MirroredArray<T> {
         Ok(())
     }
 
-    /// Copies what the host wrote. If other work wrote the device's side meanwhile, the two may differ.
+    /// Copies to the device what the host wrote. If other work wrote the device's side meanwhile, the sides may differ.
     fn copy_from(&self, host: &HostSide<T>, copied: &mut Option<u64>) -> Result<()> {
         let before = self.device.block().write_count();
         *copied = None;

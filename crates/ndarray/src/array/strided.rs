@@ -13,10 +13,10 @@ use super::DeviceNDArray;
 /// `x[x_first + i * x_strides.x + j * x_strides.y]`. Strides may be negative, so they should be signed. The call gives no
 /// numbers for these push constants. An array without axes has no strides to ask for: reshape it to one element.
 ///
-/// The buffer may hold more elements than the array has, before the first one and between them, so `arrayLength` is not the
-/// array's length, and a place out of the array's range may be that of another element of the buffer. A kernel does not write
-/// a view whose elements share memory. Nor does it take two views one of which is written if one begins before the other
-/// ends, even if they have no element in common.
+/// The buffer may hold more elements than the array has, before the first one and between them, so `arrayLength` is not
+/// the array's length, and a place out of the array's range may belong to another element of the buffer. A kernel does
+/// not write a view whose elements share memory. A kernel also does not take two views of which it writes one, if one
+/// view begins before the other ends, even if they have no element in common.
 ///
 /// ```
 /// use vkarray::prelude::*;

@@ -45,7 +45,7 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// Copies the array to a host array whose number of axes is part of its type, on the default stream. Blocks until the
-    /// elements are on the host. Otherwise as [`DeviceNDArray::copy_to_host`].
+    /// elements are on the host. The order of the host array is the order of [`DeviceNDArray::copy_to_host`].
     ///
     /// ```
     /// use vkarray::ndarray::Ix2;
@@ -61,13 +61,13 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::RankMismatch`] if the array has another number of axes than `D`; those of
+    /// [`Error::RankMismatch`] if the array has another number of axes than `D`; and the errors of
     /// [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_host_as<D: Dimension>(&self) -> Result<Array<T, D>> {
         self.on_default().copy_to_host_as()
     }
 
-    /// Copies the array into a host array of the same shape, on the default stream. Blocks until the elements are there.
+    /// Copies the array into a host array of the same shape, on the default stream. Blocks until the copy is complete.
     ///
     /// Either side may have any strides; memory between the host array's elements is not changed. A host array that is not
     /// contiguous is filled from a contiguous copy on the host.
@@ -85,7 +85,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::ShapeMismatch`]; those of [`DeviceNDArray::copy_to_host`].
+    /// [`Error::ShapeMismatch`]; and the errors of [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_host_into<S, D>(&self, host: &mut ArrayBase<S, D>) -> Result<()>
     where
         S: DataMut<Elem = T>,
@@ -94,7 +94,8 @@ impl<T: Element> DeviceNDArray<T> {
         self.on_default().copy_to_host_into(host)
     }
 
-    /// Copies a host array of the same shape into this array, on the default stream. Returns when it has been read.
+    /// Copies a host array of the same shape into this array, on the default stream. Returns when the host array has
+    /// been read.
     ///
     /// Either side may have any strides; memory between this array's elements is not changed.
     ///
@@ -121,8 +122,9 @@ impl<T: Element> DeviceNDArray<T> {
         self.on_default().copy_from_host(host)
     }
 
-    /// Reads one element; negative indices count from the end. Blocks until all work on it is complete. The index is a
-    /// number, or a list of numbers of any of the types of [`IntoReshape`]; `()` is that of an array without axes.
+    /// Reads one element; negative indices count from the end. Blocks until all work on the element is complete. The
+    /// index is a number, or a list of numbers of any of the types of [`IntoReshape`]; `()` is the index of an array
+    /// without axes.
     ///
     /// Each call waits for the device and crosses the bus, which takes microseconds. Read many elements with
     /// [`DeviceNDArray::copy_to_host`].
@@ -147,7 +149,8 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(value)
     }
 
-    /// The only element of an array that has one, such as the result of a reduction over all axes. Blocks until it is there.
+    /// The only element of an array that has one, such as the result of a reduction over all axes. Blocks until the
+    /// element is on the host.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -159,7 +162,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if it has another number of elements; those of [`DeviceNDArray::get`].
+    /// [`Error::LengthMismatch`] if it has another number of elements; and the errors of [`DeviceNDArray::get`].
     pub fn item(&self) -> Result<T> {
         if self.size() != 1 {
             let (expected, shape) = (self.size(), self.shape().to_vec());
@@ -185,7 +188,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::get`]; [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory.
+    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory; and the errors of
+    /// [`DeviceNDArray::get`].
     pub fn set(&self, index: impl IntoReshape, value: T) -> Result<()> {
         let offset = self.layout().offset_of(&index.into_reshape())?;
         self.check_writable()?;
@@ -211,11 +215,12 @@ impl<T: Element> DeviceNDArray<T> {
 }
 
 impl<T: Element> OnStream<'_, T> {
-    /// Copies the array to the host; see [`DeviceNDArray::copy_to_host`]. Blocks until the elements are there.
+    /// Copies the array to the host; see [`DeviceNDArray::copy_to_host`]. Blocks until the copy is complete.
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_to_host`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_host(&self) -> Result<ArrayD<T>> {
         let order = self.array.host_order();
         let mut values = host_values(self.array.shape())?;
@@ -223,12 +228,13 @@ impl<T: Element> OnStream<'_, T> {
         Ok(host_array(self.array.shape(), order, values))
     }
 
-    /// Copies the array to a host array of known rank; see [`DeviceNDArray::copy_to_host_as`]. Blocks until the elements are
-    /// there.
+    /// Copies the array to a host array of known rank; see [`DeviceNDArray::copy_to_host_as`]. Blocks until the copy is
+    /// complete.
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_to_host_as`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::copy_to_host_as`].
     pub fn copy_to_host_as<D: Dimension>(&self) -> Result<Array<T, D>> {
         let shape = self.array.shape();
         match D::NDIM {
@@ -238,11 +244,12 @@ impl<T: Element> OnStream<'_, T> {
     }
 
     /// Copies the array into a host array of the same shape; see [`DeviceNDArray::copy_to_host_into`]. Blocks until the
-    /// elements are there.
+    /// copy is complete.
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_to_host_into`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::copy_to_host_into`].
     pub fn copy_to_host_into<S, D>(&self, host: &mut ArrayBase<S, D>) -> Result<()>
     where
         S: DataMut<Elem = T>,
@@ -263,12 +270,13 @@ impl<T: Element> OnStream<'_, T> {
         Ok(())
     }
 
-    /// Copies a host array of the same shape into this array; see [`DeviceNDArray::copy_from_host`]. Returns when it has
-    /// been read.
+    /// Copies a host array of the same shape into this array; see [`DeviceNDArray::copy_from_host`]. Returns when the
+    /// host array has been read.
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_from_host`]; [`Error::ForeignDevice`].
+    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
+    /// [`DeviceNDArray::copy_from_host`].
     pub fn copy_from_host<S, D>(&self, host: &ArrayBase<S, D>) -> Result<()>
     where
         S: Data<Elem = T>,

@@ -1,4 +1,4 @@
-//! How fast bytes are copied from one context to another: measured once for each pair, and kept.
+//! How fast bytes are copied from one context to another: measured once for each pair of contexts, and kept.
 
 use std::time::Instant;
 
@@ -7,13 +7,14 @@ use vkarray_allocator::{BlockRange, MemoryKind};
 use super::Context;
 use crate::error::Result;
 
-/// Bytes of the copy that is measured: several chunks, so that they overlap as in large copies.
+/// Bytes of the copy that is measured: several chunks, so that the chunks overlap as in large copies.
 const SAMPLE: u64 = 8 << 20;
 
 impl Context {
     /// How fast bytes of another context's device memory are copied to this context's, in GB/s (10⁹ bytes each second).
     ///
-    /// The first call for a source device copies 16 MiB and blocks until that is done; later calls return its result.
+    /// The first call for a source device copies 16 MiB and blocks until the copies are complete; later calls return
+    /// its result.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -45,7 +46,7 @@ impl Context {
             #[expect(clippy::cast_precision_loss, reason = "the sample is smaller than 2^53 bytes")]
             Ok(SAMPLE as f64 / begun.elapsed().as_secs_f64() / 1e9)
         };
-        copy()?; // Allocates the staging memory.
+        copy()?; // The first copy allocates the staging memory and is not measured.
         let measured = copy()?;
         bandwidths.lock().insert(device.clone(), measured);
         Ok(measured)

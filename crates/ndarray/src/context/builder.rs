@@ -109,9 +109,9 @@ impl ContextBuilder {
     /// # Errors
     ///
     /// [`Error::Kernel`](crate::Error::Kernel) if `VKARRAY_CACHE` or a related variable has an unknown value.
-    /// [`Error::Memory`](crate::Error::Memory) if there is no such memory manager, or it refuses the device.
-    /// [`Error::Driver`](crate::Error::Driver) if there is no loader or no device, none matches the selection, or the device
-    /// lacks a feature that this library needs.
+    /// [`Error::Memory`](crate::Error::Memory) if there is no memory manager of the selected name, or it refuses the
+    /// device. [`Error::Driver`](crate::Error::Driver) if there is no loader or no device, none matches the selection,
+    /// or the device lacks a feature that this library needs.
     pub fn open(self) -> Result<Context> {
         let mut instance = Instance::builder();
         if let Some(on) = self.validation {

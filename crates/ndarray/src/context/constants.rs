@@ -41,8 +41,8 @@ impl Context {
         Ok(ConstArray::new(self.allocator(), values, host.shape()))
     }
 
-    /// Copies `values` to constant memory of this shape, for kernels that read it through `var<uniform>`. It can be updated,
-    /// and its clones share it: see [`ConstArray`].
+    /// Copies `values` to constant memory of this shape, for kernels that read it through `var<uniform>`. The constant
+    /// memory can be updated, and its clones share it: see [`ConstArray`].
     ///
     /// ```
     /// use vkarray::prelude::*;

@@ -1,6 +1,6 @@
 //! Executes the plans of `copy/`: regions with the driver's copy, dispatches with kernels.
 //!
-//! The plans decide; here the work is recorded. The callers are the methods of arrays in `array/assign.rs`.
+//! The plans decide; the functions here record the work. The callers are the methods of arrays in `array/assign.rs`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct BlockElements<'a> {
 }
 
 impl Context {
-    /// Copies elements of `itemsize` bytes, as if all were read before the first is written. Returns at once.
+    /// Copies elements of `itemsize` bytes, as if all elements were read before the first is written. Returns at once.
     ///
     /// The layouts have the same shape, and no two elements of the target share memory.
     pub(crate) fn copy_elements(
@@ -131,7 +131,8 @@ impl Context {
     }
 }
 
-/// Bytes of a block as an argument of words. A block's memory ends at a whole word, so the range may end there too.
+/// Bytes of a block as an argument of words. A block's memory ends at a whole word, so the argument's range may be
+/// extended to a whole word.
 pub(crate) fn words<'a>(block: &'a Arc<Block>, bytes: &Range<u64>) -> Arg<'a> {
     let shape = ArrayShape { offset: bytes.start, ..ArrayShape::new(DType::U32, &[], bytes.end - bytes.start) };
     Arg::Array(ArrayArg::new(block, shape))

@@ -1,6 +1,6 @@
-//! The memory of a context: how much there is, when dropped memory is freed, and reset.
+//! The memory of a context: how much there is, when dropped memory is freed, and resetting it.
 //!
-//! These are the methods of numba's contexts. They forward to the allocator, which [`Context::allocator`] returns.
+//! These are the methods of numba's contexts. Each forwards to the allocator, which [`Context::allocator`] returns.
 
 use vkarray_allocator::{DeferCleanup, MemoryInfo};
 
@@ -22,13 +22,13 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory) if the memory manager does not support it.
+    /// [`Error::Memory`](crate::Error::Memory) if the memory manager does not report its memory.
     #[doc(alias = "get_memory_info")]
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         Ok(self.allocator().memory_info()?)
     }
 
-    /// Defers freeing memory to the driver, in all threads, until this guard and every other one is dropped; see
+    /// Defers freeing memory to the driver, in all threads, until this guard and every other guard is dropped; see
     /// [`Allocator::defer_cleanup`](vkarray_allocator::Allocator::defer_cleanup).
     ///
     /// ```
@@ -61,7 +61,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory), from waiting for the device.
+    /// [`Error::Memory`](crate::Error::Memory) if waiting for the device fails.
     pub fn reset(&self) -> Result<()> {
         Ok(self.allocator().reset()?)
     }

@@ -1,12 +1,13 @@
 //! [`Context`]: a device opened for array work, with its memory, its default stream and its kernels.
 //!
 //! Arrays are created from a context and keep it alive. A program may have several contexts, also of one device. How a
-//! context is opened is in `builder.rs`. What creates arrays is not here but in `array/create.rs`; this folder has no
+//! context is opened is in `builder.rs`. The methods that create arrays are in `array/create.rs`; this folder has no
 //! arrays.
 //!
-//! Arrays hold reference counts of their context and its allocator. With one count each, eight threads that create and drop
-//! arrays took 2.0 µs for an array on the host of an H100, seven times what one thread takes. So a context has a shard with
-//! counts of its own for each group of threads, and an array holds the shard of the thread that created it.
+//! Arrays hold reference counts of their context and its allocator. With a single count, eight threads that create and
+//! drop arrays took 2.0 µs for an array on the host of an H100, seven times as long as one thread. A context therefore
+//! has one shard, with counts of its own, for each group of threads, and an array holds the shard of the thread that
+//! created it.
 
 mod bandwidth;
 mod builder;
@@ -43,13 +44,13 @@ pub(crate) use copies::{BlockElements, words};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// The shard that an array holds, or the first of all.
+    /// In an array, the shard that the array holds; otherwise the first of all shards.
     shard: Arc<ContextShard>,
     /// The shards of all threads; `None` in an array, which uses `shard` on every thread.
     shards: Option<Arc<[Arc<ContextShard>; N_THREAD_SHARDS]>>,
 }
 
-/// What has reference counts of its own for each group of threads.
+/// The part of a context that has reference counts of its own for each group of threads.
 #[derive(Debug)]
 #[repr(align(128))] // The counts of the `Arc` around it share no cache line with others.
 struct ContextShard {
@@ -57,19 +58,19 @@ struct ContextShard {
     shared: Arc<Shared>,
 }
 
-/// What all shards of a context share.
+/// The part of a context that all its shards share.
 #[derive(Debug)]
 struct Shared {
     default_stream: Stream, // Dropped first, because its work uses the other fields.
     default_streams: Arc<DefaultStreams>,
     copies: LibraryKernels,
-    /// By the UUID of the source's device, in GB/s.
+    /// The bandwidth of copies from each source device, by the device's UUID, in GB/s.
     copy_bandwidths: Mutex<HashMap<String, f64>>,
     kernels: Arc<KernelCache>,
     device: Arc<Device>,
 }
 
-/// Also where arrays keep the device: a process may exit right after the last handle of a context is dropped.
+/// Runs also where arrays keep the device: a process may exit right after the last handle of a context is dropped.
 impl Drop for Shared {
     fn drop(&mut self) {
         self.kernels.wait_for_builds();
@@ -100,7 +101,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// As [`ContextBuilder::open`].
+    /// The errors of [`ContextBuilder::open`].
     pub fn open_default() -> Result<Self> {
         Self::builder().open()
     }
@@ -133,8 +134,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`]: no such memory manager, or one that refuses the device. [`Error::Driver`] if the driver is
-    /// out of memory.
+    /// [`Error::Memory`] if there is no memory manager of the selected name, or it refuses the device;
+    /// [`Error::Driver`] if the driver is out of memory.
     pub fn on(device: &Arc<Device>) -> Result<Self> {
         Self::with_allocator(&Allocator::new(device)?)
     }
@@ -216,7 +217,7 @@ impl Context {
         &self.shard.shared.device
     }
 
-    /// The kernels that are built, and how many of them were found on disk.
+    /// The cache of built kernels, which also counts the kernels that were found on disk.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -259,7 +260,7 @@ impl Context {
         &self.of_this_thread().allocator
     }
 
-    /// The stream on which work runs that names no other.
+    /// The stream of work that names no stream.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -299,8 +300,9 @@ impl Context {
 
     /// A kernel that a library generates: found by a short key, or built from the source that `source` writes.
     ///
-    /// [`Context::kernel`] finds a kernel that is built already by its whole text, which has to be written first. Where one
-    /// key has two texts, the first that is built is kept, so a key begins with words that no other library uses.
+    /// [`Context::kernel`] finds a kernel that is already built by its whole text, which has to be written first. Where
+    /// one key has two texts, the text that is built first is kept, so a key begins with words that no other library
+    /// uses.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -315,7 +317,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Kernel`] if it cannot be built, or needs what the device lacks.
+    /// [`Error::Kernel`] if the kernel cannot be built, or needs what the device lacks.
     pub fn generated_kernel(&self, key: &[u32], source: impl FnOnce() -> Source) -> Result<Kernel> {
         self.shard.shared.copies.generated(&self.shard.shared.kernels, key, source)
     }

@@ -21,12 +21,12 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Driver`](crate::Error::Driver) if the driver is out of memory.
     pub fn stream(&self) -> Result<Stream> {
         Ok(Stream::new(&self.shard.shared.device)?)
     }
 
-    /// Creates a stream that is ordered with the legacy default stream, as CUDA's blocking streams are.
+    /// Creates a stream that is ordered with the legacy default stream, like CUDA's blocking streams.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -41,14 +41,14 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Driver`](crate::Error::Driver) if the driver is out of memory.
     pub fn blocking_stream(&self) -> Result<Stream> {
         Ok(Stream::blocking(&self.shard.shared.device)?)
     }
 
     /// The device's legacy default stream, which all its contexts share. Its work starts after all earlier work of all
-    /// blocking streams, and their later work starts after it. Most programs need [`Context::default_stream`], which is not
-    /// ordered so.
+    /// blocking streams, and later work of blocking streams starts after it. Most programs need
+    /// [`Context::default_stream`], which is not ordered with other streams.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -62,12 +62,12 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`](crate::Error::Driver), at the first call.
+    /// [`Error::Driver`](crate::Error::Driver) if the driver is out of memory at the first call.
     pub fn legacy_default_stream(&self) -> Result<Stream> {
         Ok(self.shard.shared.default_streams.legacy()?)
     }
 
-    /// The calling thread's own stream of this device, a blocking one. It is dropped when the thread ends.
+    /// The calling thread's own stream of this device, a blocking stream. It is dropped when the thread ends.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -81,7 +81,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`](crate::Error::Driver), at the thread's first call.
+    /// [`Error::Driver`](crate::Error::Driver) if the driver is out of memory at the thread's first call.
     pub fn per_thread_default_stream(&self) -> Result<Stream> {
         Ok(self.shard.shared.default_streams.per_thread()?)
     }
@@ -126,8 +126,8 @@ impl Context {
 
     /// Records a graph: `record` adds operations, which run when the graph is replayed, on any stream of the device.
     ///
-    /// Work that is done once, such as sending constants to the device, runs on the default stream. Returns the graph and
-    /// what `record` returns, usually the nodes that will be changed.
+    /// Work that is done once, such as sending constants to the device, runs on the default stream. Returns the graph
+    /// and the value that `record` returns, usually the nodes to be changed later.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -149,7 +149,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of `record`; [`Error::Driver`](crate::Error::Driver) if the driver is out of memory.
+    /// [`Error::Driver`](crate::Error::Driver) if the driver is out of memory; and the errors that `record` returns.
     pub fn graph<R>(&self, record: impl FnOnce(&mut GraphRecorder) -> Result<R>) -> Result<(Graph, R)> {
         Graph::record(self.default_stream(), record)
     }
@@ -168,7 +168,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Driver`](crate::Error::Driver) if the device is lost.
     pub fn synchronize(&self) -> Result<()> {
         Ok(self.default_stream().synchronize()?)
     }

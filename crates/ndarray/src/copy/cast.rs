@@ -51,8 +51,8 @@ fn kind(dtype: DType) -> Option<NumberKind> {
 }
 
 impl Cast {
-    /// The conversion, if both types are numbers or `bool`, and how many items an element has: two, its parts, where both
-    /// types are complex, else one. `group` is the number of invocations of a workgroup.
+    /// The conversion, if both types are numbers or `bool`, and how many items an element has: two, the parts of a
+    /// complex number, where both types are complex; else one. `group` is the number of invocations of a workgroup.
     pub(crate) fn new(from: DType, to: DType, group: u32) -> Option<(Self, u64)> {
         kind(from).and(kind(to))?;
         Some(match (part(from), part(to)) {
@@ -61,12 +61,12 @@ impl Cast {
         })
     }
 
-    /// Bytes of an item before and after.
+    /// Bytes of an item before and after the conversion.
     pub(crate) fn item_bytes(self) -> [u64; 2] {
         [self.from, self.to].map(|dtype| u64::from(dtype.itemsize()))
     }
 
-    /// The kernel's text.
+    /// The text of the kernel.
     pub(crate) fn source(self) -> String {
         let (from, to) = (self.from.itemsize(), self.to.itemsize());
         let (expression, is_wide) = match self.narrow() {
@@ -94,7 +94,7 @@ impl Cast {
             (NumberKind::Bool, _) => "u32(value.x != 0u)".to_owned(),
             (NumberKind::Integer { .. }, NumberKind::Bool) => "u32(value.x != 0u)".to_owned(),
             (NumberKind::Integer { is_signed, bits }, NumberKind::Integer { .. }) => integer(is_signed, bits),
-            // Drivers round these differently: SwiftShader does not round a large `u32` to the nearest float.
+            // Drivers round this conversion differently: SwiftShader does not round a large `u32` to the nearest float.
             (NumberKind::Integer { bits: 32, .. }, NumberKind::Float) => return None,
             (NumberKind::Integer { is_signed, bits }, NumberKind::Float) => {
                 let (cast, integer) = (if is_signed { "bitcast<i32>" } else { "" }, integer(is_signed, bits));
@@ -150,7 +150,7 @@ impl Cast {
     }
 }
 
-/// Whether the number, or the first part of it, is an `f64`.
+/// Whether the number, or the real part of a complex number, is an `f64`.
 fn is_f64(dtype: DType) -> bool {
     matches!(dtype, DType::F64 | DType::Complex64)
 }
@@ -194,7 +194,7 @@ fn f64_of(from: DType) -> String {
     if is_f64(from) { "value".to_owned() } else { format!("f32_to_f64({})", f32_of(from)) }
 }
 
-/// Converts the bits of an `f32` to those of a float of at most 32 bits.
+/// Converts the bits of an `f32` to the bits of a float of at most 32 bits.
 fn float_of_f32(bits: &str, to: DType) -> String {
     match to {
         DType::F16 => format!("f32_to_f16({bits})"),

@@ -1,9 +1,9 @@
-//! Copies between interleaved and planar data: a short axis, the channels, is the innermost one of the pixels and an outer
-//! one of the planes.
+//! Copies between interleaved and planar data: a short axis, the channels, is the innermost axis of the pixels and an
+//! outer axis of the planes.
 //!
 //! One kernel reads and writes whole items of 4, 8 or 16 bytes. It copies as many pixels together as an item of a plane
-//! has units; the pixels that are left of each row are an ordinary copy. A second kernel assembles words, for units of one
-//! or two bytes at offsets that are not aligned to items. The kernels' text is in `vkarray_shaders::channels`;
+//! has units; the remaining pixels of each row are copied by another kernel. A second kernel assembles words, for units
+//! of one or two bytes at offsets that are not aligned to items. The kernels' text is in `vkarray_shaders::channels`;
 //! `dispatch.rs` makes a dispatch of the plan that is chosen here.
 
 use vkarray_shaders::channels::{ChannelDirection, ChannelWords, Channels};
@@ -12,26 +12,26 @@ use super::dispatch::low_word;
 use super::limits::CopyLimits;
 use super::strided::{CopyAxis, StridedCopy};
 
-/// Most channels. An invocation keeps an item of each channel in registers. With more channels, tiles read and write
-/// whole cache lines on both sides.
+/// The most channels. An invocation keeps an item of each channel in registers. With more channels, the tile kernels
+/// read and write whole cache lines on both sides.
 const MAX_CHANNELS: u64 = 64;
 
-/// Fewest items in a row of a plane. With fewer, most invocations would be idle.
+/// The fewest items in a row of a plane. With fewer items, most invocations would be idle.
 const MIN_ITEMS: u64 = 16;
 
-/// Bytes that an invocation reads before it writes. It takes several blocks to reach the first number, and a block with
-/// more than the second is refused.
+/// Bytes that an invocation reads before it writes. An invocation takes several blocks of pixels to reach the first
+/// number; a block with more bytes than the second number is refused.
 const BYTES_IN_FLIGHT: (u64, u64) = (64, 256);
 
-/// Most bytes of workgroup memory. With more, too few workgroups run at a time.
+/// The most bytes of workgroup memory. With more bytes, too few workgroups run at a time.
 const MAX_SHARED: u32 = 18 << 10;
 
 /// A kernel that copies between interleaved and planar data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ChannelKernel {
-    /// For whole items.
+    /// A kernel for whole items.
     Items(Channels),
-    /// For units smaller than a word, at any offset.
+    /// A kernel for units smaller than a word, at any offset.
     Words(ChannelWords),
 }
 
@@ -44,7 +44,7 @@ impl ChannelKernel {
     }
 }
 
-/// How a copy between interleaved and planar data is done.
+/// How pixels and planes are copied by one kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ChannelPlan {
     pub(super) kernel: ChannelKernel,
@@ -67,7 +67,7 @@ impl ChannelPlan {
             ChannelKernel::Words(kernel) => {
                 let (word, across) = (u64::from(kernel.word_units()), u64::from(kernel.channels));
                 let units = if kernel.direction == ChannelDirection::ToPlanes { pixels } else { pixels * across };
-                // The most words that this many units can touch, wherever in its word the first unit lies.
+                // The most words that this many units can touch, at any place of the first unit in its word.
                 let words = (units + 2 * word - 2) / word;
                 (words.div_ceil(u64::from(kernel.tile_words)), 1)
             }
@@ -75,9 +75,9 @@ impl ChannelPlan {
     }
 }
 
-/// Cuts a piece in two where that allows a channel kernel: the whole items, and what is left of the rows.
+/// Cuts a piece in two where that allows a channel kernel: the whole items, and the remaining pixels of the rows.
 pub(super) fn split(piece: StridedCopy, limits: &CopyLimits) -> Vec<StridedCopy> {
-    // Channels in reverse order in the source are copied in reverse order.
+    // Channels in reverse order in the source are copied in that order.
     let forward = match piece.source_axis() {
         Some(axis) if piece.axes[axis].source < 0 => piece.reversed(axis),
         _ => piece.clone(),
@@ -170,7 +170,7 @@ fn pixel(piece: &StridedCopy, direction: ChannelDirection, along: usize) -> u64 
     stride.unsigned_abs()
 }
 
-/// Which side of a piece has pixels, if one has, with the axis along planes and the axis of channels.
+/// The side of a piece that has pixels, if one has, with the axis along planes and the axis of channels.
 fn axes(piece: &StridedCopy) -> Option<(ChannelDirection, usize, usize)> {
     let last = piece.axes.len().checked_sub(1)?;
     let is_short = |axis: usize| (2..=MAX_CHANNELS).contains(&piece.axes[axis].len);
@@ -192,8 +192,8 @@ fn axes(piece: &StridedCopy) -> Option<(ChannelDirection, usize, usize)> {
     to_planes().or_else(to_pixels)
 }
 
-/// The strides and offsets that have to be whole items: all but the strides along planes and between the channels of a
-/// pixel.
+/// The strides and offsets that have to be whole items: all strides but the stride along planes and the stride between
+/// the channels of a pixel.
 fn item_offsets(
     piece: &StridedCopy,
     direction: ChannelDirection,

@@ -1,8 +1,9 @@
 //! [`CopyDispatch`]: one dispatch of a copy as plain data: the kernel, the ranges it binds, its parameters, the workgroups.
 //!
-//! Four kinds of kernels copy: by rows; by words, for units smaller than a word; through a tile in workgroup memory, where
-//! source and target are contiguous along different axes, four words at a time where these are aligned; and between
-//! interleaved and planar data (`channels.rs`, the next file to read). The shaders are in the `vkarray-shaders` crate.
+//! Four kinds of kernels copy: by rows; by words, for units smaller than a word; through a tile in workgroup memory,
+//! where source and target are contiguous along different axes, four words at a time where they are aligned; and
+//! between interleaved and planar data (`channels.rs`, the next file to read). The shaders are in the `vkarray-shaders`
+//! crate.
 
 use std::ops::Range;
 
@@ -13,10 +14,10 @@ use super::limits::CopyLimits;
 use super::pieces::{MAX_AXES, Side};
 use super::strided::{CopyAxis, StridedCopy};
 
-/// Most units in a tile.
+/// The most units in a tile.
 const TILE_UNITS: u32 = 1024;
 
-/// Longest edge of a tile along the source's fastest axis. 32 words are a cache line and the width of a subgroup.
+/// The longest edge of a tile along the source's fastest axis. 32 words are a cache line and the width of a subgroup.
 const TILE_EDGE: u32 = 32;
 
 /// From this length of the target's fastest axis on, a tile is faster than rows, which would use only a small part of each
@@ -31,9 +32,9 @@ const PER_LANE: u64 = 4;
 pub(crate) enum CopyKernel {
     /// Copies rows, each with `lanes` invocations.
     Strided { unit: u32, group: u32, lanes: u32 },
-    /// Copies tiles of this many units along the source's fastest axis and along the target's.
+    /// Copies tiles. `tile` is the number of units along the source's fastest axis and along the target's.
     Tile { unit: u32, group: u32, tile: [u32; 2] },
-    /// Copies square tiles of units of four bytes, which it reads and writes four at a time.
+    /// Copies square tiles of units of four bytes, four units at a time.
     Quads { group: u32 },
     /// Copies between interleaved and planar data. Axis 0 is along planes, axis 1 is the channels.
     Channels(ChannelKernel),
@@ -52,7 +53,7 @@ pub(crate) struct CopyParams {
     pub(crate) n_axes: u32,
     pub(crate) n_run: u32,
     pub(crate) run_length: u32,
-    /// Innermost axis first.
+    /// The lengths of the axes, innermost axis first.
     pub(crate) lengths: [u32; MAX_AXES],
     pub(crate) source_strides: [u32; MAX_AXES],
     pub(crate) target_strides: [u32; MAX_AXES],
@@ -71,7 +72,7 @@ pub(crate) struct CopyDispatch {
 }
 
 impl CopyDispatch {
-    /// Decides how a piece is copied that is within the limits of one dispatch.
+    /// Decides how to copy a piece that is within the limits of one dispatch.
     pub(super) fn new(piece: &StridedCopy, limits: &CopyLimits) -> Self {
         let mut axes: Vec<CopyAxis> = piece.axes.iter().rev().copied().collect();
         let (kernel, params, n_groups) = Self::choose_kernel(piece, &mut axes, limits);
@@ -90,15 +91,15 @@ impl CopyDispatch {
         Self { kernel, source, target, params, groups: limits.spread(n_groups) }
     }
 
-    /// Chooses the kernel, its parameters for rows and tiles, and the number of workgroups. Sorts the axes, which are
-    /// innermost first, into the kernel's order.
+    /// Chooses the kernel, its parameters for rows and tiles, and the number of workgroups. Sorts the axes from
+    /// innermost first into the kernel's order.
     fn choose_kernel(piece: &StridedCopy, axes: &mut [CopyAxis], limits: &CopyLimits) -> (CopyKernel, CopyParams, u64) {
         let (unit, last) = (low_word(piece.unit), axes.len() - 1);
         let tile = tile(piece, limits);
         let quads = tile.and_then(|(source_axis, _)| quads_edge(piece, source_axis, limits));
         let channels = if quads.is_none() { channel_plan_of_whole(piece, limits) } else { None };
         if let Some(channels) = channels {
-            // Along planes first, then across.
+            // The axis along planes goes first, then the axis of channels.
             let [along, across] = [channels.along, channels.across].map(|axis| last - axis);
             axes[..=along].rotate_right(1);
             if across > along {
@@ -109,7 +110,7 @@ impl CopyDispatch {
         let Some((source_axis, edges)) = tile else {
             return if unit < 4 { word_copy(axes, unit, limits) } else { row_copy(axes, unit, limits) };
         };
-        // The source's fastest axis goes next to the target's.
+        // The source's fastest axis goes next to the target's fastest axis.
         axes[1..=last - source_axis].rotate_right(1);
         match quads {
             Some(edge) => tile_copy(axes, CopyKernel::Quads { group: limits.group }, [edge; 2]),
@@ -137,8 +138,8 @@ fn tile(piece: &StridedCopy, limits: &CopyLimits) -> Option<(usize, [u32; 2])> {
     Some((along_source, [edge, units / edge]))
 }
 
-/// The edge of a tile, if the piece can be copied four words at a time: each four are contiguous and aligned on both
-/// sides, and both axes are as long as a tile.
+/// The edge of a tile, if the piece can be copied four words at a time: each group of four words is contiguous and
+/// aligned on both sides, and both axes are as long as a tile.
 fn quads_edge(piece: &StridedCopy, source_axis: usize, limits: &CopyLimits) -> Option<u32> {
     let edge = library::quads_edge(limits.group);
     let last = piece.axes.len() - 1;
@@ -192,7 +193,7 @@ fn word_copy(axes: &[CopyAxis], unit: u32, limits: &CopyLimits) -> (CopyKernel, 
     (CopyKernel::Strided { unit, group: limits.group, lanes }, params, n_groups)
 }
 
-/// How many of the innermost axes are contiguous in the target, and how many units they have together.
+/// How many of the innermost axes are contiguous in the target, and how many units these axes have together.
 fn packed_run(axes: &[CopyAxis]) -> (usize, u64) {
     let (mut n_run, mut run) = (0, 1);
     for axis in axes {
@@ -229,7 +230,8 @@ fn of_each_axis(axes: &[CopyAxis], value: impl Fn(&CopyAxis) -> u64) -> [u32; MA
     values
 }
 
-/// The lower 32 bits. Lengths and offsets of a piece fit; of a stride, the rest has no effect on sums modulo 2³².
+/// The lower 32 bits of a value. Lengths and offsets of a piece have at most 32 bits. Indices are sums modulo 2³², so
+/// the upper bits of a stride have no effect.
 #[expect(clippy::cast_possible_truncation, reason = "a piece fits 32 bits, and strides are summed modulo 2^32")]
 pub(super) fn low_word(value: u64) -> u32 {
     value as u32

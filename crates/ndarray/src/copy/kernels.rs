@@ -1,8 +1,8 @@
 //! [`LibraryKernels`]: the kernels that copy and convert elements, each built when it is first needed.
 //!
-//! The context's kernel cache finds a kernel by its whole text, which would cost too much for each copy. So the kernels
-//! of this library are found here, by the few numbers that their text is generated from. The cache keeps them, or drops
-//! those that were not used for long.
+//! The context's kernel cache finds a kernel by its whole text, which would cost too much for each copy. The table here
+//! finds the kernels of this library by the few numbers that their text is generated from. The cache keeps the kernels,
+//! or drops the ones that were not used for long.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -19,12 +19,12 @@ use super::dispatch::CopyKernel;
 use super::limits::CopyLimits;
 use crate::error::Result;
 
-/// Which kernel: everything that its text is generated from.
+/// Names a kernel by everything that its text is generated from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum LibraryKernel {
     Copy(CopyKernel),
     Cast(Cast),
-    /// Copies a run of units of so many bytes.
+    /// Copies a run of units of this many bytes.
     Run(u32),
 }
 
@@ -32,11 +32,11 @@ pub(crate) enum LibraryKernel {
 pub(crate) struct LibraryKernels {
     pub(crate) limits: CopyLimits,
     built: Mutex<Found<LibraryKernel>>,
-    /// Kernels of the crates above, by keys of their own.
+    /// Kernels of the crates above, by the keys that those crates define.
     generated: Mutex<Found<Box<[u32]>>>,
 }
 
-/// Kernels by key, and how many there may be before the keys of those that are dropped are looked for.
+/// Kernels by key, and the number of entries at which the keys of dropped kernels are removed.
 struct Found<K> {
     kernels: FxHashMap<K, WeakKernel>,
     most: usize,
@@ -81,7 +81,7 @@ impl LibraryKernels {
         Ok(kernel)
     }
 
-    /// The kernel of this key, which `cache` builds at the first call from what `source` writes.
+    /// The kernel of this key. At the first call, `cache` builds it from the text that `source` writes.
     pub(crate) fn generated(
         &self,
         cache: &Arc<KernelCache>,
@@ -92,7 +92,8 @@ impl LibraryKernels {
         if let Some(kernel) = self.generated.lock().get(key) {
             return Ok(kernel);
         }
-        let kernel = cache.kernel(source()).exact_floats(true).build()?; // Outside the lock, as above.
+        // Built outside the lock: the cache builds a kernel once for all threads.
+        let kernel = cache.kernel(source()).exact_floats(true).build()?;
         self.generated.lock().insert(key.into(), &kernel);
         Ok(kernel)
     }

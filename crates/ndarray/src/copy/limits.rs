@@ -1,4 +1,4 @@
-//! [`CopyLimits`]: what the plan of a copy needs to know of a device.
+//! [`CopyLimits`]: the properties of a device that the plan of a copy depends on.
 //!
 //! These are the device's limits, and the sizes from which a kernel is faster than the driver's own copy. They are read
 //! from the device's description once for each context.
@@ -9,7 +9,7 @@ use vkarray_kernel::Limits;
 use super::strided::{MAX_UNIT, StridedCopy, largest_unit};
 
 /// From this many bytes on, a GPU copies contiguous bytes with a kernel. `vkCmdCopyBuffer` reaches 851 GB/s on an H100
-/// (driver 580) and a kernel three times that. Below this size both cost as much as a dispatch.
+/// (driver 580) and a kernel three times that. For fewer bytes, both cost as much as a dispatch.
 const KERNEL_BYTES: u64 = 256 << 10;
 
 /// From this many bytes on, each row of a copy between host and device memory is a region of `vkCmdCopyBuffer`: the copy
@@ -24,13 +24,13 @@ const SMALL_BYTES_CPU: u64 = 4 << 10;
 /// The properties of a device that plans of copies depend on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CopyLimits {
-    /// Most bytes that a copying kernel can bind as one buffer; a multiple of [`MAX_UNIT`].
+    /// The most bytes that a copying kernel can bind as one buffer; a multiple of [`MAX_UNIT`].
     pub(crate) max_range: u64,
     /// Alignment of the start of a bound range in bytes; at least [`MAX_UNIT`].
     pub(crate) alignment: u64,
     /// Invocations in a workgroup; a power of two.
     pub(crate) group: u32,
-    /// Most workgroups on the first two axes of a dispatch.
+    /// The most workgroups on the first two axes of a dispatch.
     pub(crate) max_groups: [u32; 2],
     /// Bytes of workgroup memory.
     pub(crate) shared_bytes: u32,
@@ -83,7 +83,7 @@ impl CopyLimits {
         Self { kernel_bytes: u64::MAX, regions: (most.max(4096), least_bytes.max(HOST_DEVICE_ROW)), ..*self }
     }
 
-    /// Spreads workgroups over two axes: at least `n_groups` of them, which may be up to 2^31.
+    /// Spreads workgroups over two axes: at least `n_groups` workgroups, which may be up to 2^31.
     pub(crate) fn spread(&self, n_groups: u64) -> [u32; 2] {
         let y = n_groups.div_ceil(u64::from(self.max_groups[0]));
         [n_groups.div_ceil(y), y].map(|n| u32::try_from(n).expect("an axis allows at least 65535 workgroups"))

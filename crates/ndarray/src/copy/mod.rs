@@ -5,11 +5,11 @@
 //! | file | decides |
 //! |---|---|
 //! | `strided.rs` | which bytes go where: a copy with as few axes as possible, in units as large as possible |
-//! | `plan.rs` | whether the driver's copy of regions does it, or kernels; `within_block.rs`: inside one block |
+//! | `plan.rs` | whether the driver copies regions, or kernels copy; `within_block.rs`: inside one block |
 //! | `pieces.rs` | how a copy is cut so that one dispatch can do each piece |
 //! | `dispatch.rs` | which kernel copies a piece, and with which parameters; `channels.rs`: between interleaved and planar data |
 //! | `cast.rs` | the expression that converts an element to another type |
-//! | `limits.rs` | what the plans need to know of a device |
+//! | `limits.rs` | the properties of a device that the plans depend on |
 //! | `kernels.rs` | keeps the kernels that are built |
 //!
 //! Start at `strided.rs`. The reasons are in `docs/decisions/011-how-arrays-are-copied.md`; the methods that users call

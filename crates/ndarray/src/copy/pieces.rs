@@ -9,10 +9,11 @@ use std::ops::Range;
 use super::limits::CopyLimits;
 use super::strided::{CopyAxis, StridedCopy};
 
-/// Most axes of a dispatch. `walk.wgsl` declares its push constants with the same number.
+/// The most axes of a dispatch. `walk.wgsl` declares its push constants with the same number.
 pub(super) const MAX_AXES: usize = 8;
 
-/// Most units of a piece: so far below 2³² that the indices of a partly filled last workgroup fit too.
+/// The most units of a piece: far enough below 2³² that the indices of a partly filled last workgroup also have 32
+/// bits.
 const MAX_UNITS: u64 = 1 << 30;
 
 /// A long axis is cut at a multiple of this many units, so that rows stay aligned.
@@ -33,14 +34,14 @@ impl CopyAxis {
         }
     }
 
-    /// From the first unit of the axis to the last.
+    /// The distance from the first unit of the axis to the last.
     fn reach(&self, side: Side) -> i64 {
         self.stride(side) * (self.len.cast_signed() - 1)
     }
 }
 
 impl StridedCopy {
-    /// The bytes of a side that a dispatch binds: an aligned start, and an end at a whole word.
+    /// The bytes of a side that a dispatch binds: they start at an aligned offset and end at a whole word.
     pub(super) fn bound_range(&self, side: Side, alignment: u64) -> Range<u64> {
         let offset = if side == Side::Source { self.source } else { self.target };
         let reaches = || self.axes.iter().map(|axis| axis.reach(side));
@@ -83,7 +84,7 @@ impl StridedCopy {
         if self.size() > MAX_UNITS { longest(&|axis| axis.len).map(Cut::InHalf) } else { None }
     }
 
-    /// The part at index `i` of an axis, without that axis.
+    /// The part of the copy at index `i` of an axis, without that axis.
     fn at(&self, axis: usize, i: u64) -> Self {
         let mut part = self.starting_at(axis, i);
         part.axes.remove(axis);
@@ -96,14 +97,14 @@ impl StridedCopy {
         self.cut(axis, if first < len { first } else { len / 2 })
     }
 
-    /// Two parts: the first `first` indices of an axis, and the rest.
+    /// Two parts of the copy: the first `first` indices of an axis, and the remaining ones.
     pub(super) fn cut(&self, axis: usize, first: u64) -> [Self; 2] {
         let (mut head, mut tail) = (self.clone(), self.starting_at(axis, first));
         (head.axes[axis].len, tail.axes[axis].len) = (first, self.axes[axis].len - first);
         [head, tail]
     }
 
-    /// The same copy, with an axis in reverse order.
+    /// The copy with an axis in reverse order on both sides.
     pub(super) fn reversed(&self, axis: usize) -> Self {
         let mut reversed = self.starting_at(axis, self.axes[axis].len - 1);
         let CopyAxis { source, target, .. } = &mut reversed.axes[axis];

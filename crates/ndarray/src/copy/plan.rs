@@ -1,7 +1,7 @@
 //! Decides whether a copy is regions of `vkCmdCopyBuffer` or dispatches of kernels.
 //!
 //! A plan is a list of steps that write different bytes of the target and may run in any order. Copies inside one block
-//! are planned in `within_block.rs`, the next file to read; `context/copies.rs` carries steps out.
+//! are planned in `within_block.rs`, the next file to read; `context/copies.rs` executes the steps.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(crate) enum CopyStep {
     Dispatch(Box<CopyDispatch>),
 }
 
-/// Plans a copy in bytes whose source and target share none.
+/// Plans a copy in bytes whose source and target share no bytes.
 pub(crate) fn plan(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep> {
     let run = copy.run_bytes();
     let n_runs = copy.size() / run;
@@ -41,8 +41,8 @@ pub(crate) fn dispatches(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep
     pieces.map(|piece| CopyStep::Dispatch(Box::new(CopyDispatch::new(&piece, limits)))).collect()
 }
 
-/// Plans a copy of contiguous bytes. A kernel copies a large run in the largest unit that both offsets allow; the bytes
-/// that are left are a region.
+/// Plans a copy of contiguous bytes. A kernel copies a large run in the largest unit that both offsets allow; the
+/// remaining bytes are a region.
 fn one_run(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep> {
     let unit = largest_unit([copy.source, copy.target].into_iter());
     let size = copy.run_bytes();

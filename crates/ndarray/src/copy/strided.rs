@@ -33,10 +33,11 @@ pub(crate) struct StridedCopy {
 }
 
 impl StridedCopy {
-    /// The copy from `source` to `target`, layouts of one shape with elements of `itemsize` bytes. `None` without elements.
+    /// The copy from `source` to `target`, layouts of one shape with elements of `itemsize` bytes. `None` if there are
+    /// no elements.
     pub(crate) fn new(source: &Layout, target: &Layout, itemsize: usize) -> Result<Option<Self>, LayoutError> {
         let item = itemsize as u64;
-        // The usual copy is one run, which is found faster than by sorting and merging axes.
+        // The usual copy is one run, which this test finds faster than sorting and merging axes.
         if source.shape() == target.shape() && source.is_c_contiguous() && target.is_c_contiguous() {
             let run = CopyAxis { len: target.size() as u64 * item, source: 1, target: 1 };
             let (source, target) = (source.offset() as u64 * item, target.offset() as u64 * item);
@@ -63,7 +64,7 @@ impl StridedCopy {
     }
 
     /// The copy that repeats one pattern over `target`. The pattern has [`MAX_UNIT`] bytes, which are repetitions of an
-    /// element; so the element's size divides it.
+    /// element; the element's size therefore divides [`MAX_UNIT`].
     pub(crate) fn of_pattern(target: &Layout, itemsize: usize) -> Option<Self> {
         let copy = Self::new(target, target, itemsize).expect("a layout has its own shape")?;
         let mut copy = copy.in_units();
@@ -72,7 +73,8 @@ impl StridedCopy {
         Some(copy)
     }
 
-    /// Adds an innermost axis, merged with the next outer one where one step of that continues it on both sides.
+    /// Adds an innermost axis. It is merged with the next outer axis where one step of the outer axis continues the
+    /// inner axis on both sides.
     fn push(&mut self, inner: CopyAxis) {
         let continues = |outer: &CopyAxis| {
             let reach = |stride: i64| stride.checked_mul(inner.len.cast_signed());
@@ -84,7 +86,7 @@ impl StridedCopy {
         }
     }
 
-    /// The same copy in the largest unit that divides every stride, both offsets and the innermost length.
+    /// The copy in the largest unit that divides every stride, both offsets and the innermost length.
     pub(crate) fn in_units(mut self) -> Self {
         debug_assert_eq!(self.unit, 1, "the copy is in bytes");
         let run = self.axes.pop().expect("the last axis of a copy in bytes is the bytes of an element");
@@ -105,12 +107,12 @@ impl StridedCopy {
         self.axes.iter().map(|axis| axis.len).product()
     }
 
-    /// Contiguous bytes on both sides. The copy is in bytes.
+    /// The bytes that are contiguous on both sides. The copy must be in bytes.
     pub(crate) fn run_bytes(&self) -> u64 {
         self.axes.last().map_or(1, |run| run.len)
     }
 
-    /// One region for each contiguous run. The copy is in bytes.
+    /// One region for each contiguous run. The copy must be in bytes.
     pub(crate) fn regions(&self) -> Vec<Region> {
         let run = self.run_bytes();
         let outer = self.axes.split_last().map_or(&[][..], |(_, outer)| outer);
@@ -127,7 +129,7 @@ impl StridedCopy {
     }
 }
 
-/// The largest unit, in bytes, that divides all of these.
+/// The largest unit, in bytes, that divides all of these numbers.
 pub(super) fn largest_unit(bytes: impl Iterator<Item = u64>) -> u64 {
     1 << bytes.fold(MAX_UNIT, |bits, bytes| bits | bytes).trailing_zeros()
 }

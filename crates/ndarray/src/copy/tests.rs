@@ -1,7 +1,7 @@
 //! Plans against a copy element by element: every step is executed on the host, unit by unit as the shaders do.
 //!
-//! The oracle is `Layout::offsets`. The limits are made up: one set like a GPU's, and one so small that small arrays are cut
-//! into pieces.
+//! The oracle is `Layout::offsets`. Two sets of limits are made up: one like a GPU's, and one so small that small
+//! arrays are cut into pieces.
 
 use vkarray_layout::Layout;
 use vkarray_shaders::channels::{ChannelDirection, ChannelWords, Channels};
@@ -35,7 +35,7 @@ pub(super) const TINY: CopyLimits = CopyLimits {
     regions: (0, 0),
 };
 
-/// An offset into bytes on the host.
+/// An offset as an index into the bytes on the host.
 pub(super) fn index(at: u64) -> usize {
     usize::try_from(at).unwrap()
 }
@@ -97,7 +97,7 @@ fn check_coverage(dispatch: &CopyDispatch, n_units: u32) {
             let edge = 64;
             assert_eq!(rows * axis(0) * axis(1), u64::from(n_units));
             assert!(tiles * edge >= axis(0) && n_groups >= rows * tiles * axis(1).div_ceil(edge));
-            // Each four words are contiguous and aligned on both sides.
+            // Each group of four words is contiguous and aligned on both sides.
             let n_axes = params.n_axes as usize;
             let strides = |side: &[u32; 8], own: usize| (0..n_axes).filter(|i| *i != own).map(|i| side[i]).collect();
             let (source, target): (Vec<_>, Vec<_>) =
@@ -113,7 +113,7 @@ fn check_coverage(dispatch: &CopyDispatch, n_units: u32) {
     }
 }
 
-/// Checks that a dispatch between pixels and planes reads and writes whole aligned items, and all of them.
+/// Checks that a dispatch between pixels and planes reads and writes whole aligned items, and every item.
 fn check_channels(dispatch: &CopyDispatch, channels: &Channels, n_units: u32) {
     let params = &dispatch.params;
     let [along, across] = [params.lengths[0], params.lengths[1]];
@@ -134,7 +134,7 @@ fn check_channels(dispatch: &CopyDispatch, channels: &Channels, n_units: u32) {
     assert!(units.all(|n| n.is_multiple_of(channels.item_units())), "{dispatch:?}");
 }
 
-/// Checks that there are tiles for all words, wherever in its word the first unit lies.
+/// Checks that there are tiles for all words, at any place of the first unit in its word.
 fn check_channel_words(dispatch: &CopyDispatch, channels: &ChannelWords, n_units: u32) {
     let params = &dispatch.params;
     let [along, across] = [params.lengths[0], params.lengths[1]];
@@ -253,7 +253,7 @@ fn is_channel_step(step: &CopyStep) -> bool {
 fn axes_beyond_the_limit_become_dispatches() {
     let shape = [2_usize; 11];
     let source = Layout::contiguous(&shape, crate::Order::F).unwrap();
-    // No two axes follow each other in both.
+    // No two axes follow each other in both arrays.
     let order: Vec<isize> = vec![3, 0, 5, 8, 1, 10, 6, 2, 9, 4, 7];
     let target = Layout::contiguous(&shape, crate::Order::F).unwrap().transpose(Some(&order)).unwrap();
     for itemsize in [1, 4, 16] {
@@ -294,7 +294,7 @@ fn the_kernel_follows_from_strides_and_sizes() {
         (&reversed, &wide_transposed, 4, &GPU, "tile 4: 32 x 32"), // Reversed.
         (&uneven, &uneven_transposed, 4, &GPU, "tile 4: 32 x 32"), // Rows that are not whole quads.
         (&stacked, &stacked_transposed, 4, &GPU, "quads"), // Many of them.
-        (&image, &transposed, 16, &GPU, "tile 16: 32 x 16"), // As much workgroup memory as every device has.
+        (&image, &transposed, 16, &GPU, "tile 16: 32 x 16"), // A tile of as much workgroup memory as every device has.
         (&broad, &broad_transposed, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
     ];
     assert_plans(cases);
@@ -311,7 +311,7 @@ fn the_channel_kernel_follows_from_strides_and_sizes() {
         (&planes(6000, 4), &pixels(6000, 4), 1, &GPU, "ToPixels 4 x 1, 16 at a time"),
         (&reversed, &planes(6000, 4), 1, &GPU, "ToPlanes 4 x 1, 16 at a time"), // BGR.
         (&pixels(600, 40), &planes(600, 40), 4, &GPU, "ToPlanes 40 x 4, 4 at a time"), // The most channels.
-        (&pixels(600, 65), &planes(600, 65), 4, &GPU, "tile 4: 32 x 32"),       // One more.
+        (&pixels(600, 65), &planes(600, 65), 4, &GPU, "tile 4: 32 x 32"),       // One channel more.
         (&pixels(6001, 4), &planes(6001, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that start at any byte.
         (&planes(6001, 4), &pixels(6001, 4), 1, &GPU, "ToPixels 4 of 4 x 1, by words"),
         (&pixels(6001, 4), &planes(6001, 4), 4, &GPU, "ToPlanes 4 x 4, 4 at a time"), // Units of a word.

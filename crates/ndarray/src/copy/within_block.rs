@@ -1,6 +1,6 @@
 //! Plans copies inside one block, where source and target may share elements.
 //!
-//! The result is always NumPy's: as if the whole source were read before anything is written.
+//! The result is always NumPy's: as if the whole source were read before any element is written.
 
 use vkarray_allocator::Region;
 use vkarray_layout::{Layout, LayoutError};
@@ -9,20 +9,20 @@ use super::limits::CopyLimits;
 use super::plan::{CopyStep, plan, ranges_overlap};
 use super::strided::StridedCopy;
 
-/// Most parts in which contiguous bytes are moved to a range that overlaps them. More parts cost more than a temporary
-/// copy of the source.
+/// The most parts in which contiguous bytes are moved to a range that overlaps them. More parts cost more than a
+/// temporary copy of the source.
 const MAX_PARTS: u64 = 4;
 
 /// How a copy inside one block is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SameBlockCopy {
-    /// Not at all: every element is already in its place.
+    /// No copy: every element is already in its place.
     Nothing,
-    /// Directly, with these steps in any order.
+    /// A direct copy, with these steps in any order.
     Direct(Vec<CopyStep>),
-    /// Directly, one region after the other.
+    /// A direct copy, one region after the other.
     Ordered(Vec<Region>),
-    /// Through a temporary copy of the source.
+    /// A copy through a temporary copy of the source.
     ThroughTemporary,
 }
 
@@ -43,8 +43,8 @@ pub(crate) fn plan_within_block(
             None => SameBlockCopy::ThroughTemporary,
         });
     }
-    // The range bound for one parameter of a kernel may not overlap what another one writes, so contiguous bytes are
-    // copied as a region.
+    // The range that is bound for one parameter of a kernel may not overlap a range that another parameter writes, so
+    // contiguous bytes are copied as a region.
     let steps = plan(copy, &CopyLimits { kernel_bytes: u64::MAX, ..*limits });
     let is_disjoint = |step: &CopyStep| match step {
         CopyStep::Regions(_) => true,
@@ -54,7 +54,7 @@ pub(crate) fn plan_within_block(
 }
 
 /// The parts of contiguous bytes that are moved to a range that overlaps them, in an order in which no part overwrites
-/// what a later one reads.
+/// bytes that a later part reads.
 fn shifted(copy: &StridedCopy) -> Option<Vec<Region>> {
     let size = copy.run_bytes();
     let shift = copy.source.abs_diff(copy.target);
@@ -84,7 +84,7 @@ mod tests {
         // Shape, source strides and offset, target strides and offset, expected plan.
         let cases: &[(&[usize], Part<'_>, Part<'_>, &str)] = &[
             (&[9], (&[1], 3), (&[1], 3), "nothing"),            // The same elements.
-            (&[9], (&[-1], 11), (&[-1], 11), "nothing"),        // The same, reversed.
+            (&[9], (&[-1], 11), (&[-1], 11), "nothing"),        // The elements in the same order, both reversed.
             (&[0], (&[1], 3), (&[1], 4), "nothing"),            // Nothing to copy.
             (&[9], (&[1], 0), (&[1], 9), "direct"),             // Adjacent.
             (&[9], (&[1], 0), (&[1], 5), "ordered 1 0"),        // To higher addresses, in two parts.

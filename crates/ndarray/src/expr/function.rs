@@ -8,7 +8,7 @@ use vkarray_kernel::DType;
 /// Statements in WGSL that compute results from one value of each argument. Plain data: nothing is parsed here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
-    /// The statements, which assign a value to each result; or an expression, whose value is the one result.
+    /// The statements, which assign a value to each result; or an expression, which has one result, its value.
     pub text: Arc<str>,
     /// Whether the text is an expression.
     pub is_expression: bool,

@@ -22,7 +22,7 @@ macro_rules! one {
     )*};
 }
 
-/// Methods of two operands of one type, which is that of the result.
+/// Methods of two operands of one type, which is also the type of the result.
 macro_rules! two {
     ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
         #[doc = $doc]
@@ -39,8 +39,8 @@ pub(super) use two;
 
 /// Functions that build an expression from an array or from another expression. None runs anything.
 ///
-/// Names and special cases are those of the [Python array API standard](https://data-apis.org/array-api/2025.12/), and
-/// NumPy's where it is silent. The guide's page on arrays that compute states how exact each function is.
+/// Names and special cases follow the [Python array API standard](https://data-apis.org/array-api/2025.12/), and NumPy
+/// where the standard is silent. The guide's page on arrays that compute states how exact each function is.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -74,7 +74,8 @@ pub trait Operand {
         self.maximum(low).minimum(high)
     }
 
-    /// The magnitude; that of a complex number is real, that of the least integer is itself.
+    /// The magnitude. The magnitude of a complex number is real; the magnitude of the least integer is the least
+    /// integer.
     #[must_use]
     fn abs(&self) -> Expr<<Self::Item as Numeric>::Real>
     where

@@ -16,7 +16,7 @@ mod sealed {
     note = "cast the array first, as in `x.cast::<f32>()`"
 )]
 pub trait Numeric: Element + sealed::Computed {
-    /// The real type of the parts of a complex number; for others the type itself.
+    /// The real type of the parts of a complex number; for other types, the type itself.
     type Real: Element;
 }
 

@@ -35,8 +35,8 @@ macro_rules! compare {
     )*};
 }
 
-/// Methods with the names of Rust's comparisons, which return one truth value and not one for each element. Without them
-/// `x.gt(&y)` would be `Iterator::gt`, and the compiler would say that an array is not an iterator.
+/// Methods with the names of Rust's comparisons, which return one truth value and not one for each element. Without
+/// these methods, `x.gt(&y)` would be `Iterator::gt`, and the compiler would say that an array is not an iterator.
 macro_rules! refer {
     ($($kind:ident $name:ident $named:ident $note:literal;)*) => {$(
         #[doc(hidden)]
@@ -50,7 +50,7 @@ macro_rules! refer {
     )*};
 }
 
-/// Comparisons, tests and operations on bits, which build expressions as the methods of [`Operand`] do.
+/// Comparisons, tests and operations on bits. Like the methods of [`Operand`], each builds an expression.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -99,7 +99,7 @@ pub trait Logic: Operand {
         Number ge greater_equal "the comparison of each element is `greater_equal`";
     }
 
-    /// All bits inverted; of truth values, the other one.
+    /// All bits inverted; a truth value becomes the other truth value.
     #[must_use]
     fn bitwise_invert(&self) -> Expr<Self::Item>
     where

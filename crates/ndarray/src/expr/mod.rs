@@ -1,8 +1,8 @@
 //! [`Expr`]: a computation on arrays that has not run, as plain data.
 //!
-//! Operators and the methods of [`Operand`] build it; nothing is recorded. What writes kernels for expressions and runs
-//! them is the crate above, `vkarray-primitives`, which reads the [`Node`]s. Types and operators are here because Rust lets
-//! only the crate of a type give it operators.
+//! Operators and the methods of [`Operand`] build an expression; nothing is recorded. The crate above,
+//! `vkarray-primitives`, reads the [`Node`]s, writes kernels for expressions and runs them. Types and operators are
+//! here because Rust lets only the crate of a type give it operators.
 //!
 //! | file | what it has |
 //! |---|---|
@@ -43,12 +43,12 @@ pub use problem::{ExprError, OperandShape};
 
 /// A computation on arrays and numbers that has not run: `&x * 2.0 + &y`.
 ///
-/// Building one records nothing and reads no element; the arrays' memory stays alive as long as the expression.
-/// Shapes broadcast as NumPy's do. Operands without a common shape make an expression that is refused, with the names and
-/// shapes of both, when it is evaluated. Element types never change by themselves: `x.cast::<f64>()` changes them, and a
-/// Rust literal takes the type of the other operand.
+/// Building an expression records nothing and reads no element; the arrays' memory stays alive as long as the
+/// expression. Shapes broadcast as NumPy's do. Operands without a common shape make an expression that is refused, with
+/// the names and shapes of both, when it is evaluated. Element types never change by themselves: `x.cast::<f64>()`
+/// changes them, and a Rust literal takes the type of the other operand.
 ///
-/// A clone shares the graph. An expression that is used twice in another one is computed once there.
+/// A clone shares the graph. An expression that is used twice in another expression is computed once there.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -82,8 +82,8 @@ impl<T: Element> Expr<T> {
         Self::new(Node::scalar(&value), None)
     }
 
-    /// A result of statements in WGSL, by its position. `None` if there is none of type `T` at that position, or if the
-    /// number of arguments is another one.
+    /// A result of statements in WGSL, by its position. `None` if there is no result of type `T` at that position, or
+    /// if the statements have another number of arguments.
     #[must_use]
     pub fn call(function: &Arc<Function>, output: usize, args: &[&Arc<Node>], stream: Option<&Stream>) -> Option<Self> {
         let is_right = function.types.get(output) == Some(&DType::of::<T>()) && args.len() == function.inputs.len();
@@ -98,7 +98,7 @@ impl<T: Element> Expr<T> {
         &self.node
     }
 
-    /// The shape of the result. That of an expression that will be refused is that of its first operand.
+    /// The shape of the result. An expression that will be refused has the shape of its first operand.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -120,7 +120,8 @@ impl<T: Element> Expr<T> {
     }
 
     /// The expression with the stream on which it is evaluated, in place of the default stream of its arrays' context.
-    /// An expression that is built from this one has its stream; of two operands with a stream, the left one's counts.
+    /// An expression that is built from this one has its stream; if two operands have a stream, the left operand's
+    /// stream is used.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -136,7 +137,7 @@ impl<T: Element> Expr<T> {
         self
     }
 
-    /// The stream of [`Expr::on`].
+    /// The stream that [`Expr::on`] set.
     #[must_use]
     pub fn stream(&self) -> Option<&Stream> {
         self.stream.as_ref()

@@ -17,14 +17,14 @@ pub struct Node {
     kind: NodeKind,
     dtype: DType,
     shape: SmallVec<[usize; 4]>,
-    /// Operations inside each other, down to the arrays.
+    /// The depth of operations inside each other, down to the arrays.
     depth: u32,
 }
 
 /// The operands of an operation, in order.
 type Args = SmallVec<[Arc<Node>; 3]>;
 
-/// The most operations inside each other. A graph is walked and dropped by recursion.
+/// The most operations inside each other. The limit exists because a graph is walked and dropped by recursion.
 const MAX_DEPTH: u32 = 500;
 
 /// What a [`Node`] is.
@@ -39,28 +39,28 @@ pub enum NodeKind {
     Apply {
         /// The operation.
         op: Op,
-        /// Its operands, in order.
+        /// The operands of the operation, in order.
         args: Args,
     },
     /// A result of statements in WGSL.
     Call {
         /// The statements.
         function: Arc<Function>,
-        /// Which of their results.
+        /// The position of the result among the statements' results.
         output: usize,
-        /// The values of their arguments, in order.
+        /// The values of the statements' arguments, in order.
         args: Args,
     },
     /// Operands that do not fit each other. The expression is refused when it is evaluated.
     Refused(Arc<ExprError>),
 }
 
-/// The bytes of a number of any element type, in words; those after it are zero.
+/// The bytes of a number of any element type, in words; words after the number's last byte are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scalar(pub [u32; 4]);
 
 impl ArrayLeaf {
-    /// Its label, its shape and this element type, for messages.
+    /// The label and the shape of the array with this element type, for messages.
     #[must_use]
     pub fn description(&self, dtype: DType) -> OperandShape {
         let label = self.label().map(str::to_owned);
@@ -82,12 +82,13 @@ impl Node {
         let mut words = [0; 4];
         let bytes: &mut [u8] = bytemuck::bytes_of_mut(&mut words);
         let given = bytemuck::bytes_of(value);
-        let n_bytes = given.len().min(bytes.len()); // A record is longer; no operation takes one.
+        // A record may be longer than a `Scalar`; no operation takes records.
+        let n_bytes = given.len().min(bytes.len());
         bytes[..n_bytes].copy_from_slice(&given[..n_bytes]);
         Self { kind: NodeKind::Scalar(Scalar(words)), dtype: DType::of::<T>(), shape: SmallVec::new(), depth: 0 }
     }
 
-    /// An operation, with the common shape of its operands. Without one the node is [`NodeKind::Refused`].
+    /// An operation, with the common shape of its operands. Without a common shape the node is [`NodeKind::Refused`].
     pub(super) fn apply(op: Op, dtype: DType, args: Args) -> Self {
         Self::of_args(op.name(), dtype, args, |args| NodeKind::Apply { op, args })
     }
@@ -123,25 +124,25 @@ impl Node {
         }
     }
 
-    /// What it is.
+    /// What the node is.
     #[must_use]
     pub fn kind(&self) -> &NodeKind {
         &self.kind
     }
 
-    /// The type of its elements.
+    /// The type of the node's elements.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Its shape.
+    /// The node's shape.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Its name, where it is a labelled array, and its shape, for messages.
+    /// The node's shape, and its name where it is a labelled array, for messages.
     #[must_use]
     pub fn description(&self) -> OperandShape {
         match &self.kind {
@@ -154,7 +155,7 @@ impl Node {
 /// The shape that all operands broadcast to, if there is one.
 fn common_shape(args: &[Arc<Node>]) -> Option<SmallVec<[usize; 4]>> {
     let mut shapes = args.iter().map(|arg| arg.shape()).filter(|shape| !shape.is_empty());
-    // Operands of one shape, and numbers, are what most operations have.
+    // Most operations have operands of one shape, and numbers.
     let Some(first) = shapes.next() else { return Some(SmallVec::new()) };
     if shapes.all(|shape| shape == first) {
         return Some(SmallVec::from_slice(first));

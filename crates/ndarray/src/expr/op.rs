@@ -2,7 +2,7 @@
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])* $name:ident = $text:literal,)*) => {
-        /// An operation of an expression. The name is that of the array API standard, whose special cases it has.
+        /// An operation of an expression. Its name and its special cases are the array API standard's.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(u8)]
@@ -14,7 +14,7 @@ macro_rules! operations {
             /// Every operation.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// Its name in the array API standard.
+            /// The name of the operation in the array API standard.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -36,13 +36,13 @@ operations! {
     Divide = "divide",
     /// `a / b`, rounded down; 0 for an integer divided by zero.
     FloorDivide = "floor_divide",
-    /// What `floor_divide` leaves, with the sign of `b`; 0 for an integer divided by zero.
+    /// The remainder of `floor_divide`, with the sign of `b`; 0 for an integer divided by zero.
     Remainder = "remainder",
     /// `a` to the power of `b`; integers wrap around, and a negative exponent of an integer gives 0 but for 1 and -1.
     Pow = "pow",
-    /// The smaller, NaN if one is NaN.
+    /// The smaller operand; NaN if one is NaN.
     Minimum = "minimum",
-    /// The larger, NaN if one is NaN.
+    /// The larger operand; NaN if one is NaN.
     Maximum = "maximum",
     /// The angle of the point (b, a).
     Atan2 = "atan2",
@@ -66,13 +66,13 @@ operations! {
     Greater = "greater",
     /// `a >= b`.
     GreaterEqual = "greater_equal",
-    /// Both are true.
+    /// Both operands are true.
     LogicalAnd = "logical_and",
-    /// One is true.
+    /// At least one operand is true.
     LogicalOr = "logical_or",
-    /// Exactly one is true.
+    /// Exactly one operand is true.
     LogicalXor = "logical_xor",
-    /// It is false.
+    /// The operand is false.
     LogicalNot = "logical_not",
     /// `a & b`.
     BitwiseAnd = "bitwise_and",
@@ -84,13 +84,13 @@ operations! {
     BitwiseInvert = "bitwise_invert",
     /// `a << b`; 0 where `b` is negative or at least the number of bits.
     BitwiseLeftShift = "bitwise_left_shift",
-    /// `a >> b`; the sign alone where `b` is negative or at least the number of bits.
+    /// `a >> b`; only copies of the sign bit where `b` is negative or at least the number of bits.
     BitwiseRightShift = "bitwise_right_shift",
     /// `-a`.
     Negative = "negative",
-    /// The magnitude. That of the least integer is itself.
+    /// The magnitude. The magnitude of the least integer is the least integer.
     Abs = "abs",
-    /// -1, 0 or 1; NaN of NaN.
+    /// The sign as -1, 0 or 1; NaN for NaN.
     Sign = "sign",
     /// Whether the sign bit is set.
     Signbit = "signbit",
@@ -100,13 +100,13 @@ operations! {
     Reciprocal = "reciprocal",
     /// The square root.
     Sqrt = "sqrt",
-    /// Rounded down.
+    /// The number, rounded down.
     Floor = "floor",
-    /// Rounded up.
+    /// The number, rounded up.
     Ceil = "ceil",
-    /// Rounded towards zero.
+    /// The number, rounded towards zero.
     Trunc = "trunc",
-    /// Rounded to the nearest, ties to even.
+    /// The number, rounded to the nearest integer, ties to even.
     Round = "round",
     /// e to the power of `a`.
     Exp = "exp",
@@ -144,11 +144,11 @@ operations! {
     Acosh = "acosh",
     /// The inverse of the hyperbolic tangent.
     Atanh = "atanh",
-    /// Neither infinite nor NaN.
+    /// Whether the number is neither infinite nor NaN.
     Isfinite = "isfinite",
-    /// Infinite.
+    /// Whether the number is infinite.
     Isinf = "isinf",
-    /// NaN.
+    /// Whether the number is NaN.
     Isnan = "isnan",
     /// The real part.
     Real = "real",
@@ -158,6 +158,6 @@ operations! {
     Conj = "conj",
     /// `b` where `a` is true, otherwise `c`.
     Select = "where",
-    /// Converted to another type.
+    /// The number, converted to another type.
     Cast = "astype",
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use vkarray_kernel::{DType, tuple_text};
 
-/// Why an expression is refused. `operation` is its name in the array API standard.
+/// Why an expression is refused. `operation` is the name of the operation in the array API standard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
@@ -23,7 +23,7 @@ pub enum ExprError {
         "an expression reads and writes {given} arrays, more than the {limit} that a kernel may have on this device; evaluate a part of it first"
     )]
     TooManyArrays { given: usize, limit: usize },
-    /// Numbers of the expression, and lengths and strides of its arrays, for which a kernel has no room.
+    /// More numbers of the expression, and lengths and strides of its arrays, than a kernel's parameters hold.
     #[error(
         "the parameters of {arrays} arrays and {numbers} numbers take {bytes} bytes, more than the {limit} that a kernel has for them on this device; evaluate a part of the expression first"
     )]
@@ -34,7 +34,7 @@ pub enum ExprError {
     /// More operations than a kernel may have.
     #[error("an expression has more than {limit} operations; evaluate a part of it first")]
     TooLong { limit: usize },
-    /// Operations whose loops may go round more often than every driver allows an invocation.
+    /// More iterations of the loops of its operations than every driver allows an invocation.
     #[error(
         "an expression may go {rounds} times round the loops of its operations, more than the {limit} that drivers allow; evaluate a part of it first"
     )]
@@ -54,7 +54,7 @@ pub struct OperandShape {
     pub label: Option<String>,
     /// The type of its elements.
     pub dtype: DType,
-    /// The shape.
+    /// The shape of the operand.
     pub shape: Vec<usize>,
 }
 

@@ -1,8 +1,8 @@
 //! DLPack: arrays to and from libraries of other languages.
 //!
-//! Here element types and layouts are translated; pointers and ownership are in the allocator crate's `dlpack.rs`. Only
-//! tensors in host memory are accepted, because DLPack does not define what the pointer of a Vulkan tensor is, nor when its
-//! elements are written. Within a process [`AsDeviceArray`](super::AsDeviceArray) defines both.
+//! This file translates element types and layouts; the allocator crate's `dlpack.rs` handles pointers and ownership.
+//! Only tensors in host memory are accepted, because DLPack does not define what the pointer of a Vulkan tensor is, nor
+//! when its elements are written. Within a process [`AsDeviceArray`](super::AsDeviceArray) defines both.
 
 use vkarray_allocator::{HostTensor, Tensor, TensorShape, tensor_of_bytes};
 use vkarray_kernel::{DType, Element};
@@ -35,8 +35,8 @@ const TYPE_CODES: &[(DType, u8, u8)] = &[
 impl<T: Element> DeviceNDArray<T> {
     /// Makes a DLPack tensor of device type Vulkan that shares the array's memory. Returns at once.
     ///
-    /// The tensor's data pointer is the `VkBuffer` and its offset is that of the array. It keeps the array alive. Take from
-    /// [`device_array_interface`](super::AsDeviceArray::device_array_interface) when the elements are written.
+    /// The tensor's data pointer is the `VkBuffer`, its offset is the array's offset, and it keeps the array alive.
+    /// [`device_array_interface`](super::AsDeviceArray::device_array_interface) says when the elements are written.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -75,7 +75,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`InterfaceError::NoTensor`] for records; those of [`DeviceNDArray::write_on_host`] and
+    /// [`InterfaceError::NoTensor`] for records; and the errors of [`DeviceNDArray::write_on_host`] and
     /// [`DeviceNDArray::copy_to_host`].
     pub fn to_dlpack_host(&self) -> Result<Tensor>
     where
@@ -106,7 +106,7 @@ impl<T: Element> DeviceNDArray<T> {
     }
 }
 
-/// Elements on the host, as bytes.
+/// Elements on the host that a tensor borrows as bytes.
 struct Elements<T>(Vec<T>);
 
 impl<T: Element> AsRef<[u8]> for Elements<T> {
@@ -121,8 +121,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Interface`](crate::Error::Interface) if its elements are not of type `T` or its layout is invalid; those of
-    /// [`Context::to_device`].
+    /// [`Error::Interface`](crate::Error::Interface) if the tensor's elements are not of type `T` or its layout is
+    /// invalid; and the errors of [`Context::to_device`].
     pub fn dlpack_to_device<T: Element>(&self, tensor: &HostTensor) -> Result<DeviceNDArray<T>> {
         let described = tensor.shape();
         let layout = tensor_layout(described, DType::of::<T>())?;
@@ -136,13 +136,13 @@ impl Context {
 }
 
 impl Context {
-    /// Makes an array of a DLPack tensor in host memory: of the tensor's own memory if it is
-    /// [exclusive](HostTensor::exclusive) and whole pages that the device imports, which the array then keeps alive; else of a
-    /// copy in C order, on the default stream.
+    /// Makes an array of a DLPack tensor in host memory. If the tensor is [exclusive](HostTensor::exclusive) and its
+    /// memory is whole pages that the device imports, the array uses that memory and keeps it alive; otherwise the
+    /// elements are copied in C order, on the default stream.
     ///
     /// # Errors
     ///
-    /// Those of [`Context::dlpack_to_device`].
+    /// The errors of [`Context::dlpack_to_device`].
     pub fn from_dlpack<T: Element>(&self, tensor: HostTensor) -> Result<DeviceNDArray<T>> {
         let layout = tensor_layout(tensor.shape(), DType::of::<T>())?;
         let tensor = match self.allocator().pin_tensor(tensor) {

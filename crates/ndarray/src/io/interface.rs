@@ -1,9 +1,9 @@
 //! [`DeviceArrayInterface`]: a description of an array on a device in plain data, and arrays made from such descriptions.
 //!
-//! It means what version 3 of the CUDA Array Interface means, with its known problems avoided: strides are left out only
-//! where the elements are contiguous in C order, the read-only flag is kept, the consumer keeps the owner alive, and no one
-//! waits on the host, because the description names the point of a timeline at which the elements are written.
-//! [`DeviceArrayInterface::layout`] decides whether a description fits its memory. DLPack is in `dlpack.rs`.
+//! It means what version 3 of the CUDA Array Interface means, with its known problems avoided. Strides are left out
+//! only where the elements are contiguous in C order, the read-only flag is kept, and the consumer keeps the owner
+//! alive. No one waits on the host, because the description names the point of a timeline at which the elements are
+//! written. [`DeviceArrayInterface::layout`] decides whether a description fits its memory. DLPack is in `dlpack.rs`.
 
 use std::sync::Arc;
 
@@ -46,13 +46,13 @@ pub struct DeviceArrayInterface {
     pub strides: Option<Vec<isize>>,
     /// Offset of the first element in the memory, in bytes.
     pub offset: u64,
-    /// The memory.
+    /// The memory that holds the elements.
     pub memory: MemoryHandle,
-    /// Whether the consumer may not write.
+    /// Whether the consumer may not write the elements.
     pub read_only: bool,
     /// The version of this description: 3.
     pub version: u32,
-    /// When the elements are written; `None` where they are already.
+    /// The point at which the elements are written; `None` where they are already written.
     pub ready: Option<ReadyPoint>,
 }
 
@@ -63,7 +63,7 @@ pub struct MemoryHandle {
     pub device: String,
     /// The `VkBuffer`; 0 for an array without elements.
     pub buffer: u64,
-    /// Its size in bytes.
+    /// The size of the buffer in bytes.
     pub nbytes: u64,
 }
 
@@ -78,7 +78,7 @@ impl MemoryHandle {
 pub struct ReadyPoint {
     /// The `VkSemaphore`, a timeline semaphore.
     pub semaphore: u64,
-    /// The value it reaches.
+    /// The value of the semaphore at this point.
     pub value: u64,
 }
 
@@ -110,7 +110,7 @@ pub enum InterfaceError {
     /// Elements of another type than asked for.
     #[error("the array's elements are `{typestr}`, not {wanted}")]
     DType { typestr: String, wanted: DType },
-    /// The description names memory of another device, or other memory than that of the object.
+    /// The description names memory of another device, or memory other than the object's.
     #[error("the description names buffer {named:#x} of device {device}, which is not the memory of the object")]
     OtherMemory { named: u64, device: String },
     /// The memory belongs to a device that was opened separately.
@@ -131,7 +131,7 @@ pub enum InterfaceError {
 }
 
 impl DeviceArrayInterface {
-    /// The layout that it describes, in elements of `wanted`, checked against memory of `size` bytes.
+    /// The layout that the description names, in elements of `wanted`, checked against memory of `size` bytes.
     ///
     /// ```
     /// use vkarray::interop::AsDeviceArray;
@@ -146,7 +146,8 @@ impl DeviceArrayInterface {
     ///
     /// # Errors
     ///
-    /// Those of [`InterfaceError`] that concern the version, the element type and the layout.
+    /// [`InterfaceError::Version`], [`InterfaceError::DType`], [`InterfaceError::Misaligned`],
+    /// [`InterfaceError::OutOfBounds`] and [`InterfaceError::Layout`], for a description that does not fit.
     pub fn layout(&self, wanted: DType, size: u64) -> std::result::Result<Layout, InterfaceError> {
         if self.version != VERSION {
             return Err(InterfaceError::Version { given: self.version });
@@ -182,7 +183,8 @@ pub(super) fn elements(bytes: i128, itemsize: u32) -> std::result::Result<isize,
     isize::try_from(bytes / i128::from(itemsize)).map_err(|_| misaligned)
 }
 
-/// An object with an array on a device: arrays of this library, and arrays of other libraries in memory of this one.
+/// An object with an array on a device: arrays of this library, and arrays of other libraries in memory of this
+/// library.
 ///
 /// A wrong implementation cannot cause undefined behaviour: [`Context::as_device_array`] calls each method once, and
 /// compares the description with the memory.
@@ -202,17 +204,18 @@ pub trait AsDeviceArray {
     ///
     /// # Errors
     ///
-    /// Those of submitting the work that writes the array.
+    /// An error of submitting the work that writes the array.
     fn device_array_interface(&self) -> Result<DeviceArrayInterface>;
 
     /// The memory of the array.
     ///
     /// # Errors
     ///
-    /// Those of an object whose memory was freed.
+    /// An error if the memory was freed.
     fn memory(&self) -> Result<Arc<Block>>;
 
-    /// When its elements are written, if work outside this library writes them. Work of this library is tracked already.
+    /// The point at which the elements are written, if work outside this library writes them. Work of this library is
+    /// tracked already.
     fn ready(&self) -> Option<Point> {
         None
     }
@@ -314,8 +317,9 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Interface`](crate::Error::Interface) if the description is not that of an array of `T` in that memory on
-    /// this context's device; those of [`AsDeviceArray::device_array_interface`], and of recording the wait.
+    /// [`Error::Interface`](crate::Error::Interface) if the description does not describe an array of `T` in that
+    /// memory on this context's device; [`Error::Driver`](crate::Error::Driver) if the wait cannot be recorded; and the
+    /// errors of [`AsDeviceArray::device_array_interface`].
     #[doc(alias = "as_cuda_array")]
     pub fn as_device_array<T, A>(&self, object: A) -> Result<DeviceNDArray<T>>
     where
@@ -323,7 +327,7 @@ impl Context {
         A: AsDeviceArray + Send + Sync + 'static,
     {
         let interface = object.device_array_interface()?;
-        // Called once, because a second call may return another block.
+        // `memory` is called once, because a second call may return another block.
         let memory = object.memory()?;
         let layout = self.check_interface(&memory, &interface, DType::of::<T>())?;
         if let Some(point) = object.ready() {

@@ -1,7 +1,7 @@
 //! Arrays for other processes, over a Unix socket: numba's `get_ipc_handle` and `open_ipc_array`.
 //!
-//! Memory and its checks are the allocator crate's; here the element type and the layout travel with it, as a line of text, and
-//! are compared with the memory when the array is opened.
+//! The allocator crate sends memory and checks it. This file sends the element type and the layout with the memory, as
+//! a line of text, and compares them with the memory when the array is opened.
 
 use std::os::unix::net::UnixStream;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
 
-/// What a receiver gets.
+/// What the receiver of an array gets.
 ///
 /// ```
 /// use vkarray::interop::IpcOptions;
@@ -27,9 +27,9 @@ use crate::error::{Error, Result};
 #[non_exhaustive]
 #[must_use]
 pub struct IpcOptions {
-    /// The receiver's array is read-only. Nothing keeps a program from writing that does not use this library.
+    /// The receiver's array is read-only. Only this library observes the flag; other code of the receiver can write.
     pub read_only: bool,
-    /// The memory may have more bytes than the array, such as those of a view's whole block or of a manager's chunk, and the
+    /// The memory may have more bytes than the array, such as the whole block of a view or a manager's chunk, and the
     /// receiver gets all of them.
     pub whole_block: bool,
     /// The handle is made while work on the array is under way, and the host does not wait for it: the receiver's streams wait
@@ -57,7 +57,7 @@ impl IpcOptions {
     }
 }
 
-/// An array for another process. The memory lives as long as a handle, or an array that was opened from one.
+/// An array for another process. The memory lives as long as a handle, or an array that was opened from a handle.
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -85,23 +85,24 @@ impl<T: Element> DeviceNDArray<T> {
     /// A handle of this array for another process. Blocks until the work on the array so far is complete.
     ///
     /// The array has all bytes of an [exportable](Context::exportable_array) block, or of memory that its manager
-    /// [names](vkarray_allocator::MemoryManager::get_ipc_handle). [`DeviceNDArray::to_exportable`] makes such an array of any
-    /// other. What each process does later is ordered by their messages: one waits for its work ([`Context::synchronize`])
-    /// before it says so.
+    /// [names](vkarray_allocator::MemoryManager::get_ipc_handle). [`DeviceNDArray::to_exportable`] makes such an array
+    /// of any other array. Messages between the processes order later work: a process waits for its work
+    /// ([`Context::synchronize`]) before it sends a message.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] if the memory is not exportable; [`Error::SharesMore`] for a view, and for a part of a manager's
-    /// larger memory; those of waiting.
+    /// [`Error::Memory`] if the memory is not exportable; [`Error::SharesMore`] for a view, and for a part of a
+    /// manager's larger memory; [`Error::Driver`] if waiting fails.
     pub fn get_ipc_handle(&self) -> Result<IpcArrayHandle> {
         self.get_ipc_handle_with(IpcOptions::default())
     }
 
-    /// As [`DeviceNDArray::get_ipc_handle`], with options.
+    /// Makes a handle with options; see [`DeviceNDArray::get_ipc_handle`].
     ///
     /// # Errors
     ///
-    /// As [`DeviceNDArray::get_ipc_handle`]; a view is accepted if the options share the whole memory.
+    /// The errors of [`DeviceNDArray::get_ipc_handle`], without [`Error::SharesMore`] if the options share the whole
+    /// block.
     pub fn get_ipc_handle_with(&self, options: IpcOptions) -> Result<IpcArrayHandle> {
         let (block, bytes) = (self.block(), self.layout().byte_extent(size_of::<T>()));
         let handle = block.get_ipc_handle(bytes.clone(), options.read_only || !self.is_writable())?;
@@ -115,7 +116,7 @@ impl<T: Element> DeviceNDArray<T> {
             point.wait(None)?;
         }
         let mut described = DeviceArrayInterface { ready: None, ..self.device_array_interface()? };
-        described.offset = described.offset + first - bytes.start; // In the memory that is shared.
+        described.offset = described.offset + first - bytes.start; // Relative to the memory that is shared.
         Ok(IpcArrayHandle { handle, described })
     }
 }
@@ -123,32 +124,33 @@ impl<T: Element> DeviceNDArray<T> {
 impl IpcArrayHandle {
     /// Sends a timeline semaphore with the array, so that neither process's host waits for the other's device.
     ///
-    /// [`Context::open_ipc_timeline`] opens it. Messages between the processes say which value was signalled
+    /// [`Context::open_ipc_timeline`] opens the semaphore. Messages between the processes say which value was signalled
     /// ([`Stream::signal_external`](vkarray_driver::Stream::signal_external)) and is to be waited for
     /// ([`Stream::wait_external`](vkarray_driver::Stream::wait_external)), and that a device was lost.
     ///
     /// # Errors
     ///
-    /// Those of [`IpcHandle::with_timeline`], as [`Error::Memory`].
+    /// The errors of [`IpcHandle::with_timeline`], as [`Error::Memory`].
     pub fn with_timeline(self, timeline: &ExternalSemaphore) -> Result<Self> {
         Ok(Self { handle: self.handle.with_timeline(timeline)?, ..self })
     }
 
-    /// Sends the handle to the process at the other end. Blocks while the socket is full. It can be sent again, to others.
+    /// Sends the handle to the process at the other end. Blocks while the socket is full. A handle can be sent again,
+    /// to other processes.
     ///
     /// # Errors
     ///
-    /// [`IpcError::Socket`].
+    /// [`IpcError::Socket`] if the socket refuses the message.
     pub fn send(&self, socket: &UnixStream) -> Result<()> {
         Ok(self.handle.send(socket, self.note().as_bytes())?)
     }
 
-    /// Receives a handle. Blocks until it has come.
+    /// Receives a handle. Blocks until a handle arrives.
     ///
     /// # Errors
     ///
-    /// [`IpcError`] as [`Error::Memory`]: the sender is of another user, or what it sent is no handle. After that the socket
-    /// is of no more use.
+    /// [`Error::Memory`] with an [`IpcError`] if the sender is of another user, or if the message is not a handle.
+    /// Close the socket after an error: the position in its stream of messages is lost.
     pub fn receive(socket: &UnixStream) -> Result<Self> {
         let (handle, note) = IpcHandle::receive(socket)?;
         let memory = MemoryHandle {
@@ -171,17 +173,18 @@ impl IpcArrayHandle {
         &self.described.typestr
     }
 
-    /// Whether the array that is opened from it is read-only.
+    /// Whether the array that is opened from the handle is read-only.
     pub fn is_read_only(&self) -> bool {
         self.handle.is_read_only()
     }
 
-    /// The memory and the bytes of the array in it.
+    /// The memory, and the range of the array's bytes in it.
     pub fn memory(&self) -> &IpcHandle {
         &self.handle
     }
 
-    /// Element type, offset, shape and strides in bytes: `<f4;0;2,3;12,4`. Without strides where the elements are dense.
+    /// Element type, offset, shape and strides in bytes: `<f4;0;2,3;12,4`. Strides are left out where the elements are
+    /// dense.
     fn note(&self) -> String {
         let DeviceArrayInterface { typestr, offset, shape, strides, .. } = &self.described;
         let strides = strides.as_ref().map_or_else(|| "C".to_owned(), |strides| joined(strides));
@@ -219,10 +222,10 @@ fn numbers<T: FromStr>(text: &str) -> Option<Vec<T>> {
 }
 
 impl Context {
-    /// Opens the array that a handle of another process names. It shares the bytes; nothing is copied.
+    /// Opens the array that a handle of another process names. The array shares the bytes; nothing is copied.
     ///
-    /// The array lives as long as it is held here, also when the process that made it ends. The library orders nothing
-    /// between the processes; see [`DeviceNDArray::get_ipc_handle`].
+    /// The memory lives as long as this array, also when the process that made the handle ends. The library does not
+    /// order work between the processes; see [`DeviceNDArray::get_ipc_handle`].
     ///
     /// # Errors
     ///
@@ -244,7 +247,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::open_ipc_timeline`](vkarray_allocator::Allocator::open_ipc_timeline), as [`Error::Memory`].
+    /// The errors of [`Allocator::open_ipc_timeline`](vkarray_allocator::Allocator::open_ipc_timeline), as
+    /// [`Error::Memory`].
     pub fn open_ipc_timeline(&self, handle: &IpcArrayHandle) -> Result<Option<ExternalSemaphore>> {
         Ok(self.allocator().open_ipc_timeline(&handle.handle)?)
     }
@@ -260,7 +264,7 @@ mod tests {
     #[test]
     fn a_note_describes_an_array_and_nothing_else_is_one() {
         let memory = || MemoryHandle { device: String::new(), buffer: 0, nbytes: 100 };
-        // Note, shape, strides; nothing where it is refused.
+        // The line of text, then shape and strides, or `None` where the line is refused.
         let cases: [(&str, Option<Described<'_>>); 10] = [
             ("<f4;0;2,3;C", Some((&[2, 3], None))),
             ("<f4;8;2,3;-12,4", Some((&[2, 3], Some(&[-12, 4])))),

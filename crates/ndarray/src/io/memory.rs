@@ -1,7 +1,7 @@
-//! Memory objects and arrays: each as the other, without a copy.
+//! Memory objects as arrays and arrays as memory objects, without a copy.
 //!
-//! [`AsDeviceArray`] makes a memory object an array of bytes for everything that takes the interface, as dpctl's memory
-//! objects are; [`ArrayMemory`] is the way back.
+//! [`AsDeviceArray`] makes a memory object an array of bytes for every function that takes the interface, like dpctl's
+//! memory objects; [`ArrayMemory`] makes memory objects from arrays.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -60,14 +60,15 @@ impl<K: UsmKind> AsDeviceArray for UsmMemory<K> {
 /// # anyhow::Ok(())
 /// ```
 pub trait ArrayMemory: Sized {
-    /// Shares the memory of an object with the array interface, which is kept alive: of its elements, which are dense. Its
-    /// kind of memory is that of `Self`. Later work on the memory waits, on the device, until the elements are written.
+    /// Shares the memory of the elements of an object with the array interface, and keeps the object alive. The
+    /// elements are dense, and the kind of their memory is the kind of `Self`. Later work on the memory waits, on the
+    /// device, until the elements are written.
     ///
     /// # Errors
     ///
-    /// Those of [`Context::as_device_array`]; [`Error::ReadOnly`]; [`Error::Layout`] if there are gaps between the elements;
-    /// [`OtherKind`](vkarray_allocator::Error::OtherKind) for another kind of memory, which only
-    /// [a copy](ArrayMemory::copy_of_interface) changes.
+    /// [`Error::ReadOnly`]; [`Error::Layout`] if there are gaps between the elements;
+    /// [`OtherKind`](vkarray_allocator::Error::OtherKind) for another kind of memory, which only [a
+    /// copy](ArrayMemory::copy_of_interface) changes; and the errors of [`Context::as_device_array`].
     fn from_interface<A>(context: &Context, object: A) -> Result<Self>
     where
         A: AsDeviceArray + Send + Sync + 'static;
@@ -77,33 +78,34 @@ pub trait ArrayMemory: Sized {
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayMemory::from_interface`] that are not about the kind; those of allocating and copying.
+    /// [`Error::Memory`] or [`Error::Driver`] if allocating or copying fails; and the errors of
+    /// [`ArrayMemory::from_interface`], without [`OtherKind`](vkarray_allocator::Error::OtherKind).
     fn copy_of_interface(context: &Context, object: &impl AsDeviceArray) -> Result<Self>;
 
     /// Copies the elements of an object with the array interface, which are dense, to the beginning.
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayMemory::copy_of_interface`]; [`SizeMismatch`](vkarray_allocator::Error::SizeMismatch) if they are
-    /// more bytes than the memory has.
+    /// [`SizeMismatch`](vkarray_allocator::Error::SizeMismatch) if the elements have more bytes than the memory; and
+    /// the errors of [`ArrayMemory::copy_of_interface`].
     fn copy_from_interface(&self, context: &Context, object: &impl AsDeviceArray) -> Result<()>;
 
     /// Shares the memory of an array, whose elements are dense.
     ///
     /// # Errors
     ///
-    /// Those of [`ArrayMemory::from_interface`].
+    /// The errors of [`ArrayMemory::from_interface`].
     fn from_array<T: Element>(array: &DeviceNDArray<T>) -> Result<Self> {
         Self::from_interface(array.context(), array.clone())
     }
 
-    /// Makes a one-dimensional array of the memory, without a copy. Other handles to the memory share it, and if one frees it,
-    /// the array keeps the allocation.
+    /// Makes a one-dimensional array of the memory, without a copy. Other handles of the memory share it, and if one
+    /// frees the memory, the array keeps the allocation.
     ///
     /// # Errors
     ///
-    /// [`Error::Interface`] if the bytes are not whole elements of `T`; those of [`DeviceNDArray::from_block`] and
-    /// [`UsmMemory::block`].
+    /// [`Error::Interface`] if the memory's size is not a multiple of the size of `T`; and the errors of
+    /// [`DeviceNDArray::from_block`] and [`UsmMemory::block`].
     fn into_array<T: Element>(self, context: &Context) -> Result<DeviceNDArray<T>>;
 }
 
@@ -141,10 +143,10 @@ impl<K: UsmKind> ArrayMemory for UsmMemory<K> {
     }
 }
 
-/// The memory and the bytes of an object's elements, which are dense, after the work that writes them.
+/// The memory and the range of an object's elements, which are dense, after the work that writes them.
 fn dense_bytes(context: &Context, object: &impl AsDeviceArray, to_write: bool) -> Result<(Arc<Block>, Range<u64>)> {
     let interface = object.device_array_interface()?;
-    // Called once, because a second call may return another block.
+    // `memory` is called once, because a second call may return another block.
     let block = object.memory()?;
     let unknown = || InterfaceError::DType { typestr: interface.typestr.clone(), wanted: DType::U8 };
     let (dtype, _) = DType::from_typestr(&interface.typestr).ok_or_else(unknown)?;

@@ -1,9 +1,9 @@
 //! Arrays that leave the program or enter it: files, other libraries, serde.
 //!
-//! The folder above all others: each file adds methods to [`Context`](crate::Context) and
-//! [`DeviceNDArray`](crate::DeviceNDArray), and no file of another folder uses it. The files do not use each other either,
-//! but for `dlpack.rs`, `ipc.rs` and `memory.rs`, which use `interface.rs`. Copies between host arrays and device arrays are
-//! not here but in `array/transfer.rs`. Read `npy/mod.rs` for files, `interface.rs` for arrays of other libraries.
+//! This folder is above all others: each file adds methods to [`Context`](crate::Context) and
+//! [`DeviceNDArray`](crate::DeviceNDArray), and no file of another folder uses it. The files do not use each other,
+//! except that `dlpack.rs`, `ipc.rs` and `memory.rs` use `interface.rs`. Copies between host arrays and device arrays
+//! are in `array/transfer.rs`. Read `npy/mod.rs` for files, `interface.rs` for arrays of other libraries.
 
 #[cfg(feature = "dlpack")]
 mod dlpack;

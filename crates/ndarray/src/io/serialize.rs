@@ -1,6 +1,7 @@
-//! Arrays through serde, with the feature `serde`. The form is that of the `ndarray` crate, so that each reads the other's.
+//! Arrays through serde, with the feature `serde`. The form is the form of the `ndarray` crate, so that each library
+//! reads what the other wrote.
 //!
-//! Deserializing needs a context in which the array is created, so it is a seed: [`Context::array_seed`].
+//! Deserializing needs a context in which the array is created, so a seed deserializes it: [`Context::array_seed`].
 
 use std::marker::PhantomData;
 

@@ -1,7 +1,8 @@
 //! [`Coherence`]: which devices have the current elements of an array, and which accesses are in progress. Pure.
 //!
-//! The states are those of the MSI protocol of caches. Any number of reads may be in progress at once, or one access that
-//! writes: the rule of `RwLock`, but a conflict is refused, since two accesses that conflict have no defined order.
+//! The states are the states of the MSI protocol of caches. Any number of reads may be in progress at once, or one
+//! access that writes. This is the rule of `RwLock`, but a conflicting access is refused instead of waiting, since two
+//! accesses that conflict have no defined order.
 
 #[cfg(test)]
 mod tests;
@@ -9,11 +10,11 @@ mod tests;
 /// What a device has of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReplicaState {
-    /// Nothing, or elements that were written elsewhere since.
+    /// The device has no elements, or elements that were written elsewhere since.
     Invalid,
-    /// The current elements, which at least one other device has too or has had.
+    /// The device has the current elements, which at least one other device also has or had.
     Valid,
-    /// The current elements, which no other device has.
+    /// The device has the current elements, and no other device has them.
     Modified,
 }
 
@@ -22,7 +23,7 @@ pub enum ReplicaState {
 pub enum AccessMode {
     /// They are read.
     Read,
-    /// All of them are written, and none is read before that. So none is copied.
+    /// All elements are written, and none is read before that, so none is copied.
     Write,
     /// They are read, and some or all are written.
     ReadWrite,
@@ -40,7 +41,7 @@ impl AccessMode {
 
 vkarray_driver::display_texts!(AccessMode { Read: "read", Write: "write", ReadWrite: "read and write" });
 
-/// Why an access is refused. Nothing has changed.
+/// Why an access is refused. A refused access changes no state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// An access in this mode is in progress on this device.
@@ -72,8 +73,8 @@ impl Coherence {
         (0..self.states.len()).filter(|&device| self.states[device] != ReplicaState::Invalid)
     }
 
-    /// Begins an access. Returns the devices of which one must be copied from before [`Coherence::ready`]; none if the device
-    /// needs no copy.
+    /// Begins an access. Returns the devices from one of which the elements must be copied before [`Coherence::ready`];
+    /// no devices if `device` needs no copy.
     pub(super) fn begin(&mut self, device: usize, mode: AccessMode) -> Result<Vec<usize>, Refusal> {
         let conflict = self.accesses.iter().find(|(_, other)| mode.writes() || other.writes());
         if let Some(&(device, mode)) = conflict {
@@ -88,7 +89,8 @@ impl Coherence {
         Ok(holders)
     }
 
-    /// The device has what the access needs. From now on what the access writes are the current elements.
+    /// Notes that the device has what the access needs. From now on, the elements that the access writes are the
+    /// current ones.
     pub(super) fn ready(&mut self, device: usize, mode: AccessMode) {
         use ReplicaState::{Invalid, Modified, Valid};
         if mode.writes() {
@@ -100,14 +102,14 @@ impl Coherence {
         }
     }
 
-    /// Ends an access, also one that was never ready.
+    /// Ends an access, also an access that was never ready.
     pub(super) fn end(&mut self, device: usize, mode: AccessMode) {
         if let Some(position) = self.accesses.iter().position(|access| *access == (device, mode)) {
             self.accesses.swap_remove(position);
         }
     }
 
-    /// Gives up a device's elements, unless no other device has them. Returns whether they are given up.
+    /// Gives up a device's elements, unless no other device has them. Returns whether the elements are given up.
     pub(super) fn release(&mut self, device: usize) -> bool {
         let is_only = self.states[device] != ReplicaState::Invalid && self.holders().count() == 1;
         if !is_only {
@@ -117,7 +119,7 @@ impl Coherence {
     }
 }
 
-/// The holder with the largest bandwidth; the first of equal ones. `None` without holders.
+/// The holder with the largest bandwidth; of equal bandwidths, the first holder. `None` without holders.
 pub(super) fn fastest(holders: &[(usize, f64)]) -> Option<usize> {
     let faster = |best: (usize, f64), next: &(usize, f64)| if next.1 > best.1 { *next } else { best };
     let (first, others) = holders.split_first()?;

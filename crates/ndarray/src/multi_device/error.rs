@@ -12,16 +12,16 @@ pub enum MultiDeviceError {
     /// An array of no contexts.
     #[error("an array of several contexts needs one at least")]
     NoContext,
-    /// Two contexts of one opened device, which needs one replica.
+    /// Two contexts of one opened device, on which the array has one replica.
     #[error("two contexts are of the same opened device, {device}: an array has one replica on each device")]
     SameDevice { device: String },
     /// A context or stream of a device that has no replica.
     #[error("{device} is not one of the devices of the array as they were opened: {}", members.join(", "))]
     NotAMember { device: String, members: Vec<String> },
-    /// An access that conflicts with one in progress.
+    /// An access that conflicts with an access in progress.
     #[error("cannot {wanted} on {device} while an access to {held} on {held_on} is in progress: end that access first")]
     Conflict { wanted: AccessMode, device: String, held: AccessMode, held_on: String },
-    /// A read before anything was written.
+    /// An access that reads elements that were never written.
     #[error("the array of shape {} has no elements to read: nothing was written to it", tuple_text(shape))]
     NeverWritten { shape: Vec<usize> },
 }

@@ -1,8 +1,8 @@
 //! [`MultiDeviceArray`]: one array with replicas in several contexts, which are made and updated when they are used.
 //!
-//! Read `coherence.rs` first: it decides, in plain data, which replicas have the current elements and which accesses go
-//! together. This file copies between replicas with `array/between.rs`. The folder never orders work: replicas are ordinary
-//! arrays. `error.rs` has the reasons for refusals.
+//! Read `coherence.rs` first: it decides, in plain data, which replicas have the current elements and which accesses
+//! may be in progress together. This file copies between replicas with `array/between.rs`. The folder never orders
+//! work: replicas are ordinary arrays. `error.rs` has the reasons for refusals.
 
 mod coherence;
 mod error;
@@ -25,9 +25,9 @@ use vkarray_layout::{IntoShape, Layout, Order};
 
 /// An array that several devices use in turns, in C order.
 ///
-/// Each device has a replica, which is allocated at its first use. A program declares each access: the elements are then
-/// copied from the device from which that is fastest, unless this device has the current ones. Work of other devices on older
-/// elements is not disturbed.
+/// Each device has a replica, which is allocated at its first use. A program declares each access. Unless the device of
+/// the access has the current elements, they are copied from the device from which the copy is fastest. Work of other
+/// devices on older elements is not disturbed.
 ///
 /// Any number of reads may be in progress, on all devices, or one access that writes; a conflicting access is refused. An
 /// access is in progress as long as its [`ArrayAccess`] lives. It may end before the work that it was used for is complete:
@@ -59,8 +59,9 @@ struct Replica<T: Element> {
 
 /// An access to a [`MultiDeviceArray`] on one device, and the replica there. The access ends when this is dropped.
 ///
-/// It is used as the [`DeviceNDArray`] that it dereferences to; kernels take it as an argument. A clone or a view of that array
-/// that outlives the access may have elements that are no longer current, and what is written to it is lost.
+/// An access is used as the [`DeviceNDArray`] that it dereferences to; kernels take it as an argument. A clone or a
+/// view of that array that outlives the access may have elements that are no longer current, and what is written to it
+/// is lost.
 #[must_use = "the access ends when this is dropped"]
 pub struct ArrayAccess<'a, T: Element> {
     array: DeviceNDArray<T>,
@@ -75,8 +76,8 @@ struct AccessInProgress<'a, T: Element> {
 }
 
 impl<T: Element> MultiDeviceArray<T> {
-    /// Creates an array of the contexts, of different opened devices. Allocates nothing. It has no elements before the first
-    /// access that writes.
+    /// Creates an array of the contexts, of different opened devices. Allocates nothing. The array has no elements
+    /// before the first access that writes.
     ///
     /// ```
     /// use vkarray::array::MultiDeviceArray;
@@ -107,7 +108,7 @@ impl<T: Element> MultiDeviceArray<T> {
         Ok(Self { replicas: contexts.iter().map(replica).collect(), layout, coherence })
     }
 
-    /// Lengths of the axes.
+    /// The length of each axis.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
@@ -117,7 +118,7 @@ impl<T: Element> MultiDeviceArray<T> {
         self.layout.size()
     }
 
-    /// What the device of `context` has of the elements.
+    /// The state of the replica on the device of `context`.
     ///
     /// ```
     /// use vkarray::array::{MultiDeviceArray, ReplicaState};
@@ -140,7 +141,7 @@ impl<T: Element> MultiDeviceArray<T> {
 
     /// Gives access for reading, in the order of the context's default stream. The array is read-only.
     ///
-    /// Returns at once if the device has the current elements. Otherwise copies them there, as
+    /// Returns at once if the device has the current elements. Otherwise copies them to the device, as
     /// [`DeviceNDArray::copy_from_context`] does.
     ///
     /// ```
@@ -157,14 +158,14 @@ impl<T: Element> MultiDeviceArray<T> {
     ///
     /// # Errors
     ///
-    /// [`MultiDeviceError::NotAMember`], [`MultiDeviceError::Conflict`], [`MultiDeviceError::NeverWritten`]; those of
-    /// allocating and copying, after which all states are as they were.
+    /// [`MultiDeviceError::NotAMember`], [`MultiDeviceError::Conflict`], [`MultiDeviceError::NeverWritten`]; and the
+    /// errors of allocating and copying, which leave all states unchanged.
     pub fn read(&self, context: &Context) -> Result<ArrayAccess<'_, T>> {
         self.access(context.default_stream(), AccessMode::Read)
     }
 
-    /// Gives access for writing all elements, in the order of the context's default stream. Copies nothing, so the elements
-    /// are undefined until they are written. From now on they are the current ones.
+    /// Gives access for writing all elements, in the order of the context's default stream. Copies nothing, so the
+    /// elements are undefined until they are written. From the call on, this replica has the current elements.
     ///
     /// ```
     /// use vkarray::array::MultiDeviceArray;
@@ -179,13 +180,13 @@ impl<T: Element> MultiDeviceArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiDeviceArray::read`], without those of copying.
+    /// The errors of [`MultiDeviceArray::read`], except [`MultiDeviceError::NeverWritten`] and the errors of copying.
     pub fn write(&self, context: &Context) -> Result<ArrayAccess<'_, T>> {
         self.access(context.default_stream(), AccessMode::Write)
     }
 
-    /// Gives access for reading and writing, in the order of the context's default stream. Otherwise as
-    /// [`MultiDeviceArray::read`].
+    /// Gives access for reading and writing, in the order of the context's default stream. The elements are copied to
+    /// the device as in [`MultiDeviceArray::read`].
     ///
     /// ```
     /// use vkarray::array::MultiDeviceArray;
@@ -201,12 +202,13 @@ impl<T: Element> MultiDeviceArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiDeviceArray::read`].
+    /// The errors of [`MultiDeviceArray::read`].
     pub fn read_write(&self, context: &Context) -> Result<ArrayAccess<'_, T>> {
         self.access(context.default_stream(), AccessMode::ReadWrite)
     }
 
-    /// Gives access on the device of `stream`. If the elements must be copied there, they are written in the order of `stream`.
+    /// Gives access on the device of `stream`. If the elements must be copied to that device, the copy is ordered on
+    /// `stream`.
     ///
     /// ```
     /// use vkarray::array::{AccessMode, MultiDeviceArray};
@@ -222,13 +224,13 @@ impl<T: Element> MultiDeviceArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiDeviceArray::read`].
+    /// The errors of [`MultiDeviceArray::read`].
     pub fn access(&self, stream: &Stream, mode: AccessMode) -> Result<ArrayAccess<'_, T>> {
         let device = self.device(stream)?;
-        stream.device().check_lost()?; // Elements that a failed device alone has are lost.
+        stream.device().check_lost()?; // Elements that only a failed device has are lost.
         let holders =
             self.coherence.lock().begin(device, mode).map_err(|refusal| self.refused(refusal, device, mode))?;
-        let of = AccessInProgress { owner: self, device, mode }; // Ends the access if something fails.
+        let of = AccessInProgress { owner: self, device, mode }; // Dropped if a later step fails, which ends the access.
         let array = self.replicas[device].array(&self.layout)?;
         if let Some(source) = self.choose(&holders, device)? {
             array.on(stream).copy_from_context(&source.on(source.context().default_stream()))?;
@@ -238,7 +240,8 @@ impl<T: Element> MultiDeviceArray<T> {
         Ok(ArrayAccess { array, of })
     }
 
-    /// Copies the elements to the host, in C order, from a device that has the current ones. Blocks until they are there.
+    /// Copies the elements to the host, in C order, from a device that has the current ones. Blocks until the copy is
+    /// complete.
     ///
     /// ```
     /// use vkarray::array::MultiDeviceArray;
@@ -253,7 +256,7 @@ impl<T: Element> MultiDeviceArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`MultiDeviceArray::read`] and [`DeviceNDArray::to_vec`].
+    /// The errors of [`MultiDeviceArray::read`] and [`DeviceNDArray::to_vec`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let holders: Vec<usize> = self.coherence.lock().holders().collect();
         let holder = self.working(&holders).first().copied().unwrap_or(0);
@@ -288,8 +291,8 @@ impl<T: Element> MultiDeviceArray<T> {
         Ok(is_released)
     }
 
-    /// The replica to copy from: of those on working devices the one whose measured bandwidth to `device` is largest. `None`
-    /// without holders.
+    /// The replica to copy from: of the replicas on working devices, the one whose measured bandwidth to `device` is
+    /// largest. `None` without holders.
     fn choose(&self, holders: &[usize], device: usize) -> Result<Option<&DeviceNDArray<T>>> {
         let holders = self.working(holders);
         let chosen = if let [only] = holders[..] {
@@ -302,7 +305,7 @@ impl<T: Element> MultiDeviceArray<T> {
         Ok(chosen.and_then(|from| self.replicas[from].array.get()))
     }
 
-    /// Those of the holders whose devices have not failed; all if none is left, so that the error says why.
+    /// The holders whose devices have not failed; all holders if every device has failed, so that the error says why.
     fn working(&self, holders: &[usize]) -> Vec<usize> {
         let works = |&holder: &usize| self.replicas[holder].context.device().check_lost().is_ok();
         let working: Vec<usize> = holders.iter().copied().filter(works).collect();
@@ -342,7 +345,7 @@ impl<T: Element> Replica<T> {
 }
 
 impl<T: Element> ArrayAccess<'_, T> {
-    /// What is done with the elements.
+    /// What the access does with the elements.
     pub fn mode(&self) -> AccessMode {
         self.of.mode
     }

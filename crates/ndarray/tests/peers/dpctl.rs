@@ -1,6 +1,7 @@
 //! The cases of dpctl's notes on contiguity and zero-copy views.
 //!
-//! Its contiguity test has false positives, which are the first rows here. Its other tests of layouts follow.
+//! dpctl's contiguity test has false positives, which are the first rows of the table. dpctl's other tests of layouts
+//! follow.
 
 use vkarray_ndarray::{Layout, LayoutError, Order, s};
 
@@ -14,7 +15,7 @@ fn contiguity_list() {
         (&[3, 5], &[3, 2], (false, false)),       // dpctl says C.
         (&[2, 2, 2], &[5, 1, 1], (false, false)), // dpctl says C.
         (&[3, 1, 2], &[1, 77, 3], (false, true)), // The stride of length one is ignored (gh-1334).
-        (&[1, 1, 1], &[-5, 0, 9], (true, true)),  // All three are.
+        (&[1, 1, 1], &[-5, 0, 9], (true, true)),  // All three strides are ignored.
         (&[0, 3], &[-5, 9], (true, true)),        // No elements are contiguous.
         (&[], &[], (true, true)),                 // One element is contiguous.
         (&[3], &[-1], (false, false)),            // Reversed is not contiguous.
@@ -28,7 +29,7 @@ fn contiguity_list() {
 
 #[test]
 fn contiguity_after_permuting_and_reshaping() {
-    // The flags were wrong here, and a host copy failed (dpctl 2055).
+    // dpctl's flags of this array were wrong, and copying it to the host failed (dpctl 2055).
     let array = c(&[2, 3, 1]).transpose(Some(&[2, 0, 1])).unwrap().reshape([2, 3], Order::C).unwrap();
     assert_eq!(flags(&array), (true, false));
 }

@@ -1,7 +1,7 @@
 //! Tests and known defects of other array libraries.
 //!
-//! One module for each library and file of tests. Tests have the names that they have there. Expected values are NumPy's,
-//! written out; random cases are in `../numpy.rs`.
+//! There is one module for each library and file of tests. Each test has the name that it has in that library. Expected
+//! values are NumPy's, written out; random cases are in `../numpy.rs`.
 
 #![expect(clippy::unwrap_used, reason = "an error here is a failed test")]
 

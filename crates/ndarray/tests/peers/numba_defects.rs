@@ -8,7 +8,7 @@ use super::{c, f, flags, is_copy, listed, parts, strided};
 
 #[test]
 fn reshape_in_another_order_needs_a_copy() {
-    // numba returns a view with permuted elements for all of these.
+    // numba returns a view with permuted elements for each of these reshapes.
     assert!(is_copy(&f(&[2, 3]).reshape([6], Order::C)));
     assert!(is_copy(&f(&[2, 3]).reshape([3, 2], Order::C)));
     assert!(is_copy(&c(&[2, 3]).reshape([6], Order::F)));
@@ -18,7 +18,7 @@ fn reshape_in_another_order_needs_a_copy() {
 
 #[test]
 fn reshape_of_a_strided_array_is_a_view_where_one_exists() {
-    // numba raises NotImplementedError for both.
+    // numba raises NotImplementedError for both reshapes.
     let rows = strided(&[4, 4], &[16, 4]).reshape([2, 2, 4], Order::C).unwrap();
     assert_eq!(parts(&rows), ([2, 2, 4].as_slice(), [32, 16, 4].as_slice(), 0));
     let every_second = c(&[12]).slice(&s![..;2]).unwrap().reshape([2, 3], Order::C).unwrap();

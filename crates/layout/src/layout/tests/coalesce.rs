@@ -49,16 +49,17 @@ fn pairs_have_the_fewest_possible_axes() {
     type Side<'a> = (&'a [isize], usize);
     type Case<'a> = (&'a [usize], Side<'a>, Side<'a>, &'a [usize], Side<'a>, Side<'a>);
     const CASES: &[Case<'_>] = &[
-        // Shape, destination, source; then the same coalesced.
+        // Shape, destination, source; then shape, destination and source after coalescing.
         (&[2, 3, 4], (&[12, 4, 1], 0), (&[12, 4, 1], 0), &[24], (&[1], 0), (&[1], 0)), // Both contiguous.
         (&[2, 3, 4], (&[1, 2, 6], 0), (&[1, 2, 6], 5), &[24], (&[1], 0), (&[1], 5)),   // Both in F order.
         (&[2, 3], (&[3, 1], 0), (&[1, 2], 0), &[2, 3], (&[3, 1], 0), (&[1, 2], 0)),    // A transposition remains one.
         (&[2, 3], (&[1, 2], 0), (&[3, 1], 0), &[3, 2], (&[2, 1], 0), (&[1, 3], 0)),    // Sorted for the destination.
-        (&[6], (&[-1], 5), (&[-1], 5), &[6], (&[1], 0), (&[1], 0)),                    // Both reversed: neither.
-        (&[6], (&[-1], 5), (&[1], 0), &[6], (&[1], 0), (&[-1], 5)),                    // Reversed only in the source.
-        (&[2, 3], (&[3, 1], 0), (&[0, 1], 0), &[2, 3], (&[3, 1], 0), (&[0, 1], 0)),    // A broadcast source.
-        (&[2, 3], (&[3, 1], 0), (&[0, 0], 7), &[6], (&[1], 0), (&[0], 7)),             // One element everywhere.
-        (&[2, 1, 3], (&[3, 9, 1], 0), (&[3, -9, 1], 9), &[6], (&[1], 0), (&[1], 9)),   // Length one has no say.
+        (&[6], (&[-1], 5), (&[-1], 5), &[6], (&[1], 0), (&[1], 0)), // Both reversed: the axis is reversed in both.
+        (&[6], (&[-1], 5), (&[1], 0), &[6], (&[1], 0), (&[-1], 5)), // Reversed only in the source.
+        (&[2, 3], (&[3, 1], 0), (&[0, 1], 0), &[2, 3], (&[3, 1], 0), (&[0, 1], 0)), // A broadcast source.
+        (&[2, 3], (&[3, 1], 0), (&[0, 0], 7), &[6], (&[1], 0), (&[0], 7)), // One element everywhere.
+        // An axis of length one is ignored.
+        (&[2, 1, 3], (&[3, 9, 1], 0), (&[3, -9, 1], 9), &[6], (&[1], 0), (&[1], 9)),
         (&[2, 3, 4], (&[12, 4, 1], 0), (&[20, 4, 1], 0), &[2, 12], (&[12, 1], 0), (&[20, 1], 0)), // A gap.
         (&[4], (&[0], 2), (&[-1], 8), &[4], (&[0], 2), (&[1], 5)), // The destination stands still, the source rises.
         (&[1, 1], (&[5, 5], 1), (&[7, 7], 2), &[], (&[], 1), (&[], 2)), // One element has no axes.

@@ -80,7 +80,7 @@ fn overlap_of_three_axes_is_exact_too() {
         for (i, &outer) in thinned(strides.iter().enumerate(), 4) {
             for &middle in &strides[i..] {
                 let inner = strides[(i + at) % strides.len()];
-                // Without and with a common divisor.
+                // A scale of 1 gives strides without a common divisor, a scale of 2 strides with one.
                 for scale in thinned([1, 2], 2) {
                     let strides = [outer, middle, inner].map(|stride| stride * scale);
                     layouts.push(Layout::with_strides(shape, &strides, 48 + i + at).unwrap());

@@ -6,7 +6,7 @@
 use super::{elements, small_layouts, small_shapes, thinned};
 use crate::{Layout, LayoutError, Order};
 
-/// Every shape of this size with up to four axes longer than zero, and some with ones between.
+/// Every shape of this size with up to four axes longer than one, and some shapes with axes of length one between them.
 fn shapes_of(size: usize) -> Vec<Vec<isize>> {
     let mut shapes = vec![(vec![], size)];
     let mut whole = Vec::new();
@@ -56,7 +56,7 @@ fn there_is_a_view_exactly_where_strides_exist() {
     assert!(cfg!(miri) || n_views > 50_000 && n_copies > 50_000, "{n_views} {n_copies}");
 }
 
-/// All layouts up to three axes; of four axes every seventh, which includes all kinds.
+/// All layouts of up to three axes; of four axes every seventh layout, which includes all kinds.
 fn few_layouts(shape: &[usize]) -> Vec<Layout> {
     small_layouts(shape).into_iter().step_by(if shape.len() == 4 { 7 } else { 1 }).collect()
 }

@@ -70,7 +70,7 @@ fn axes_are_sliced_independently() {
 fn kinds_of_index_can_be_combined() {
     type Case = (Vec<Index>, Result<(Vec<usize>, Vec<isize>, usize), LayoutError>);
     let view = |shape: &[usize], strides: &[isize], offset| Ok((shape.to_vec(), strides.to_vec(), offset));
-    // Of the C-ordered (2, 3, 4) array with strides (12, 4, 1).
+    // Slices of the C-ordered (2, 3, 4) array with strides (12, 4, 1).
     let cases: [Case; 18] = [
         (s![].to_vec(), view(&[2, 3, 4], &[12, 4, 1], 0)), // Missing axes are whole.
         (s![1].to_vec(), view(&[3, 4], &[4, 1], 12)),      // An integer drops its axis.

@@ -1,12 +1,12 @@
 //! Floats as NumPy writes them: with the fewest digits that identify the number, and at most eight after the point.
 //!
 //! The floats of an array share one notation and one width ([`FloatColumn`]); a scalar has its own rules
-//! ([`float_scalar`]). The standard library produces the digits: the shortest ones of an `f32` and an `f64`, and correctly
-//! rounded ones.
+//! ([`float_scalar`]). The standard library produces the digits: the shortest digits of an `f32` and an `f64`, and
+//! correctly rounded digits.
 
 use half::{bf16, f16};
 
-/// Most digits after the point, in an array.
+/// The most digits after the point, in an array.
 const MAX_DIGITS: usize = 8;
 
 /// The type of a float. It decides how many digits identify a number, and from where on notation is scientific.
@@ -40,12 +40,13 @@ impl FloatKind {
         }
     }
 
-    /// The same for a scalar.
+    /// From this magnitude on, a scalar is in scientific notation.
     fn scalar_limit(self) -> f64 {
         if self == Self::Double { 1e16 } else { self.array_limit() }
     }
 
-    /// The fewest digits that identify this number, as `d.ddde±x`. Of two equally close ones it is the even one, as in NumPy.
+    /// The fewest digits that identify this number, as `d.ddde±x`. Of two equally close numbers it is the even one, as
+    /// in NumPy.
     fn shortest(self, value: f64) -> String {
         let is_exact = |text: &String| match self {
             #[expect(clippy::cast_possible_truncation, reason = "it is the value of an `f32`")]
@@ -139,7 +140,7 @@ struct FloatColumn {
     shows_plus: bool,
     /// Characters before the point.
     left: usize,
-    /// Characters after it, exponent included.
+    /// Characters after the point, exponent included.
     right: usize,
     /// Digits of the fraction and of the exponent, in scientific notation.
     fraction: usize,
@@ -174,7 +175,8 @@ impl FloatColumn {
         }
         let Self { left, right, .. } = *self;
         if self.is_scientific {
-            // As NumPy prints: as many digits as the longest number has, computed rather than filled up with zeros.
+            // As in NumPy, every number has as many digits as the longest one, computed rather than filled up with
+            // zeros.
             let n_fraction = self.fraction;
             let FloatParts { whole, fraction, exponent } =
                 signed(split_scientific(&format!("{value:.n_fraction$e}")), self.shows_plus);
@@ -239,7 +241,7 @@ pub(super) fn complex_words(values: &[[f64; 2]], kind: FloatKind) -> Vec<String>
 /// A scalar float.
 pub(super) fn float_scalar(value: f64, kind: FloatKind) -> String {
     let text = scalar_text(value, kind, false);
-    // An integer has one zero after the point, unless it has an exponent.
+    // An integer has one zero after the point, unless the number has an exponent.
     if value.is_finite() && !text.contains(['.', 'e']) { text + ".0" } else { text }
 }
 

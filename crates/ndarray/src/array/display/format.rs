@@ -1,6 +1,7 @@
 //! Brackets, columns and line breaks of a printed array, as NumPy sets them.
 //!
-//! The elements are text already. The width of a line and what is left out of a large array are NumPy's defaults.
+//! The elements are text already. The width of a line and the parts that are left out of a large array are NumPy's
+//! defaults.
 
 /// Arrays with more elements than this are summarised. NumPy's `threshold`.
 pub(super) const THRESHOLD: usize = 1000;
@@ -13,7 +14,7 @@ const LINE_WIDTH: usize = 75;
 
 const DOTS: &str = "...";
 
-/// The text of an array of this shape. `words` are all elements in C order, or those at the ends of the axes.
+/// The text of an array of this shape. `words` are all elements in C order, or the elements at the ends of the axes.
 pub(super) fn format_array(shape: &[usize], words: &[String]) -> String {
     match words {
         [word] if shape.is_empty() => word.clone(),

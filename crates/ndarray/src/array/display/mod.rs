@@ -21,9 +21,9 @@ use format::{EDGE_ITEMS, THRESHOLD, format_array};
 
 /// Prints the elements as NumPy's `print` does. Blocks until they are copied to the host.
 ///
-/// Of more than a thousand elements it reads and prints the first three and the last three on each axis. If the device
-/// cannot be read, it prints the error. With a precision, as in `{:.2}`, floats have exactly so many digits after the point;
-/// a width, as in `{:8}`, is the least width of each element.
+/// Of an array with more than a thousand elements, only the first three and the last three on each axis are read and
+/// printed. If the device cannot be read, the error is printed. With a precision, as in `{:.2}`, floats have exactly
+/// that many digits after the point; a width, as in `{:8}`, is the least width of each element.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -50,7 +50,7 @@ impl<T: Element> fmt::Display for DeviceNDArray<T> {
 }
 
 impl<T: Element> DeviceNDArray<T> {
-    /// The elements that are printed: all, or of a large array the first and last three on each axis.
+    /// The elements that are printed: all elements, or of a large array the first and last three on each axis.
     fn corners(&self) -> Result<ArrayD<T>> {
         if self.size() <= THRESHOLD {
             return self.copy_to_host();
@@ -115,7 +115,7 @@ fn rounded_words<T: Element>(values: &[T], precision: usize) -> Option<Vec<Strin
     }))
 }
 
-/// Each value as text. All have the same width, except for a scalar.
+/// Each value as text. All texts have the same width, except for a scalar.
 fn words<T: Element>(values: &[T], is_scalar: bool) -> Vec<String> {
     match DType::of::<T>() {
         DType::Bool => each(values, |value: Bool| {

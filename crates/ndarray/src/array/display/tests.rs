@@ -56,7 +56,7 @@ fn print<T: Element>(shape: &[usize], bytes: &[u8]) -> String {
 
 #[test]
 fn bf16_prints_its_shortest_digits() {
-    // NumPy has no such type: these follow its rules for other floats.
+    // NumPy has no `bf16`: the expected texts follow its rules for other floats.
     let words = |values: &[f32]| words(&values.iter().map(|&value| bf16::from_f32(value)).collect::<Vec<_>>(), false);
     assert_eq!(words(&[1.0, 0.1, -2.5]), [" 1. ", " 0.1", "-2.5"]);
     assert_eq!(words(&[100.0, 1.0]), ["1.e+02", "1.e+00"]);

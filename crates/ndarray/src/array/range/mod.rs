@@ -1,7 +1,7 @@
 //! `arange` and `linspace`: arrays of evenly spaced numbers.
 //!
-//! Lengths and values are computed in `number.rs`, with the bits of NumPy's. A kernel writes long ranges for which the device
-//! computes the same bits ([`DeviceRange`]); all others are computed on the host and copied.
+//! Lengths and values are computed in `number.rs`, with the same bits as NumPy's. A kernel writes long ranges for which
+//! the device computes these bits ([`DeviceRange`]); all other ranges are computed on the host and copied.
 
 mod number;
 
@@ -17,7 +17,8 @@ pub use number::Number;
 /// From this many elements on, a kernel is faster, including the time to build it.
 const MIN_ON_DEVICE: usize = 1 << 16;
 
-/// Elements that one dispatch writes. It is within the smallest limits that Vulkan allows for a binding and for workgroups.
+/// The number of elements that one dispatch writes. It is within the smallest limits that Vulkan allows for a binding
+/// and for workgroups.
 const CHUNK: usize = 1 << 23;
 
 /// Why a range is refused.
@@ -56,8 +57,8 @@ impl Context {
     /// of floats is `start + i * d`, where `d` is `(start + step) - start`. Integers are exact, also where NumPy's
     /// quotient, which is a double, is not. A range whose step leads away from `stop` is empty.
     ///
-    /// Long ranges of integers of 32 and 64 bits, and of `f32` where no value is rounded, are computed on the device, and the
-    /// call returns at once. All others are computed on the host and copied.
+    /// Long ranges of integers of 32 and 64 bits, and of `f32` where no value is rounded, are computed on the device,
+    /// and the call returns at once. All other ranges are computed on the host and copied.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -70,8 +71,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::Range`] for a step of zero, or a length that is not a number or too large; [`Error::HostMemory`]; those of
-    /// [`Context::device_array`].
+    /// [`Error::Range`] for a step of zero, or a length that is not a number or too large; [`Error::HostMemory`]; and
+    /// the errors of [`Context::device_array`].
     pub fn arange<T: Number>(&self, start: T, stop: T, step: T) -> Result<DeviceNDArray<T>> {
         let len = T::range_len(start, stop, step).map_err(|problem| {
             let [start, stop, step]: [ScalarValue; 3] = [start.into(), stop.into(), step.into()];
@@ -84,17 +85,19 @@ impl Context {
                 Ok(array)
             }
             None => {
-                let array = self.device_array([len])?; // First, because it refuses a length that is too large.
+                // Allocated first, because this refuses a length that is too large.
+                let array = self.device_array([len])?;
                 array.copy_from_slice(&collect_values(len, T::range(start, step, len))?)?;
                 Ok(array)
             }
         }
     }
 
-    /// Creates an array of `num` evenly spaced numbers from `start` to `stop`, on the default stream. `stop` is the last of
-    /// them, or without `endpoint` the one after the last. Returns when the values are copied to staging memory.
+    /// Creates an array of `num` evenly spaced numbers from `start` to `stop`, on the default stream. With `endpoint`,
+    /// `stop` is the last number; without `endpoint`, it would be the number after the last. Returns when the values
+    /// are copied to staging memory.
     ///
-    /// NumPy's rules: floats are computed in their own type, integers in `f64` and rounded down.
+    /// As in NumPy, floats are computed in their own type, and integers are computed in `f64` and rounded down.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -107,7 +110,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::HostMemory`]; those of [`Context::device_array`].
+    /// [`Error::HostMemory`]; and the errors of [`Context::device_array`].
     pub fn linspace<T: Number>(&self, start: T, stop: T, num: usize, endpoint: bool) -> Result<DeviceNDArray<T>> {
         let array = self.device_array([num])?;
         array.copy_from_slice(&collect_values(num, T::evenly(start, stop, num, endpoint))?)?;

@@ -1,7 +1,7 @@
 //! [`Number`]: the length and the values of a range, for each type of number.
 //!
-//! The rules are those of NumPy's `arange` and `linspace`, with the same order of operations, because the order decides the
-//! last bit. A [`DeviceRange`] is one for which a device computes the same bits.
+//! The rules are the rules of NumPy's `arange` and `linspace`, with the same order of operations, because the order
+//! decides the last bit. A [`DeviceRange`] is a range for which a device computes the same bits.
 
 use half::{bf16, f16};
 use vkarray_kernel::{Element, ScalarValue};
@@ -10,7 +10,7 @@ use super::RangeProblem;
 
 type Result<T> = std::result::Result<T, RangeProblem>;
 
-/// A type of real numbers that ranges are made of: the integers, and floats of 16 to 64 bits.
+/// A type of real numbers for the elements of ranges: the integers, and floats of 16 to 64 bits.
 ///
 /// It cannot be implemented outside this crate, and its methods are not public.
 ///
@@ -37,7 +37,7 @@ pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
     #[doc(hidden)]
     fn one() -> Self;
 
-    /// The length of the range from `start` to `stop`, which is not in it.
+    /// The length of the range from `start` up to but without `stop`.
     #[doc(hidden)]
     fn range_len(start: Self, stop: Self, step: Self) -> Result<usize>;
 
@@ -109,7 +109,7 @@ macro_rules! integers {
             }
 
             fn range(start: Self, step: Self, len: usize) -> impl Iterator<Item = Self> {
-                // The value after the last element may overflow; no element does.
+                // The value after the last element may overflow; no element overflows.
                 let next = move |at: &Self| Some(at.wrapping_add(step));
                 std::iter::successors(Some(start), next).take(len)
             }
@@ -118,7 +118,7 @@ macro_rules! integers {
                 let values = f64::evenly(start as f64, stop as f64, num, endpoint);
                 let (low, high) = (i128::from(Self::MIN), i128::from(Self::MAX));
                 let whole = move |value: f64| floor(value).clamp(low, high).try_into().expect("it was clamped");
-                // The last number is exact, also where `f64` is not.
+                // The last number is exactly `stop`, also where `f64` cannot represent `stop`.
                 let is_stop = move |i: usize| endpoint && num > 1 && i == num - 1;
                 values.enumerate().map(move |(i, value)| if is_stop(i) { stop } else { whole(value) })
             }
@@ -152,7 +152,7 @@ fn integer_len(start: i128, stop: i128, step: i128) -> Result<usize> {
         return Err(RangeProblem::ZeroStep);
     }
     let (distance, step) = if step < 0 { (start - stop, -step) } else { (stop - start, step) };
-    // Rounded up, or zero if the step leads away from `stop`.
+    // The quotient is rounded up; it is zero if the step leads away from `stop`.
     let len = if distance <= 0 { 0 } else { (distance - 1) / step + 1 };
     usize::try_from(len).map_err(|_| RangeProblem::TooLong)
 }
@@ -222,11 +222,11 @@ fn float_len(distance: f64, step: f64, quotient: f64) -> Result<usize> {
     if quotient.is_nan() || distance.is_nan() {
         return Err(RangeProblem::NotANumber);
     }
-    // The quotient is rounded to zero.
+    // The quotient underflows to zero, although the distance is not zero.
     if quotient == 0.0 && distance != 0.0 {
         return Ok(usize::from(quotient.is_sign_positive()));
     }
-    // As in NumPy, also where the step leads away from `stop`.
+    // As in NumPy, an infinite length is refused also where the step leads away from `stop`.
     if quotient.abs() >= isize::MAX as f64 {
         return Err(RangeProblem::TooLong);
     }
@@ -234,8 +234,8 @@ fn float_len(distance: f64, step: f64, quotient: f64) -> Result<usize> {
     Ok(quotient.ceil().max(0.0) as usize)
 }
 
-/// The range for the device, if no value and no product is rounded or subnormal. Then a device that fuses multiplication
-/// and addition, or flushes subnormals to zero, computes the same bits.
+/// The range for the device, if no value and no product is rounded or subnormal. A device that fuses multiplication and
+/// addition, or flushes subnormals to zero, computes the same bits of such a range.
 fn exact_on_device(start: f32, step: f32, len: usize) -> Option<DeviceRange> {
     const LARGEST: f64 = (1_u32 << f32::MANTISSA_DIGITS) as f64; // In units: every integer up to it is a float.
     let step = (start + step) - start;

@@ -1,4 +1,4 @@
-//! Views with the axes in another order, with more or with fewer of them.
+//! Views with the axes in another order, with more axes or with fewer.
 
 use vkarray_kernel::Element;
 

@@ -9,9 +9,10 @@ use crate::array::DeviceNDArray;
 use crate::error::Result;
 
 impl<T: Element> DeviceNDArray<T> {
-    /// Views the same bytes as elements of another type. Where its size differs, the length of the last axis changes.
+    /// Views the same bytes as elements of another type. Where the sizes of the types differ, the length of the last
+    /// axis changes.
     ///
-    /// NumPy's rules, except that the new elements must lie at multiples of their size in the memory.
+    /// NumPy's rules apply, except that the new elements must lie at multiples of their size in the memory.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -58,7 +59,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// Views the array's memory with any shape and strides, which are counted in elements, from this array's first element.
     /// NumPy's `as_strided`, but checked: every element must be in the memory that the array was created with. Never copies.
     ///
-    /// The elements may overlap. Copies into such a view are refused, as they are into broadcast views.
+    /// The elements may overlap. Copies into such a view are refused, like copies into broadcast views.
     ///
     /// ```
     /// use vkarray::prelude::*;

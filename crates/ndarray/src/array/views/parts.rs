@@ -111,8 +111,8 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(self.with_layout(self.layout().flip(axes)?))
     }
 
-    /// Views a diagonal of two axes, which become one last axis: the elements whose index on `second` is `shift` larger than
-    /// that on `first`. NumPy's `diagonal`. Never copies.
+    /// Views a diagonal of two axes, which become one last axis: the elements whose index on `second` is `shift` larger
+    /// than their index on `first`. NumPy's `diagonal`. Never copies.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -150,7 +150,7 @@ impl<T: Element> DeviceNDArray<T> {
         Ok(self.with_layouts(self.layout().split(len)?))
     }
 
-    /// Splits an axis into this many views; if the length is not a multiple, the first ones are one longer. NumPy's
+    /// Splits an axis into this many views; if the length is not a multiple, the first views are one longer. NumPy's
     /// `array_split` with a number.
     ///
     /// ```

@@ -42,7 +42,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::reshape`].
+    /// The errors of [`DeviceNDArray::reshape`].
     pub fn reshape_with_order(&self, shape: impl IntoReshape, order: Order) -> Result<Self> {
         Ok(self.with_layout(self.layout().reshape(shape, order)?))
     }

@@ -1,4 +1,4 @@
-//! What a description of a device array is refused for, and the layout that it means.
+//! For which reasons a description of a device array is refused, and the layout that it means.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn descriptions_are_checked_against_the_memory() {
     use InterfaceError::{Misaligned, OutOfBounds};
     type Case<'a> = (&'a [usize], Option<&'a [isize]>, u64, std::result::Result<&'a [isize], InterfaceError>);
     let cases: &[Case<'_>] = &[
-        // Shape, strides and offset in bytes; strides in elements, in 96 bytes.
+        // Shape, strides and offset in bytes; then the strides in elements, of elements within 96 bytes.
         (&[4, 6], None, 0, Ok(&[6, 1])),
         (&[4, 3], Some(&[24, 8]), 4, Ok(&[6, 2])),
         (&[4, 3], Some(&[0, 8]), 72, Ok(&[0, 2])), // Repeated elements.

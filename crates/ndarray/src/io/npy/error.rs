@@ -59,7 +59,7 @@ pub enum FileError {
         tuple_text(shape)
     )]
     Length { name: String, dtype: DType, shape: Vec<usize>, expected: u64, found: u64 },
-    /// The file has elements of another type than asked for. They are not converted.
+    /// Elements of another type than asked for. They are not converted.
     #[error("{name} holds {found}, not {wanted}")]
     OtherDType { name: String, found: DType, wanted: DType },
     /// The elements end early or cannot be decompressed.
@@ -71,7 +71,7 @@ pub enum FileError {
     /// More bytes than can be allocated on the host.
     #[error("{name}: out of host memory for {bytes} bytes")]
     HostMemory { name: String, bytes: u64 },
-    /// The file is not an archive, or is a damaged one.
+    /// A file that is not an archive, or a damaged archive.
     #[error("{name} is not a .npz archive, or is damaged: {reason}")]
     Archive { name: String, reason: Box<ZipError> },
     /// The archive has no array of that name.

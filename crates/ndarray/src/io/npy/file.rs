@@ -14,12 +14,12 @@ use vkarray_layout::Order;
 use super::error::FileError;
 use super::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
 
-/// Elements for which memory is allocated at a time, while they arrive.
+/// The number of elements for which memory is allocated at a time, while elements arrive.
 const STEP: usize = 1 << 20;
 
 type Result<T> = std::result::Result<T, FileError>;
 
-/// A `.npy` file that has the length its header requires.
+/// A `.npy` file whose length is the length that its header requires.
 ///
 /// ```
 /// use vkarray::io::{NpyFile, write_npy};
@@ -58,7 +58,9 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// [`FileError::Read`], [`FileError::NotAFile`]; those of a header that is damaged or does not match the file.
+    /// [`FileError::Read`] or [`FileError::NotAFile`] if the file cannot be read; [`FileError::Magic`],
+    /// [`FileError::Header`] and the other variants of [`FileError`] about headers, for a header that is damaged or
+    /// does not match the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
@@ -129,7 +131,8 @@ impl NpyFile {
     }
 }
 
-/// Opens a regular file, and returns its length. A pipe is refused before it is opened, which would wait for its writer.
+/// Opens a regular file, and returns its length. A pipe is refused before it is opened, because opening it would wait
+/// for its writer.
 pub(super) fn open_file(path: &Path, name: &str) -> Result<(File, u64)> {
     let read_error = |reason| FileError::Read { name: name.to_owned(), reason };
     if !fs::metadata(path).map_err(read_error)?.is_file() {
@@ -142,7 +145,7 @@ pub(super) fn open_file(path: &Path, name: &str) -> Result<(File, u64)> {
 
 /// Reads the elements after a header, and checks that nothing follows them.
 ///
-/// Memory for `n_reserved` elements is allocated at once, for more only while they arrive.
+/// Memory for `n_reserved` elements is allocated at once, and memory for more elements only while they arrive.
 pub(super) fn read_elements<T: Element>(
     name: &str,
     header: &NpyHeader,
@@ -177,8 +180,8 @@ pub(super) fn read_elements<T: Element>(
     Ok(ArrayD::from_shape_vec(shape, values).expect("there are as many elements as the shape has"))
 }
 
-/// Writes a host array in the `.npy` format, in this machine's byte order. As NumPy does, in F order if the array is
-/// F-contiguous and not C-contiguous, otherwise in C order.
+/// Writes a host array in the `.npy` format, in this machine's byte order. As in NumPy, an array that is F-contiguous
+/// and not C-contiguous is written in F order, and any other array in C order.
 ///
 /// `bf16` is written as two opaque bytes, because NumPy has no type for it.
 ///
@@ -209,7 +212,7 @@ where
     let written = match oriented.as_slice() {
         Some(values) => values.chunks(STEP).try_for_each(|values| write_elements(&mut writer, values)),
         None => {
-            // An array that repeats its elements may have more of them than the host has memory for.
+            // An array that repeats its elements may have more elements than the host has memory for.
             let (mut elements, mut values) = (oriented.iter().copied(), Vec::new());
             loop {
                 values.clear();
@@ -231,7 +234,7 @@ fn write_elements<T: Element>(writer: &mut impl Write, values: &[T]) -> std::io:
     if DType::of::<T>() != DType::Bool {
         return writer.write_all(bytes);
     }
-    // A `bool` of another byte than 0 is true, and is written as 1.
+    // A `bool` whose byte is not 0 is true, and is written as 1.
     let bytes: Vec<u8> = bytes.iter().map(|&byte| u8::from(bool::from(bytemuck::cast::<u8, Bool>(byte)))).collect();
     writer.write_all(&bytes)
 }

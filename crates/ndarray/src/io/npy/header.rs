@@ -1,7 +1,7 @@
 //! The header of a `.npy` file, which is accepted only if the file has the length that the header requires.
 //!
-//! The `ndarray-npy` crate parses it. Its length and its brackets are checked before it is parsed, and the size of the array
-//! before anything is allocated. What follows the header is read in `file.rs`.
+//! The `ndarray-npy` crate parses the header. The length and the brackets of the header are checked before it is
+//! parsed, and the size of the array before memory is allocated. The elements after the header are read in `file.rs`.
 
 use ndarray_npy::npy::header::Header;
 use py_literal::Value as PyValue;
@@ -10,10 +10,10 @@ use vkarray_layout::{Layout, Order};
 
 use super::error::FileError;
 
-/// Longest header that is read, in bytes. It is NumPy's limit.
+/// The longest header that is read, in bytes. It is NumPy's limit.
 pub(super) const MAX_HEADER_BYTES: usize = 10_000;
 
-/// Most brackets in a header. The parser is recursive, and the header of an array needs two.
+/// The most brackets in a header. The parser is recursive, and the header of an array needs two brackets.
 const MAX_BRACKETS: usize = 16;
 
 type Result<T> = std::result::Result<T, FileError>;
@@ -69,7 +69,8 @@ impl NpyHeader {
         self.shape.iter().product()
     }
 
-    /// Reads the header at the start of a file of `len` bytes, and compares it with that length.
+    /// Reads the header at the start of a file of `len` bytes, and compares `len` with the length that the header
+    /// requires.
     ///
     /// `start` is the first [`MAX_HEADER_BYTES`] bytes of the file, or the whole file.
     pub(super) fn parse(name: &str, start: &[u8], len: u64) -> Result<Self> {
@@ -128,7 +129,7 @@ pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Vec<u8> {
     with_prefix([if is_long { 2 } else { 1 }, 0], text.as_bytes())
 }
 
-/// A header of this version and text. The length of the text has two bytes in version 1 and four in later ones.
+/// A header of this version and text. The length of the text has two bytes in version 1 and four in later versions.
 fn with_prefix(version: [u8; 2], text: &[u8]) -> Vec<u8> {
     let length = text.len().to_le_bytes();
     let length = if version[0] == 1 { &length[..2] } else { &length[..4] };
@@ -140,13 +141,13 @@ fn with_newline(version: [u8; 2], text: &[u8]) -> Vec<u8> {
     with_prefix(version, &[text.trim_ascii_end(), b"\n"].concat())
 }
 
-/// The offset at which the header ends, and its text, if these are within the limits.
+/// The offset at which the header ends, and the text of the header, if both are within the limits.
 fn header_text<'a>(name: &str, start: &'a [u8]) -> Result<(u64, &'a [u8])> {
     let other_kind = || FileError::Magic { name: name.to_owned() };
     let version = start.strip_prefix(b"\x93NUMPY").and_then(|rest| rest.first()).ok_or_else(other_kind)?;
     let n_length_bytes = if *version == 1 { 2 } else { 4 };
     let length_bytes = start.get(8..8 + n_length_bytes).ok_or_else(other_kind)?;
-    // Little-endian, two or four bytes.
+    // The length is little-endian, of two or four bytes.
     let length = length_bytes.iter().rev().fold(0_u64, |length, &byte| length << 8 | u64::from(byte));
     let end = 8 + n_length_bytes as u64 + length;
     let header = usize::try_from(end).ok().filter(|&end| end <= MAX_HEADER_BYTES);

@@ -1,8 +1,8 @@
 //! Arrays in files: NumPy's `.npy`, a file of one array, and `.npz`, an archive of several.
 //!
-//! What a header claims is compared with the real length of the file before any memory is allocated for it. Files are read
-//! to host arrays and written from them: headers in `header.rs`, elements and whole files in `file.rs`, archives in
-//! `npz.rs`. Here are the two methods that read to a device and write from it.
+//! What a header claims is compared with the real length of the file before memory is allocated for the elements. Files
+//! are read to host arrays and written from host arrays: headers in `header.rs`, elements and whole files in `file.rs`,
+//! archives in `npz.rs`. This file has the two methods that read to a device and write from it.
 
 mod error;
 mod file;
@@ -42,7 +42,7 @@ impl Context {
     /// # Errors
     ///
     /// [`Error::File`](crate::Error::File) if the file is damaged, has another length than its header claims, or holds
-    /// elements of another type; otherwise as [`Context::to_device`].
+    /// elements of another type; and the errors of [`Context::to_device`].
     pub fn load_npy<T: Element>(&self, path: impl AsRef<Path>) -> Result<DeviceNDArray<T>> {
         self.to_device(&NpyFile::open(path)?.read::<T>()?)
     }
@@ -64,8 +64,8 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::copy_to_host`], which leave an existing file unchanged; [`Error::File`](crate::Error::File)
-    /// if writing fails, after which the file may be incomplete.
+    /// [`Error::File`](crate::Error::File) if writing fails, after which the file may be incomplete; and the errors of
+    /// [`DeviceNDArray::copy_to_host`], which leave an existing file unchanged.
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<()> {
         let (path, host) = (path.as_ref(), self.copy_to_host()?);
         let failed = |reason| FileError::Create { name: path.display().to_string(), reason };

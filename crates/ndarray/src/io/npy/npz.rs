@@ -1,7 +1,8 @@
 //! `.npz` archives: several named arrays, stored or compressed, as NumPy's `savez` and `savez_compressed` write them.
 //!
-//! The `zip` crate reads and writes the archive. The length that an entry claims is not trusted: memory is allocated while
-//! its bytes arrive, and its checksum is compared at the end. The arrays inside are in the `.npy` format (`file.rs`).
+//! The `zip` crate reads and writes the archive. The length that an entry claims is not trusted: memory is allocated
+//! while the entry's bytes arrive, and its checksum is compared at the end. The arrays inside are in the `.npy` format
+//! (`file.rs`).
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, Write};
@@ -114,7 +115,7 @@ impl NpzFile {
     ///
     /// # Errors
     ///
-    /// [`FileError::NoArray`], [`FileError::Archive`]; those of a damaged header.
+    /// [`FileError::NoArray`], [`FileError::Archive`]; and the errors of a damaged header.
     pub fn header(&mut self, array: &str) -> Result<NpyHeader> {
         self.entry(array, |_, header, _| Ok(header))
     }
@@ -137,8 +138,8 @@ impl NpzFile {
     /// # Errors
     ///
     /// [`FileError::NoArray`], [`FileError::Archive`], [`FileError::OtherDType`], [`FileError::Elements`] if they end
-    /// early or their checksum is wrong; those of a damaged header; [`FileError::TruthValue`];
-    /// [`FileError::HostMemory`].
+    /// early or their checksum is wrong; [`FileError::TruthValue`]; [`FileError::HostMemory`]; and the errors of a
+    /// damaged header.
     pub fn read<T: Element>(&mut self, array: &str) -> Result<ArrayD<T>> {
         self.entry(array, |name, header, reader| {
             header.check_dtype::<T>(name)?;
@@ -236,7 +237,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`FileError::Add`] if the archive has the name already or cannot be written; those of [`write_npy`].
+    /// [`FileError::Add`] if the archive has the name already or cannot be written; and the errors of [`write_npy`].
     pub fn add<T, S, D>(&mut self, name: &str, array: &ArrayBase<S, D>) -> Result<()>
     where
         T: Element,
@@ -251,7 +252,7 @@ impl<W: Write + Seek> NpzWriter<W> {
         write_npy(&mut self.archive, array)
     }
 
-    /// Writes the archive's list of entries and returns the writer. Without it the archive cannot be read.
+    /// Writes the archive's list of entries and returns the writer. An archive without this list cannot be read.
     ///
     /// ```
     /// use std::io::Cursor;

@@ -14,7 +14,8 @@ struct Model {
 }
 
 impl Model {
-    /// By the words of the documentation: reads go together, and nothing goes with an access that writes.
+    /// The rule of the documentation: several reads may be in progress at once, and nothing else while an access
+    /// writes.
     fn allows(&self, mode: AccessMode) -> bool {
         let is_read = |mode| matches!(mode, AccessMode::Read);
         self.accesses.is_empty() || is_read(mode) && self.accesses.iter().all(|&(_, other)| is_read(other))
@@ -52,7 +53,7 @@ fn check(coherence: &Coherence, model: &Model) {
     assert_eq!(n_holders == 0, model.newest.is_none(), "the newest elements are lost: {coherence:?} {model:?}");
 }
 
-/// Begins an access, which may fail to copy. Returns what came of it.
+/// Begins an access, which may fail to copy. Returns the result.
 fn access(coherence: &mut Coherence, model: &mut Model, random: &mut Random) -> &'static str {
     let (device, fails) = (random.below(N_DEVICES), random.below(4) == 0);
     let mode = [AccessMode::Read, AccessMode::Write, AccessMode::ReadWrite][random.below(3)];
@@ -73,7 +74,7 @@ fn access(coherence: &mut Coherence, model: &mut Model, random: &mut Random) -> 
             assert!(holders.iter().all(|&holder| model.has_newest(holder) && holder != device), "{model:?}");
             if fails {
                 if !holders.is_empty() {
-                    model.contents[device] = None; // A part of the copy.
+                    model.contents[device] = None; // A copy that fails may have written a part of the elements.
                 }
                 coherence.end(device, mode);
                 return "failed";
@@ -129,7 +130,7 @@ fn random_programs_read_what_was_written_last() {
 #[test]
 fn the_fastest_holder_is_copied_from_and_the_first_of_equal_ones() {
     type Case<'a> = (&'a [(usize, f64)], Option<usize>);
-    // Holders with their bandwidths, the chosen one.
+    // Holders with their bandwidths, and the chosen holder.
     let cases: &[Case<'_>] = &[
         (&[], None),
         (&[(2, 1.0)], Some(2)),

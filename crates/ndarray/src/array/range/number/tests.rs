@@ -1,4 +1,4 @@
-//! Against values that NumPy 2.4 printed, by their bits.
+//! Ranges against values that NumPy 2.4 printed, by their bits.
 
 use super::*;
 
@@ -86,7 +86,7 @@ const F16_RANGES: &[(f32, f32, f32, &[u16])] = &[
     (2.0, -2.0, -0.7, &[0x4000, 0x3d33, 0x38cc, 0xae70, 0xba68, 0xbe01]),
 ];
 
-// Start, stop, how many, whether `stop` is one of them, bits.
+// Start, stop, how many numbers, whether `stop` is one of them, bits.
 const F32_SPACED: &[(f32, f32, usize, bool, &[u32])] = &[
     (0.0, 1.0, 7, true, &[0x0, 0x3e2aaaab, 0x3eaaaaab, 0x3f000000, 0x3f2aaaab, 0x3f555556, 0x3f800000]),
     (0.0, 1.0, 7, false, &[0x0, 0x3e124925, 0x3e924925, 0x3edb6db8, 0x3f124925, 0x3f36db6e, 0x3f5b6db8]),
@@ -194,7 +194,7 @@ fn evenly_spaced_numbers_have_numpys_bits() {
 
 #[test]
 fn ranges_of_integers_are_exact() {
-    // Start, stop, step, how many, last.
+    // Start, stop, step, how many numbers, the last number.
     let cases: &[(i64, i64, i64, usize, Option<i64>)] = &[
         (0, 5, 1, 5, Some(4)),
         (0, 5, 2, 3, Some(4)),
@@ -254,7 +254,7 @@ fn ranges_without_a_length_are_refused() {
 
 #[test]
 fn only_exact_ranges_of_floats_are_computed_on_the_device() {
-    // Start, step, length, whether.
+    // Start, step, length, whether the device computes the same bits.
     let cases = [
         (0.0, 1.0, 1 << 24, true),
         (0.0, 1.0, (1 << 24) + 1, true),  // Its last value is 2^24.

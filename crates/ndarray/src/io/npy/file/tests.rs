@@ -10,7 +10,7 @@ use vkarray_kernel::{Complex32, Complex64};
 
 use super::*;
 
-/// Writes `bytes` to a file `x.npy` of its own folder.
+/// Writes `bytes` to a file `x.npy` in a folder for this file alone.
 fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
@@ -30,7 +30,7 @@ fn read<T: Element>(bytes: &[u8]) -> Result<ArrayD<T>> {
     NpyFile::open(&path)?.read()
 }
 
-/// The error and its causes, without the folder.
+/// The messages of the error and of its causes, without the folder.
 fn message<T: Element + std::fmt::Debug>(bytes: &[u8]) -> String {
     let (folder, path) = file(bytes);
     let error = NpyFile::open(&path).and_then(|file| file.read::<T>()).unwrap_err();
@@ -38,7 +38,7 @@ fn message<T: Element + std::fmt::Debug>(bytes: &[u8]) -> String {
     error.to_string().replace(&format!("{}/", folder.path().display()), "")
 }
 
-/// Checks that a file with these two elements has these values.
+/// Checks that a file with these two elements is read as these two values.
 fn check<T: Element + PartialEq + std::fmt::Debug>(descriptor: &str, bytes: &[u8], expected: [T; 2]) {
     assert_eq!(
         read::<T>(&npy(descriptor, "False", "(2,)", bytes)).unwrap(),
@@ -49,7 +49,7 @@ fn check<T: Element + PartialEq + std::fmt::Debug>(descriptor: &str, bytes: &[u8
 
 #[test]
 fn every_type_in_both_byte_orders_reads() {
-    // -2, 3 and their likes differ in every byte order.
+    // The bytes of -2, 3 and similar values are different in each byte order.
     check("|b1", &[0, 1], [Bool::from(false), Bool::from(true)]);
     check("|i1", &[0xfe, 3], [-2_i8, 3]);
     check("|u1", &[0xfe, 3], [254_u8, 3]);
@@ -182,7 +182,8 @@ fn the_ndarray_npy_crate_reads_a_written_file() {
 
 #[test]
 fn headers_with_false_claims_are_refused_before_anything_is_allocated() {
-    // File, message. Each would make a reader that trusts the header allocate, overflow, recurse or read too little.
+    // The file and the message. Each file would make a reader that trusts the header allocate, overflow, recurse or
+    // read too little.
     let ok = npy("<f4", "False", "(2, 3)", &[0; 24]);
     let cases: &[(&[u8], &str)] = &[
         (
@@ -279,7 +280,7 @@ fn elements_of_other_types_are_refused() {
     let text = String::from_utf8_lossy(&record[10..]).replace("''", "[('a', '<f4')]");
     let bytes = [&record[..8], &u16::try_from(text.len()).unwrap().to_le_bytes(), text.as_bytes()].concat();
     assert!(message::<f32>(&bytes).contains("elements of type [('a', '<f4')] cannot be read"));
-    // Nothing is converted, even where the bytes would be valid.
+    // No elements are converted, even where the bytes would be valid.
     let words = npy("<u4", "False", "(1,)", &[0; 4]);
     assert_eq!(message::<f32>(&words), "x.npy holds u32, not f32");
     assert_eq!(message::<Triple>(&npy("|V4", "False", "(1,)", &[0; 4])), "x.npy holds record4, not record3");

@@ -1,4 +1,4 @@
-//! Archives, against those that NumPy made and against damaged ones.
+//! Archives that NumPy made, and damaged archives.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use vkarray_layout::Order;
 
 use super::*;
 
-/// Made by NumPy's `savez` and `savez_compressed`.
+/// Archives that NumPy's `savez` and `savez_compressed` wrote.
 const STORED: &[u8] = include_bytes!("../testdata/stored.npz");
 const COMPRESSED: &[u8] = include_bytes!("../testdata/compressed.npz");
 
-/// An archive `x.npz` in its own folder.
+/// Writes an archive `x.npz` in a folder for this archive alone.
 fn archive(bytes: &[u8]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npz");
@@ -82,7 +82,7 @@ fn damaged_archives_are_refused() {
     let (folder, path) = archive(STORED);
     assert!(matches!(NpzFile::open(folder.path()), Err(FileError::NotAFile { .. })));
     assert!(matches!(NpzFile::open(path.with_extension("not")), Err(FileError::Read { .. })));
-    // An element that changed: its checksum is wrong.
+    // One byte of an element is changed, so the checksum is wrong.
     let mut bytes = STORED.to_vec();
     let at = STORED.windows(8).position(|window| window == [0, 0, 0, 0, 1, 0, 0, 0]).unwrap();
     bytes[at] ^= 1;
