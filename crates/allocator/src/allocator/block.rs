@@ -24,9 +24,9 @@ const WORD: u64 = 4;
 /// Dropping it never blocks, and never frees memory that the device may still use.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, MemoryKind};
-/// use vkarray::Stream;
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::Stream;
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;
@@ -138,13 +138,14 @@ impl Block {
     /// host. Memory that other processes or libraries write is not counted. Returns at once.
     ///
     /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.zeros::<f32>(4)?;
-    /// let before = x.block().write_count();
-    /// x.fill(1.0)?;
-    /// assert!(x.block().write_count() > before);
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let block = allocator.allocate(16, MemoryKind::Device)?;
+    /// let before = block.write_count();
+    /// block.fill(&stream, 1)?;
+    /// assert!(block.write_count() > before);
     /// # anyhow::Ok(())
     /// ```
     #[must_use]
@@ -160,7 +161,7 @@ impl Block {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
     /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
-    /// use vkarray::memory::BlockLabel;
+    /// use vkarray_allocator::BlockLabel;
     ///
     /// let block = allocator.allocate_labelled(64, MemoryKind::Device, BlockLabel::array("f32", &[16]))?;
     /// block.set_label("weights");

@@ -40,13 +40,15 @@ impl AsOpened {
 /// `VKARRAY_MEMORY_CONNECTION` limits the answer where the devices differ.
 ///
 /// ```
-/// use vkarray::memory::{ConnectionTraits, MemoryConnection, UnifiedBy, connection_between};
-/// use vkarray::prelude::*;
+/// use vkarray_allocator::{ConnectionTraits, MemoryConnection, UnifiedBy, connection_between};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> anyhow::Result<()> {
-/// let (ctx, again) = (Context::open_default()?, Context::open_default()?); // The same hardware, opened twice.
-/// println!("{}", connection_between(ctx.device(), again.device(), &ConnectionTraits::default())?);
-/// let own = connection_between(ctx.device(), ctx.device(), &ConnectionTraits::default())?;
+/// let instance = Instance::new()?;
+/// let open = || Device::open_selected(&instance, None);
+/// let (device, again) = (open()?, open()?); // The same hardware, opened twice.
+/// println!("{}", connection_between(&device, &again, &ConnectionTraits::default())?);
+/// let own = connection_between(&device, &device, &ConnectionTraits::default())?;
 /// assert!(matches!(own, MemoryConnection::Unified { how: UnifiedBy::Identity, .. }));
 /// # Ok(())
 /// # }

@@ -31,8 +31,8 @@ pub use self::host_guard::{HostRead, HostWrite};
 /// Gives out blocks of a device's memory.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, MemoryKind};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;
@@ -201,7 +201,7 @@ impl Allocator {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
     /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
-    /// use vkarray::memory::HostOptions;
+    /// use vkarray_allocator::HostOptions;
     ///
     /// let block = allocator.allocate_host(64, HostOptions::default().mapped(true))?;
     /// block.write_on_host(0..64)?.fill(1);

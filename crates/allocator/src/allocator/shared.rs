@@ -26,13 +26,14 @@ impl Allocator {
     /// figures do not count it.
     ///
     /// ```
-    /// use vkarray::memory::{MemoryKind, Request};
-    /// use vkarray::prelude::*;
+    /// use vkarray_allocator::{Allocator, MemoryKind, Request};
+    /// use vkarray_driver::{Device, Instance};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let exportable = ctx.device().external().memory_fd.exportable;
-    /// let block = ctx.allocator().allocate_for(&Request::new(100, MemoryKind::Device).exportable(exportable))?;
+    /// # fn main() -> anyhow::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let allocator = Allocator::new(&device)?;
+    /// let exportable = device.external().memory_fd.exportable;
+    /// let block = allocator.allocate_for(&Request::new(100, MemoryKind::Device).exportable(exportable))?;
     /// assert_eq!(block.is_exportable(), exportable);
     /// # Ok(())
     /// # }
@@ -132,13 +133,14 @@ impl Block {
     /// memory is no manager's, and names itself.
     ///
     /// ```
-    /// use vkarray::memory::{MemoryKind, Request};
-    /// use vkarray::prelude::*;
+    /// use vkarray_allocator::{Allocator, MemoryKind, Request};
+    /// use vkarray_driver::{Device, Instance};
     ///
-    /// # fn main() -> vkarray::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// if ctx.device().external().memory_fd.exportable {
-    ///     let block = ctx.allocator().allocate_for(&Request::new(64, MemoryKind::Device).exportable(true))?;
+    /// # fn main() -> anyhow::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let allocator = Allocator::new(&device)?;
+    /// if device.external().memory_fd.exportable {
+    ///     let block = allocator.allocate_for(&Request::new(64, MemoryKind::Device).exportable(true))?;
     ///     let handle = block.get_ipc_handle(16..64, true)?;
     ///     assert_eq!((handle.offset(), handle.size(), handle.is_read_only()), (16, 48, true));
     /// }

@@ -146,16 +146,23 @@ impl BlockRange<'_> {
     /// connection. For tests and measurements of each way; [`BlockRange::copy_to`] also considers what a way costs.
     ///
     /// ```
-    /// use vkarray::memory::{BlockRange, ConnectionLimit, MemoryConnection};
-    /// use vkarray::prelude::*;
+    /// use vkarray_allocator::{Allocator, BlockRange, ConnectionLimit, MemoryConnection, MemoryKind};
+    /// use vkarray_driver::{Device, Instance, Stream};
     ///
     /// # fn main() -> anyhow::Result<()> {
-    /// let (here, there) = (Context::open_default()?, Context::open_default()?);
-    /// let (x, y) = (here.full(100, 3_u8)?, there.zeros::<u8>(100)?);
-    /// let from = BlockRange { block: x.block(), range: 0..100, stream: here.default_stream() };
-    /// let to = BlockRange { block: y.block(), range: 0..100, stream: there.default_stream() };
+    /// let instance = Instance::new()?;
+    /// let open = || Device::open_selected(&instance, None);
+    /// let (here, there) = (open()?, open()?);
+    /// let streams = [Stream::new(&here)?, Stream::new(&there)?];
+    /// let x = Allocator::new(&here)?.allocate(100, MemoryKind::Device)?;
+    /// let y = Allocator::new(&there)?.allocate(100, MemoryKind::Device)?;
+    /// x.copy_from_host(&streams[0], 0, &[3; 100])?;
+    /// let from = BlockRange { block: &x, range: 0..100, stream: &streams[0] };
+    /// let to = BlockRange { block: &y, range: 0..100, stream: &streams[1] };
     /// assert_eq!(from.copy_within_limit(&to, ConnectionLimit::None)?, MemoryConnection::None); // By the host.
-    /// assert_eq!(y.to_vec()?, [3; 100]);
+    /// let mut bytes = [0; 100];
+    /// y.copy_to_host(&streams[1], 0, &mut bytes)?;
+    /// assert_eq!(bytes, [3; 100]);
     /// # Ok(())
     /// # }
     /// ```

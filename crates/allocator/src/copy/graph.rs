@@ -24,9 +24,9 @@ struct CopyMarker;
 /// A fill in a graph. Made by [`Block::record_fill`].
 ///
 /// ```
-/// use vkarray::memory::{Allocator, MemoryKind};
-/// use vkarray::{Graph, Stream};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::{Graph, Stream};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -36,7 +36,7 @@ impl Block {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
     /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
-    /// use vkarray::memory::Region;
+    /// use vkarray_allocator::Region;
     ///
     /// let (source, target) = (allocator.allocate(4, MemoryKind::Pinned)?, allocator.allocate(4, MemoryKind::Pinned)?);
     /// source.write_on_host(0..4)?.copy_from_slice(&[1, 2, 3, 4]);

@@ -27,8 +27,8 @@ const RATIO: &str = "VKARRAY_MAX_PENDING_DEALLOCS_RATIO";
 /// driver at almost every allocation.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, MemoryKind, PendingLimits, PoolManager};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind, PendingLimits, PoolManager};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let manager = PoolManager::new().with_pending_limits(PendingLimits::new(2, 1.0)); // Two pieces.

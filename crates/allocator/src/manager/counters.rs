@@ -41,8 +41,8 @@ impl KindCounters {
 /// different moments.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, MemoryKind};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

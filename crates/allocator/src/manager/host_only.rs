@@ -19,8 +19,8 @@ use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner};
 /// [`MemoryManager::trim`], [`MemoryManager::usage`] and [`MemoryManager::pending`].
 ///
 /// ```
-/// use vkarray::memory::{Allocator, Error, HostOnlyMemoryManager, MemoryKind};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, Error, HostOnlyMemoryManager, MemoryKind};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -67,7 +67,7 @@ pub const INTERFACE_VERSION: u32 = 1;
 ///     Allocator, HostOptions, HostPointer, INTERFACE_VERSION, MemoryKind, MemoryManager, MemoryPointer, Owner, PoolManager,
 ///     Request, Result,
 /// };
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// #[derive(Debug)]
 /// struct Mine(PoolManager);

@@ -25,8 +25,8 @@ type Make = dyn Fn() -> Result<Box<dyn MemoryManager>> + Send + Sync;
 /// Makes memory managers, one for each context.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, ManagerFactory, PoolManager};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, ManagerFactory, PoolManager};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let factory = ManagerFactory::new(|| Ok(Box::new(PoolManager::with_limit(1 << 30))));
@@ -83,7 +83,7 @@ vkarray_driver::debug_fields!(ManagerFactory);
 /// Adds a name for `VKARRAY_MEMORY_MANAGER` and [`ManagerFactory::named`], for as long as the process runs.
 ///
 /// ```
-/// use vkarray::memory::{ManagerFactory, PassthroughManager, memory_manager_names, register_memory_manager};
+/// use vkarray_allocator::{ManagerFactory, PassthroughManager, memory_manager_names, register_memory_manager};
 ///
 /// # fn main() -> vkarray_allocator::Result<()> {
 /// register_memory_manager("plain", ManagerFactory::new(|| Ok(Box::new(PassthroughManager::new()))))?;
@@ -108,7 +108,7 @@ pub fn memory_manager_names() -> Vec<String> {
 /// `VKARRAY_MEMORY_MANAGER`; open contexts keep the manager they have. Makes one manager to check its version, and drops it.
 ///
 /// ```
-/// use vkarray::memory::{ManagerFactory, set_memory_manager};
+/// use vkarray_allocator::{ManagerFactory, set_memory_manager};
 ///
 /// # fn main() -> vkarray_allocator::Result<()> {
 /// set_memory_manager(ManagerFactory::named("passthrough")?)?;

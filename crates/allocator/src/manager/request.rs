@@ -46,7 +46,7 @@ impl Request {
 /// What host memory is for.
 ///
 /// ```
-/// use vkarray::memory::{HostOptions, MemoryKind};
+/// use vkarray_allocator::{HostOptions, MemoryKind};
 ///
 /// assert_eq!(HostOptions::default().kind(), MemoryKind::Pinned);
 /// assert_eq!(HostOptions::default().wc(true).kind(), MemoryKind::WriteCombined);

@@ -38,18 +38,22 @@ pub struct MemoryDescription {
 /// work: see [`ConnectionSync`](crate::ConnectionSync). Dropping this closes its descriptor.
 ///
 /// ```
-/// use vkarray::memory::{MemoryKind, Request};
-/// use vkarray::prelude::*;
+/// use vkarray_allocator::{Allocator, MemoryKind, Request};
+/// use vkarray_driver::{Device, Instance, Stream};
 ///
-/// # fn main() -> vkarray::Result<()> {
-/// let (ctx, other) = (Context::open_default()?, Context::open_default()?); // The same hardware, opened twice.
-/// if ctx.device().external().memory_fd.exportable && other.device().external().memory_fd.importable {
-///     let block = ctx.allocator().allocate_for(&Request::new(64, MemoryKind::Device).exportable(true))?;
-///     let imported = other.allocator().import(&block.export()?)?;
-///     block.fill(ctx.default_stream(), 7)?;
-///     ctx.synchronize()?; // The host waits, and so orders the two devices.
+/// # fn main() -> anyhow::Result<()> {
+/// let instance = Instance::new()?;
+/// let open = || Device::open_selected(&instance, None);
+/// let (device, other) = (open()?, open()?); // The same hardware, opened twice.
+/// let (stream, other_stream) = (Stream::new(&device)?, Stream::new(&other)?);
+/// if device.external().memory_fd.exportable && other.external().memory_fd.importable {
+///     let request = Request::new(64, MemoryKind::Device).exportable(true);
+///     let block = Allocator::new(&device)?.allocate_for(&request)?;
+///     let imported = Allocator::new(&other)?.import(&block.export()?)?;
+///     block.fill(&stream, 7)?;
+///     stream.synchronize()?; // The host waits, and so orders the two devices.
 ///     let mut bytes = [0; 4];
-///     imported.copy_to_host(other.default_stream(), 0, &mut bytes)?;
+///     imported.copy_to_host(&other_stream, 0, &mut bytes)?;
 ///     assert_eq!(u32::from_ne_bytes(bytes), 7);
 /// }
 /// # Ok(())

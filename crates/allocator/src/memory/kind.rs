@@ -14,8 +14,8 @@ const MAX_WRITTEN_OVER_BUS: usize = 1 << 20;
 /// What a block of memory is for.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, MemoryKind};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -12,7 +12,7 @@ const MAX_AXES: usize = 6;
 /// What a piece of memory is used for, as reports show it.
 ///
 /// ```
-/// use vkarray::memory::BlockLabel;
+/// use vkarray_allocator::BlockLabel;
 ///
 /// let label = BlockLabel::array("f32", &[3, 4]).with_name("weights");
 /// assert_eq!(label.to_string(), "`weights`, f32 (3, 4)");

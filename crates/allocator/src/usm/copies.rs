@@ -82,12 +82,14 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// ```
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::memory::DeviceMemory;
-    /// use vkarray::prelude::*;
+    /// use vkarray_allocator::{Allocator, DeviceMemory, MemoryKind};
+    /// use vkarray_driver::{Device, Instance, Stream};
     ///
-    /// let ctx = Context::open_default()?;
-    /// let (x, memory) = (ctx.full([4], 7_u32)?, DeviceMemory::new(&ctx, 8)?);
-    /// memory.copy_from_block(x.block(), 4..12)?;
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let context = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let (block, memory) = (context.0.allocate(16, MemoryKind::Device)?, DeviceMemory::new(&context, 8)?);
+    /// block.fill(&context.1, 7)?;
+    /// memory.copy_from_block(&block, 4..12)?;
     /// assert_eq!(memory.to_bytes()?, [7, 0, 0, 0, 7, 0, 0, 0]);
     /// # Ok(())
     /// # }

@@ -22,9 +22,9 @@ const BLOCK_ALIGNMENT: u64 = 256;
 /// [`SharedMemory`](super::SharedMemory). Clones and views share the allocation.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, DeviceMemory, HostMemory};
-/// use vkarray::Stream;
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, DeviceMemory, HostMemory};
+/// use vkarray_driver::Stream;
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

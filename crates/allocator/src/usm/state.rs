@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 /// The contents of a memory object, independent of any device.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, DeviceMemory, MemoryState};
-/// use vkarray::Stream;
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, DeviceMemory, MemoryState};
+/// use vkarray_driver::Stream;
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

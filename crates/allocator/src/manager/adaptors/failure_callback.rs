@@ -24,8 +24,8 @@ type Callback = dyn Fn(u64, u32) -> Verdict + Send + Sync;
 /// ```
 /// use std::sync::{Arc, Mutex};
 ///
-/// use vkarray::memory::{Allocator, FailureCallback, MemoryKind, PoolManager, Verdict};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, FailureCallback, MemoryKind, PoolManager, Verdict};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let cache = Arc::new(Mutex::new(None));

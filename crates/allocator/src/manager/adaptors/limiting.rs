@@ -13,8 +13,8 @@ use crate::oom::{OutOfMemory, Shortage};
 /// Refuses allocations beyond a limit, as if memory had run out.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, Error, Limiting, MemoryKind, PoolManager};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, Error, Limiting, MemoryKind, PoolManager};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -24,7 +24,7 @@ use crate::memory::{MemoryKind, MemoryPointer};
 /// use std::sync::Arc;
 ///
 /// use vkarray_allocator::{Allocator, Logging, MemoryKind, PoolManager};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -89,8 +89,8 @@ impl ScopeStack {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use vkarray::memory::{Allocator, MemoryKind, PoolManager, Statistics};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind, PoolManager, Statistics};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -46,8 +46,8 @@ struct Entries {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use vkarray::memory::{Allocator, MemoryKind, PoolManager, Tracking};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind, PoolManager, Tracking};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

@@ -28,8 +28,8 @@ use crate::vulkan::check_same_device;
 /// [`MemoryKind::Shared`] come from the other manager.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, ArenaManager, Error, MemoryKind, PoolManager};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, ArenaManager, Error, MemoryKind, PoolManager};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let arena = ArenaManager::new(Box::new(PoolManager::new()), 2, 1 << 16)?; // Two frames of 64 KiB.

@@ -26,8 +26,8 @@ use crate::vulkan::{Chunk, ChunkSource, Imports, check_same_device};
 /// Gives out every allocation as a buffer of its own.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, MemoryKind, PassthroughManager, PendingLimits};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind, PassthroughManager, PendingLimits};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let manager = PassthroughManager::new().with_pending_limits(PendingLimits::new(0, 0.0)); // Frees at once.

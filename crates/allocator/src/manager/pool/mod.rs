@@ -41,8 +41,8 @@ use crate::vulkan::check_same_device;
 /// Keeps memory for the next block, by default without a limit.
 ///
 /// ```
-/// use vkarray::memory::{Allocator, MemoryKind, PoolManager};
-/// use vkarray::device::{Device, Instance};
+/// use vkarray_allocator::{Allocator, MemoryKind, PoolManager};
+/// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;

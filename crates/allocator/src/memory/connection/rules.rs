@@ -184,12 +184,11 @@ impl ConnectionTrials {
 /// fails all the same is [noted](ConnectionTrials::note_failure), and done in the next weaker way.
 ///
 /// ```
-/// use vkarray::memory::{ConnectionEnd, ConnectionTraits, ConnectionTrials, MemoryConnection, memory_connection};
-/// use vkarray::prelude::*;
+/// use vkarray_allocator::{ConnectionEnd, ConnectionTraits, ConnectionTrials, MemoryConnection, memory_connection};
+/// use vkarray_driver::Instance;
 ///
 /// # fn main() -> anyhow::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let devices = [ctx.info().clone()];
+/// let devices = [Instance::new()?.devices()?[0].info().as_ref().clone()];
 /// let one = ConnectionEnd { context: 1, devices: &devices, device: 0, is_lost: false };
 /// let traits = ConnectionTraits::default();
 /// let same = memory_connection(&one, &one, &traits, &ConnectionTrials::default())?;
