@@ -1,7 +1,7 @@
 //! `vkarray check`: every primitive and sample shader against a computation on the host, on the devices of this machine.
 //!
-//! The checks are those of `vkarray-checks`, which the project's own tests run too. `vkarray-test` opens the devices, judges
-//! and reports. Here they are selected, and each is printed when it has ended.
+//! `vkarray-checks` has the checks, which the project's own tests run too. `vkarray-test` opens the devices, judges and
+//! reports. This file selects the checks, and prints each when it has ended.
 
 use std::io::Write;
 use std::time::Instant;
@@ -18,8 +18,8 @@ use crate::stdio::print;
 ///
 /// # Errors
 ///
-/// [`Error::NoCheck`] and those of [`Files::target`] before anything runs; [`Error::Array`] for the
-/// choice of devices; [`Error::Write`] for the report; [`Error::Checks`] if a check fails.
+/// [`Error::NoCheck`] and the errors of [`Files::target`] before anything runs; [`Error::Array`] for the choice of
+/// devices; [`Error::Write`] for the report; [`Error::Checks`] if a check fails.
 pub(crate) fn check(args: &CheckArgs) -> Result<()> {
     let begun = Instant::now();
     let junit = args.junit.as_ref().map(|path| Files::default().target(path)).transpose()?;
@@ -62,7 +62,7 @@ fn names(filter: &str) -> String {
     named.filter(|(name, _)| name.contains(filter)).map(line).collect()
 }
 
-/// A check as a test, with its whole name.
+/// A check as a test, with its full name.
 fn test(check: &Check) -> (String, Test) {
     let name = format!("{}::{}", check.room, check.name);
     let run = check.run;
@@ -74,7 +74,7 @@ fn count(results: &Results, is_counted: impl Fn(&Verdict) -> bool) -> usize {
     results.trials.iter().filter(|record| is_counted(&record.verdict)).count()
 }
 
-/// The line of a check, and the lines of what differs.
+/// The line of a check, and the lines that differ.
 fn line(record: &Record) -> String {
     let Record { test, device, seconds, verdict, .. } = record;
     match verdict {

@@ -1,8 +1,8 @@
 //! [`Error`]: why a command fails, and with which exit code.
 //!
-//! Most variants are wrong input: the user can correct them, and no output was written. [`Error::exit_code`] lists the
-//! others, which are failures of the machine. Errors of the library keep their messages; [`is_machine_failure`] tells the
-//! two kinds apart. Every message contains its reason.
+//! Most variants are wrong input: the user can correct it, and no output was written. The other variants are failures
+//! of the machine; [`Error::exit_code`] lists them. Errors of the library keep their messages; [`is_machine_failure`]
+//! sorts them into the two kinds. Every message contains its reason.
 
 use std::error::Error as StdError;
 use std::io;
@@ -202,7 +202,7 @@ impl From<MemoryError> for Error {
     }
 }
 
-/// Whether no other input would have succeeded. Most errors of the library are refused input.
+/// Whether every other input would have failed too. Most errors of the library are refused input.
 fn is_machine_failure(error: &vkarray::Error) -> bool {
     match error {
         vkarray::Error::Driver(error) => is_driver_failure(error),
@@ -217,7 +217,7 @@ fn is_machine_failure(error: &vkarray::Error) -> bool {
 fn is_memory_failure(error: &MemoryError) -> bool {
     match error {
         MemoryError::Driver(error) => is_driver_failure(error),
-        // Larger than any buffer of this device: free memory would not help.
+        // The memory is larger than any buffer of this device: more free memory would not help.
         MemoryError::TooLarge { .. } | MemoryError::UnknownManager { .. } | MemoryError::BadSetting { .. } => false,
         _ => true,
     }

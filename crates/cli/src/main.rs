@@ -2,7 +2,7 @@
 //!
 //! `args/` is the command line; `info/`, `run/` and `check.rs` are the commands; `shader.rs` and `array/` read their files,
 //! and `files/` knows all files of a call and writes them. An error ends the program with its message on standard error
-//! and an exit code that tells wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
+//! and an exit code that distinguishes wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
 
 mod args;
 mod array;

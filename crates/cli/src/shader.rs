@@ -1,4 +1,4 @@
-//! Shaders from files: the file's extension says the language. Of standard input, its content does.
+//! Shaders from files. The file's extension decides the language; the content decides the language of standard input.
 //!
 //! The file is only read here. The library parses it.
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 
-/// Prints on standard output. A pipe that its reader has closed, as `head` does, is not an error.
+/// Prints on standard output. A pipe that its reader has closed, for example `head`, is not an error.
 ///
 /// # Errors
 ///
@@ -14,7 +14,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     print_bytes(text.as_bytes())
 }
 
-/// [`print`], for any bytes.
+/// Prints any bytes, as [`print`] prints text.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`Error::StdinTwice`] the second time, [`Error::Read`].
+/// [`Error::StdinTwice`] the second time; [`Error::Read`] if standard input cannot be read.
 pub(crate) fn read() -> Result<Vec<u8>> {
     static IS_READ: AtomicBool = AtomicBool::new(false);
     if IS_READ.swap(true, Ordering::Relaxed) {

@@ -1,7 +1,7 @@
 //! The command line: flags with their text, and the help page.
 //!
-//! Nothing is checked here but what clap checks. `run/value.rs` parses the text of arguments, and `run/plan.rs` compares
-//! them with the shader. The flags of `run` and `eval` are in `run.rs`.
+//! Only clap's own checks are made here. `run/value.rs` parses the text of arguments, and `run/plan.rs` compares
+//! arguments with the shader. The flags of `run` and `eval` are in `run.rs`.
 
 mod run;
 

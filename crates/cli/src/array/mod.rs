@@ -93,7 +93,7 @@ macro_rules! with_type {
 pub(crate) use {with_array, with_type};
 
 impl HostArray {
-    /// Wraps `array`, copied into C order if it is in another.
+    /// Wraps `array`, copied into C order if it is in another order.
     pub(crate) fn new<T: HostElement>(array: ArrayD<T>) -> Self {
         T::wrap(if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() })
     }
@@ -110,9 +110,9 @@ impl HostArray {
     }
 }
 
-/// Bytes of an array of `shape`, or `None` where they, or the strides of an empty array, overflow.
+/// Bytes of an array of `shape`, or `None` where the bytes, or the strides of an empty array, overflow.
 pub(crate) fn nbytes(shape: &[usize], dtype: DType) -> Option<usize> {
-    // Empty axes count as one in the first product: the strides have to exist even where no element does.
+    // Empty axes count as one in the first product: the strides have to exist even where no element exists.
     let itemsize = dtype.itemsize() as usize;
     let limit = shape.iter().try_fold(itemsize, |bytes, &len| bytes.checked_mul(len.max(1)))?;
     isize::try_from(limit).ok()?;

@@ -1,8 +1,8 @@
-//! Images as arrays: height × width if grey, else height × width × channels. Elements are `f32` in 0..1, or the integers of
-//! the file.
+//! Images as arrays: height × width if grey, else height × width × channels. Elements are `f32` in 0..1, or the
+//! integers of the file.
 //!
-//! Decoding and encoding are the `image` crate's, under its memory limit. Values are taken as stored: no gamma is
-//! removed and no orientation applied, as NumPy's image readers do. `.npy` files are the library's.
+//! The `image` crate decodes and encodes, under its memory limit. Values are taken as stored: no gamma is removed and
+//! no orientation applied, as in NumPy's image readers. The library reads and writes `.npy` files.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Write};
@@ -20,7 +20,7 @@ use super::{HostArray, HostElement};
 use crate::error::{Error, Result};
 use crate::panics::catch_panic;
 
-/// Most pixels of an image that is read: 2 GiB as an array.
+/// The most pixels of an image that is read: 2 GiB as an array.
 const MAX_PIXELS: u64 = 1 << 27;
 
 /// An image file whose size was read and is within [`MAX_PIXELS`].
@@ -38,7 +38,7 @@ pub(crate) const PICTURE_TYPES: [DType; 5] = [DType::U8, DType::U16, DType::I32,
 
 impl Picture {
     /// Reads the size, and refuses an image that is too large. Without `channels`, a grey image has one channel and any
-    /// other four.
+    /// other image has four.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Picture {
         Ok(Self { path: path.to_owned(), shape: shape_of(width, height, channels), dtype: DType::F32 })
     }
 
-    /// The same image as elements of another type: `u8` and `u16` scale numbers of the other width, `i32` and `u32` hold the
+    /// The image as elements of another type: `u8` and `u16` scale numbers of the other width, `i32` and `u32` hold the
     /// numbers of the file. A type that is not among [`PICTURE_TYPES`] changes nothing.
     pub(crate) fn with_dtype(self, dtype: DType) -> Self {
         Self { dtype: if PICTURE_TYPES.contains(&dtype) { dtype } else { self.dtype }, ..self }
@@ -69,10 +69,10 @@ impl Picture {
     /// # Errors
     ///
     /// [`Error::Read`], [`Error::Picture`] and [`Error::PictureDecoder`], if the file is damaged;
-    /// [`Error::PictureChanged`] if its size is not the one that [`Picture::open`] read.
+    /// [`Error::PictureChanged`] if its size differs from the size that [`Picture::open`] read.
     pub(crate) fn read(&self) -> Result<HostArray> {
         let channels = self.shape.get(2).copied().unwrap_or(1);
-        // Without memory for the floats, their conversion would abort the process.
+        // The memory is reserved first: if it cannot be allocated during the conversion to floats, the process aborts.
         let n_values = self.shape.iter().product();
         let no_memory = |_| Error::HostMemory { bytes: n_values * size_of::<f32>() };
         Vec::<f32>::new().try_reserve_exact(n_values).map_err(no_memory)?;
@@ -99,12 +99,12 @@ impl Picture {
     }
 }
 
-/// `None` if there are not as many values as the shape has.
+/// An array of this shape; `None` if there are not as many values as the shape has.
 fn shaped<T: HostElement>(shape: &[usize], values: Vec<T>) -> Option<HostArray> {
     ArrayD::from_shape_vec(shape, values).ok().map(HostArray::new)
 }
 
-/// The numbers of an image in rows.
+/// The numbers of an image, row by row.
 enum Pixels {
     Bytes(Vec<u8>),
     Words(Vec<u16>),
@@ -113,7 +113,7 @@ enum Pixels {
 
 impl Pixels {
     fn new(picture: DynamicImage, channels: usize, dtype: DType) -> Self {
-        // Bytes of a number in the file.
+        // The bytes of a number in the file.
         let width = picture.color().bytes_per_pixel() / picture.color().channel_count();
         match (dtype, width, channels) {
             (DType::F32, _, 1) => Self::Floats(picture.to_luma32f().into_raw()),
@@ -153,7 +153,7 @@ fn reader(path: &Path) -> Result<Reader> {
     if !fs::metadata(path).map_err(read_error)?.is_file() {
         return Err(FileError::NotAFile { name: path.display().to_string() }.into()); // Opening a pipe waits for its writer.
     }
-    // Not `ImageReader::open`, which decides by the file's extension: the first bytes decide.
+    // `ImageReader::open` decides by the file's extension; here the first bytes decide.
     let file = File::open(path).map_err(read_error)?;
     let mut reader = ImageReader::new(BufReader::new(file)).with_guessed_format().map_err(read_error)?;
     if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
@@ -170,12 +170,12 @@ pub(crate) fn png_channels(shape: &[usize]) -> Option<usize> {
         [_, _, channels @ (1 | 3 | 4)] => *channels,
         _ => return None,
     };
-    // The format allows 2^31 - 1 an axis, and no empty images.
+    // The format allows 2^31 - 1 pixels an axis, and no empty images.
     let fits = |&len: &usize| (1..=i32::MAX as usize).contains(&len);
     shape[..2].iter().all(fits).then_some(channels)
 }
 
-/// The bits of each number of a PNG: 8, and 16 of an array of `u16`.
+/// The bits of each number of a PNG: 16 for an array of `u16`, else 8.
 fn natural_bits(dtype: DType) -> Option<u8> {
     match dtype {
         DType::Bool | DType::U8 | DType::I32 | DType::U32 | DType::F32 => Some(8),
@@ -189,12 +189,12 @@ pub(crate) fn png_holds(dtype: DType, shape: &[usize]) -> bool {
     natural_bits(dtype).is_some() && png_channels(shape).is_some()
 }
 
-/// Writes `array` with 8 or 16 bits for each number: `f32` clamped to 0..1 and rounded, where not-a-number becomes 0;
-/// integers as they are, clamped to the bits; truth values as black and white.
+/// Writes `array` with 8 or 16 bits for each number: `f32` is clamped to 0..1 and rounded, and not-a-number becomes 0;
+/// integers are clamped to the bits; truth values become black and white.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// The errors of the writer.
 ///
 /// # Panics
 ///

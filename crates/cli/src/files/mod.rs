@@ -1,8 +1,10 @@
-//! The files of one call of the command: [`Files`] knows all that it reads and writes, a [`Target`] is one that it writes.
+//! The files of one call of the command: [`Files`] knows all files that the call reads and writes, and a [`Target`] is
+//! a file that it writes.
 //!
-//! A target is checked before anything runs: that it can be written, and that the call neither reads it nor writes it twice.
-//! Files are compared by what they resolve to, so `./x.npy`, a link and a hard link are the file that they lead to.
-//! `target.rs` writes: links, modes and owners stay as they are. `run/output.rs` has the formats of `--out`.
+//! A target is checked before anything runs: that it can be written, and that the call neither reads it nor writes it
+//! twice. Files are compared by what their paths resolve to, so `./x.npy`, a link and a hard link are the file that
+//! they lead to. `target.rs` writes files: links, modes and owners do not change. `run/output.rs` has the formats of
+//! `--out`.
 
 mod target;
 
@@ -15,10 +17,10 @@ use crate::error::{Error, Result};
 /// What a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Identity {
-    /// A file that exists, by its device and its number there.
+    /// A file that exists, by its device and its inode number.
     #[cfg(unix)]
     Inode(u64, u64),
-    /// The path without links, of a file that does not exist or on a system without such numbers.
+    /// The path without links, of a file that does not exist or on a system without inode numbers.
     Path(PathBuf),
 }
 
@@ -36,21 +38,21 @@ impl Identity {
 /// All files of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// Files that are read, and of one that is the value of an array alone, the name of that array.
+    /// Files that are read. A file that is the value of one array alone has the name of that array.
     inputs: Vec<(Identity, Option<String>)>,
-    /// Files that are written, and of archives the name of the array in it.
+    /// Files that are written. An archive has the name of the array in it.
     outputs: Vec<(Identity, Option<String>)>,
 }
 
 impl Files {
-    /// Notes a file that is read. It may be written too as the output of `array`: the array is updated in place.
+    /// Notes a file that is read. The file may also be written as the output of `array`: the array is updated in place.
     pub(crate) fn read(&mut self, path: &Path, array: Option<&str>) {
         if path != Path::new("-") {
             self.inputs.push((Identity::of(path), array.map(str::to_owned)));
         }
     }
 
-    /// A file that is written.
+    /// Notes a file that is written.
     ///
     /// # Errors
     ///
@@ -60,11 +62,12 @@ impl Files {
         self.target_of(path, None, None)
     }
 
-    /// The file of an output of `array`. An archive takes several outputs that have different names in it: `member`.
+    /// Notes the file of an output of `array`. An archive takes several outputs that have different names in it:
+    /// `member`.
     ///
     /// # Errors
     ///
-    /// As [`Files::target`].
+    /// The errors of [`Files::target`].
     pub(crate) fn target_of(&mut self, path: &Path, array: Option<&str>, member: Option<&str>) -> Result<Target> {
         let target = Target::check(path)?;
         let path = || path.to_owned();

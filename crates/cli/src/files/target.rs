@@ -17,15 +17,15 @@ use crate::error::{Error, Result};
 /// Why a writer fails.
 pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
 
-/// As many links as systems follow.
+/// The most links that are followed: as many as operating systems follow.
 const MAX_LINKS: usize = 40;
 
 /// A file that can be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// As the user wrote it.
+    /// The path, as the user wrote it.
     path: PathBuf,
-    /// Without links.
+    /// The path without links.
     resolved: PathBuf,
 }
 
@@ -42,7 +42,7 @@ impl Target {
         }
         let tried = match fs::metadata(&resolved) {
             Ok(found) if found.is_dir() => return Err(Error::OutputIsFolder { path }),
-            // Opening does not change a file, but a pipe would wait for its reader.
+            // Opening a file for writing does not change it. Opening a pipe would wait for its reader.
             Ok(found) if found.is_file() => OpenOptions::new().write(true).open(&resolved).map(drop),
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => temporary(folder(&resolved)).map(drop),
@@ -51,22 +51,22 @@ impl Target {
         tried.map(|()| Self { path: path.clone(), resolved }).map_err(|reason| Error::OutputRefused { path, reason })
     }
 
-    /// As the user wrote it.
+    /// The path, as the user wrote it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Without links.
+    /// The path without links.
     pub(super) fn resolved(&self) -> &Path {
         &self.resolved
     }
 
-    /// Whether both lead to one file.
+    /// Whether both targets are the same file.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Identity::of(&self.resolved) == Identity::of(&other.resolved)
     }
 
-    /// Writes the new content of the file, which stays as it is.
+    /// Writes the new content to a draft. The file itself does not change.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The errors of the system.
     pub(crate) fn replace(&self, draft: Draft) -> io::Result<()> {
         match draft {
             Draft::Beside(file) => file.persist(&self.resolved).map(drop).map_err(|error| error.error),
@@ -129,9 +129,9 @@ impl Target {
 /// The new content of a file.
 #[derive(Debug)]
 pub(crate) enum Draft {
-    /// In the folder of the file, with its mode and its owner, so that renaming is enough.
+    /// A file in the folder of the target, with the target's mode and owner, so that renaming is enough.
     Beside(NamedTempFile),
-    /// To be copied into the file.
+    /// A file whose content is to be copied into the target.
     Elsewhere(File),
 }
 
@@ -195,7 +195,7 @@ fn like(folder: &Path, found: &Metadata) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Whether the file has several hard links, of which renaming would replace one.
+/// Whether the file has several hard links. Renaming would replace only one.
 fn has_other_names(found: &Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::nlink(found) > 1;

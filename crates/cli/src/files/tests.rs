@@ -46,7 +46,8 @@ fn an_array_is_updated_in_place_and_an_archive_has_several() {
     let mut files = Files::default();
     files.read(&path, Some("x"));
     assert!(matches!(files.target_of(&path, Some("y"), None), Err(Error::OutputIsInput { .. })));
-    assert!(matches!(files.target_of(&path, Some("x"), Some("x")), Err(Error::OutputIsInput { .. }))); // Others are in it.
+    // The archive has other arrays.
+    assert!(matches!(files.target_of(&path, Some("x"), Some("x")), Err(Error::OutputIsInput { .. })));
     files.target_of(&path, Some("x"), None).unwrap();
     let mut files = Files::default();
     files.target_of(&path, Some("x"), Some("a")).unwrap();
@@ -100,7 +101,7 @@ fn what_cannot_be_written_is_refused_and_left_alone() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
     match Files::default().target(&path) {
         Err(error) => assert!(matches!(error, Error::OutputRefused { .. }) && error.exit_code() == 2, "{error}"),
-        Ok(target) => target.write(|_| Ok(())).unwrap(), // The superuser may write it; its mode stays.
+        Ok(target) => target.write(|_| Ok(())).unwrap(), // The superuser may write the file; its mode does not change.
     }
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o444);
     symlink("loop", folder.path().join("loop")).unwrap();

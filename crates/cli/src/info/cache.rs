@@ -25,7 +25,7 @@ pub(crate) fn cache(args: &CacheArgs) -> Result<()> {
             let lines = files.iter().map(|file| {
                 let used = humantime::format_rfc3339_seconds(file.used);
                 let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-                // The name of a file is what it holds and a hash, of which a few digits tell files apart.
+                // The name of a file is its kind and a hash. A few digits of the hash tell files apart.
                 let name = name.get(..name.find('-').map_or(0, |at| at + 9)).unwrap_or(&name).to_owned();
                 let kernel = file.kernel().unwrap_or_else(|| "of another version".to_owned());
                 format!("{used}  {:>10}  {name:17}  {kernel}\n", BinaryBytes(file.bytes).to_string())

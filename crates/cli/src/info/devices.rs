@@ -1,7 +1,7 @@
 //! `vkarray devices`: one line for each device, or everything as JSON.
 //!
-//! The numbers are those that `--device` and `VKARRAY_DEVICE` take, so devices that `VKARRAY_VISIBLE_DEVICES` hides are not
-//! listed. No device is opened.
+//! The numbers are the numbers that `--device` and `VKARRAY_DEVICE` take, so devices that `VKARRAY_VISIBLE_DEVICES`
+//! hides are not listed. No device is opened.
 
 use indicatif::BinaryBytes;
 use vkarray::device::{DeviceInfo, Instance, Selection};
@@ -20,7 +20,8 @@ pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
     let devices: Vec<DeviceInfo> = physical.iter().map(|device| DeviceInfo::clone(device.info())).collect();
     let selection = Selection::from_environment(None);
     let visible: Vec<&DeviceInfo> = selection.visible(&devices)?.into_iter().map(|index| &devices[index]).collect();
-    // A selector that matches no device is an error of `run`. Here the list shows which selectors match.
+    // A selector that matches no device is an error of `run`; the list is printed all the same, to show which selectors
+    // match.
     let chosen = selection.choose(&devices).ok().map(|index| &devices[index]);
 
     let mut text = if args.json {
@@ -41,7 +42,7 @@ pub(crate) fn faults(device: &DeviceInfo) -> String {
     device.known_faults().map(|fault| format!("known fault of {driver}: {fault}\n")).collect()
 }
 
-/// One aligned line for each device. A star marks the one that is used if none is named.
+/// One aligned line for each device. A star marks the device that is used if none is named.
 fn table(devices: &[&DeviceInfo], chosen: Option<&DeviceInfo>) -> String {
     let rows: Vec<[String; 6]> = devices
         .iter()

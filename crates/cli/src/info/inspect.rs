@@ -1,7 +1,7 @@
 //! `vkarray inspect`: the arguments and requirements of a shader, as text or as JSON. No device is opened.
 //!
-//! For each kernel [`Signature`] prints the first lines. The block of push constants and each struct follow, by field and
-//! offset.
+//! For each kernel, [`Signature`] prints the first lines. The block of push constants and each struct follow, by field
+//! and offset.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ use crate::stdio::print;
 struct Inspected {
     #[serde(flatten)]
     signature: Signature,
-    /// Whether it uses subgroups in any way.
+    /// Whether the kernel uses subgroups in any way.
     uses_subgroups: bool,
     /// The constant that is taken as 1, since the kernel is not valid at its default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,14 +33,14 @@ struct Inspected {
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the shader, its constants or the entry point's name.
+/// The first error of the shader, its constants or the entry point's name.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
     let module = Module::parse(&read_shader(&args.shader, &args.libraries)?)?;
     let constants = parse_constants(&args.constants)?;
     let entries: Vec<Option<&str>> = match &args.entry {
         Some(entry) => vec![Some(entry)],
         None if module.entry_points().next().is_some() => module.entry_points().map(Some).collect(),
-        None => vec![None], // The library reports that there is none.
+        None => vec![None], // The library reports that there is no entry point.
     };
     let kernels = entries.into_iter().map(|entry| kernel(&module, entry, &constants)).collect::<Result<Vec<_>>>()?;
     if args.json {
@@ -52,8 +52,8 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
 }
 
 fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64>) -> Result<Inspected> {
-    // Dot products are translated to the device's instruction, so that its capability is listed. No driver gets the code,
-    // so it needs no bounds.
+    // Dot products are translated to the device's instruction, so that its capability is listed. No driver gets the
+    // code, so the code needs no bounds checks.
     let options = Options { integer_dot_product: true, bounds: Bounds::Unchecked, ..Options::default() };
     let translate = |constants: &BTreeMap<String, f64>| module.translate(entry, constants, &options);
     let (translated, instead) = match translate(constants) {
@@ -65,8 +65,8 @@ fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64
     Ok(Inspected { signature, uses_subgroups, instead })
 }
 
-/// The translation of a shader that is not valid with its default constants: the first unset constant with which it is
-/// valid is taken as 1.
+/// The translation of a shader that is not valid with its default constants. The first unset constant whose value 1
+/// makes the shader valid is taken as 1.
 fn valid_instead(
     module: &Module,
     constants: &BTreeMap<String, f64>,
@@ -79,7 +79,7 @@ fn valid_instead(
     })
 }
 
-/// The lines about a constant whose value is not the shader's default, and about what is hardly meant.
+/// The lines about a constant whose value is not the shader's default, and about probable mistakes.
 fn note(kernel: &Inspected) -> String {
     let note =
         |name: &String| format!("  with `{name}` = 1: the kernel is not valid at its default, so it must be set\n");
@@ -87,7 +87,7 @@ fn note(kernel: &Inspected) -> String {
     kernel.instead.as_ref().map(note).into_iter().chain(warnings).collect()
 }
 
-/// The signature, then the block of push constants and each struct it names.
+/// The signature, then the block of push constants and each struct that the block names.
 fn described<'a>(signature: &'a Signature) -> String {
     let mut text = format!("{signature}\n");
     let mut structs = Vec::new();
@@ -124,7 +124,7 @@ fn collect<'a>(ty: &'a ElementType, found: &mut Vec<&'a ElementType>) {
     }
 }
 
-/// A type with the strides that its name does not show.
+/// A type, with the strides that its name does not show.
 fn spelled(ty: &ElementType) -> String {
     let mut text = ty.to_string();
     let mut inside = ty;

@@ -1,5 +1,5 @@
-//! [`Arrays`]: the arrays of a run, by name. A [`Described`] one is opened when the first step takes it, since the shader
-//! says what an image becomes.
+//! [`Arrays`]: the arrays of a run, by name. A [`Described`] array is opened when the first step takes it, since the
+//! shader decides what an image becomes.
 //!
 //! `value.rs` parses descriptions, `input.rs` opens them; `step.rs` finds the arrays of its arguments here.
 
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Described {
     pub(crate) name: String,
     pub(crate) value: Value,
-    /// Whether constant memory that is longer is filled up with zeros.
+    /// Whether constant memory that is longer than the array is filled up with zeros.
     pub(crate) is_padded: bool,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Described {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Description {
     Array(Described),
-    /// They are parsed when the type of their push constant is known.
+    /// Numbers, which are parsed when the type of their push constant is known.
     Numbers(Vec<String>),
 }
 
@@ -34,7 +34,7 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// Those of [`Value::parse`]; [`Error::Value`] for a number that is padded.
+    /// [`Error::Value`] for a number that is padded; and the errors of [`Value::parse`].
     pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Self> {
         let padded = text.strip_prefix("padded:");
         match Value::parse(name, padded.unwrap_or(text))? {
@@ -50,11 +50,11 @@ impl Description {
         }
     }
 
-    /// The array.
+    /// The described array.
     ///
     /// # Errors
     ///
-    /// [`Error::Value`] for numbers.
+    /// [`Error::Value`] if the description is a number.
     pub(crate) fn array(self, name: &str) -> Result<Described> {
         match self {
             Self::Array(described) => Ok(described),
@@ -71,7 +71,7 @@ impl Description {
 pub(crate) struct ArrayArgument {
     pub(crate) name: String,
     pub(crate) input: Input,
-    /// Whether constant memory that is longer is filled up with zeros.
+    /// Whether constant memory that is longer than the array is filled up with zeros.
     pub(crate) is_padded: bool,
 }
 
@@ -91,12 +91,12 @@ impl Arrays {
         &self.opened
     }
 
-    /// The place of the array `name` among those that are opened. If a step takes it for the first time, it is opened,
-    /// with `options` for an image; `covered` makes it if nothing describes it.
+    /// The position of the array `name` among the opened arrays. If a step takes the array for the first time, it is
+    /// opened, with `options` for an image; if nothing describes the array, `covered` makes it.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownArray`]; those of [`Input::open`] and of [`Generated::check`].
+    /// [`Error::UnknownArray`]; and the errors of [`Input::open`] and of [`Generated::check`].
     pub(crate) fn take(&mut self, name: &str, options: PictureOptions, covered: Option<Generated>) -> Result<usize> {
         if let Some(place) = self.opened.iter().position(|array| array.name == name) {
             return Ok(place);

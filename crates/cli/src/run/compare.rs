@@ -16,19 +16,19 @@ use crate::files::Files;
 pub(crate) struct Comparison {
     /// The name of the result.
     pub(crate) name: String,
-    /// As the user wrote it.
+    /// The file, as the user wrote it.
     file: String,
     expected: Input,
     tolerance: Tolerance,
 }
 
 impl Comparison {
-    /// Reads every `--compare NAME=FILE`. `check` judges the name, before the file is looked at. `files`
-    /// are those of the call.
+    /// Reads every `--compare NAME=FILE`. `check` judges the name before the file is opened. `files` are the files of
+    /// the call.
     ///
     /// # Errors
     ///
-    /// [`Error::NotAPair`], [`Error::Tolerance`], those of `check` and of [`Input::open`].
+    /// [`Error::NotAPair`], [`Error::Tolerance`], and the errors of `check` and of [`Input::open`].
     pub(crate) fn parse_all(
         args: &ComparisonArgs,
         check: impl Fn(&str, &str) -> Result<()>,
@@ -51,11 +51,11 @@ impl Comparison {
         args.expected.iter().map(parse).collect()
     }
 
-    /// Compares with the result.
+    /// Compares the array of the file with the result.
     ///
     /// # Errors
     ///
-    /// [`Error::Differs`]; [`Error::ComparedTypes`]; those of [`Input::load`].
+    /// [`Error::Differs`]; [`Error::ComparedTypes`]; and the errors of [`Input::load`].
     pub(crate) fn check(&self, actual: &HostArray) -> Result<()> {
         macro_rules! compare {
             ($($variant:ident)*) => {
@@ -78,11 +78,11 @@ impl Comparison {
     }
 }
 
-/// Makes every comparison of a result that `result` finds by its name. Returns a line for each.
+/// Makes every comparison. `result` finds a result by its name. Returns a line for each comparison.
 ///
 /// # Errors
 ///
-/// That of the first one that fails.
+/// The error of the first comparison that fails.
 pub(crate) fn check_all<'a>(
     comparisons: &[Comparison],
     result: impl Fn(&str) -> Option<&'a HostArray>,

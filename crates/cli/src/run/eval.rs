@@ -1,7 +1,8 @@
 //! `vkarray eval`: results that a text in WGSL computes from arrays, written to files, with their statistics and, if there are
 //! few, their values.
 //!
-//! Values and files are those of `vkarray run`: `value.rs` parses them, `input.rs` loads and `output.rs` writes them.
+//! Values and files have the forms of `vkarray run`: `value.rs` parses them, `input.rs` loads and `output.rs` writes
+//! them.
 
 use std::fmt;
 use std::time::Instant;
@@ -26,7 +27,7 @@ use crate::files::Files;
 /// The most elements that are printed.
 const MAX_PRINTED: usize = 64;
 
-/// One result: what it is, and numbers about its elements.
+/// One result: its name and type, and numbers about its elements.
 #[derive(Debug, Serialize)]
 struct Statistics {
     name: String,
@@ -40,7 +41,7 @@ struct Statistics {
     /// The elements as NumPy prints them, if there are few.
     #[serde(skip)]
     printed: Option<String>,
-    /// Of the pass that computes all results, if it is repeated.
+    /// The time of the pass that computes all results, if the pass is repeated.
     #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<Dispatches>,
 }
@@ -107,7 +108,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     report_beside(&outputs, &report)
 }
 
-/// The arguments by name. `files` are those of the call.
+/// The arguments by name. `files` are the files of the call.
 fn arguments<'a>(texts: &'a [String], files: &mut Files) -> Result<Vec<(&'a str, Argument)>> {
     let argument = |text: &'a String| {
         let (name, value) = split_pair("--arg", text)?;
@@ -130,7 +131,7 @@ fn arguments<'a>(texts: &'a [String], files: &mut Files) -> Result<Vec<(&'a str,
 
 type ReadBack = Box<dyn Fn(&str) -> Result<(Statistics, HostArray)>>;
 
-/// Results, and the times of the pass that computes them if it is repeated.
+/// The results, and the times of the pass that computes them if the pass is repeated.
 type Results = (Vec<(Statistics, HostArray)>, Option<Dispatches>);
 
 /// Computes all results in one pass, `repeat` times, and reads them back.

@@ -1,7 +1,7 @@
 //! Runs a [`Plan`]: opens the device, uploads, dispatches, downloads, and measures times.
 //!
-//! The only file of `vkarray run` that uses a device. Limits are checked before the first array is loaded. Results are
-//! written by `output.rs`, when all of them are complete.
+//! This is the only file of `vkarray run` that uses a device. Limits are checked before the first array is loaded.
+//! `output.rs` writes the results when all of them are complete.
 
 use std::time::{Duration, Instant};
 
@@ -30,8 +30,8 @@ pub(crate) struct Outcome {
 ///
 /// # Errors
 ///
-/// [`Error::Array`] for errors of the device; those of [`Input::load`](super::input::Input::load) and of writing a trace;
-/// [`Error::Validation`].
+/// [`Error::Array`] for errors of the device; [`Error::Validation`]; and the errors of
+/// [`Input::load`](super::input::Input::load) and of writing a trace.
 pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
     let ctx = open(plan)?;
@@ -84,7 +84,7 @@ impl<T: HostElement> DeviceArray for DeviceNDArray<T> {
     }
 }
 
-/// In the order of the plan's arrays.
+/// The arrays on the device, in the order of the plan's arrays.
 type DeviceArrays = Vec<Box<dyn DeviceArray>>;
 
 /// A bar on standard error, with one step for each upload, dispatch and download. Shown only on a terminal.
@@ -161,7 +161,7 @@ fn download(
 struct Run<'a> {
     plan: &'a Plan,
     group: &'a Group<Step>,
-    /// Of each step.
+    /// The kernel of each step.
     kernels: Vec<Kernel>,
     workgroups: Vec<[u32; 3]>,
     /// The steps recorded once, if they run several times and a graph can hold them.
@@ -182,7 +182,8 @@ impl<'a> Run<'a> {
         Ok(Self { plan, group, kernels, workgroups, graph: None, events: events(ctx)?, times: Vec::new() })
     }
 
-    /// Records a graph for steps that run several times. A graph does not hold kernels with checks: these are dispatched.
+    /// Records a graph for steps that run several times. A graph does not hold kernels with checks, so these are
+    /// dispatched.
     fn record(&mut self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
         if self.group.repeat == 1 {
             return Ok(());
@@ -201,7 +202,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs the group as often as it says, and waits, so that the times of groups do not overlap.
+    /// Runs the group as often as its plan says, and waits, so that the times of groups do not overlap.
     fn run(&mut self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
         let stream = ctx.default_stream();
         let start = Instant::now();

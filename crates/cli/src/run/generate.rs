@@ -22,16 +22,17 @@ pub(crate) enum Fill {
     Full(String),
     /// 0, 1, 2, … in C order.
     Arange,
-    /// From one number to another in even steps, in C order, with both; as text until the type is known, which is a float's.
+    /// From one number to another in even steps, in C order, both ends included. The ends are text until the type, a
+    /// type of floats, is known.
     Linspace { start: String, stop: String },
     /// Floats of the normal distribution with mean 0 and standard deviation 1.
     Normal {
-        /// As of [`Fill::Random`].
+        /// The seed of the random numbers; see [`Fill::Random`].
         seed: u64,
     },
-    /// Uniform: 0 ≤ x < 1 for floats, the full range for integers.
+    /// Uniform random numbers: 0 ≤ x < 1 for floats, the full range for integers.
     Random {
-        /// The same seed gives the same array on every machine.
+        /// The seed. One seed gives the same array on every machine.
         seed: u64,
     },
 }
@@ -118,7 +119,7 @@ trait Generate: HostElement {
     fn parse(text: &str) -> Option<Self>;
     fn nth(index: u64) -> Option<Self>;
     fn random(rng: &mut Pcg64) -> Self;
-    /// Rounded to a float; other types have no such fills.
+    /// The value rounded to a float. Types other than floats have no fills that call this.
     fn of_f64(value: f64) -> Self;
 }
 
@@ -147,7 +148,7 @@ macro_rules! generate {
     )*};
 }
 
-/// An index as an integer of type `T`; `None` if it does not fit.
+/// An index as an integer of type `T`; `None` if the type does not hold it.
 fn whole<T: TryFrom<u64>>(index: u64) -> Option<T> {
     index.try_into().ok()
 }
@@ -174,14 +175,15 @@ generate! {
     F64(f64): |index| Some(index as f64), RngExt::random, std::convert::identity;
 }
 
-/// The parser refuses these fills for types that are no floats.
+/// The parser refuses these fills for types other than floats.
 fn no_float<T>(_: f64) -> T {
     unreachable!("only floats are rounded")
 }
 
 /// A number of the normal distribution, by the method of Box and Muller.
 fn normal(rng: &mut Pcg64) -> f64 {
-    let [radius, angle]: [f64; 2] = [1.0 - rng.random::<f64>(), rng.random()]; // The first is not 0.
+    // The first number is not 0, of which the logarithm is infinite.
+    let [radius, angle]: [f64; 2] = [1.0 - rng.random::<f64>(), rng.random()];
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 

@@ -1,5 +1,6 @@
-//! [`Input`]: the source of an array argument. Its type and shape are known at once, its elements after [`Input::load`].
-//! So everything is checked before memory is allocated, and only one array at a time is in host memory.
+//! [`Input`]: the source of an array argument. Its type and shape are known at once, its elements after
+//! [`Input::load`]. Everything is therefore checked before memory is allocated, and only one array at a time is in host
+//! memory.
 //!
 //! `value.rs` parses the text, `array/` reads images, `generate.rs` makes arrays from descriptions.
 
@@ -20,24 +21,24 @@ use crate::stdio;
 /// An array that can be loaded.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// From a `.npy` file.
+    /// An array of a `.npy` file.
     Npy(NpyFile),
-    /// From an archive: its path, and the name of the array.
+    /// An array of an archive: the archive's path, and the name of the array.
     Npz(PathBuf, String, NpyHeader),
-    /// From an image.
+    /// An image.
     Picture(Picture),
-    /// From standard input, kept in a temporary file.
+    /// An input from standard input, kept in a temporary file.
     Stdin(Box<Input>, TempPath),
-    /// From a description.
+    /// An array made from a description.
     Generated(Generated),
 }
 
 impl Input {
-    /// Opens a file or checks a description. `options` are those of an image that the value does not give.
+    /// Opens a file or checks a description. `options` are the options of an image that the value does not give.
     ///
     /// # Errors
     ///
-    /// [`Error::File`], [`Error::NpyDType`], those of [`Picture::open`], [`Error::StdinTwice`].
+    /// [`Error::File`], [`Error::NpyDType`], [`Error::StdinTwice`], and the errors of [`Picture::open`].
     ///
     /// # Panics
     ///
@@ -62,7 +63,7 @@ impl Input {
         Ok(Self::Picture(picture.with_dtype(options.dtype.unwrap_or(DType::F32))))
     }
 
-    /// A `.npy` file begins with its name; anything else is to be an image.
+    /// A `.npy` file begins with the format's name; a file that does not is read as an image.
     fn stdin(options: PictureOptions) -> Result<Self> {
         let bytes = stdio::read()?;
         let write_error = |reason| Error::Read { path: "standard input".into(), reason };
@@ -115,7 +116,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// Those of reading the file, and [`Error::HostMemory`]. Shape and type were checked before.
+    /// [`Error::HostMemory`], and the errors of reading the file. Shape and type were checked before.
     pub(crate) fn load(&self) -> Result<HostArray> {
         match self {
             Self::Npy(file) => with_type!(self.dtype(), T => Ok(HostArray::new(file.read::<T>()?)))

@@ -1,9 +1,9 @@
 //! `vkarray run`: a plan, then its execution, then the files and the report.
 //!
-//! `value.rs` parses arguments and `pipeline.rs` the files of several steps; `plan.rs` and `step.rs` check them against the
-//! shaders, `execute.rs` runs the plan; `input.rs` loads arrays, `output.rs` writes them and `compare.rs` compares them. No
-//! device is opened before the plan is complete, and no file is written before the run has succeeded. `eval.rs` is
-//! `vkarray eval`, with the same values and files.
+//! `value.rs` parses arguments, and `pipeline.rs` parses pipeline files; `plan.rs` and `step.rs` check both against the
+//! shaders, and `execute.rs` runs the plan; `input.rs` loads arrays, `output.rs` writes them and `compare.rs` compares
+//! them. No device is opened before the plan is complete, and no file is written before the run has succeeded.
+//! `eval.rs` is `vkarray eval`, with values and files of the same forms.
 
 mod arrays;
 mod compare;

@@ -18,13 +18,13 @@ use crate::stdio::{print, print_bytes};
 /// The format of an output file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// Any array.
+    /// A `.npy` file, for any array.
     Npy,
-    /// Any array, under a name in an archive of several.
+    /// An `.npz` archive of several arrays, with the name of this array in it.
     Npz(String),
-    /// One, three or four channels, with 8 or 16 bits if that is given.
+    /// A PNG of one, three or four channels, with 8 or 16 bits if that is given.
     Png(Option<u8>),
-    /// `.npy` on standard output.
+    /// A `.npy` file on standard output.
     Stdout,
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Reads every `--out NAME=FILE`. `check` judges the name, before the file is looked at, and `shape_of` gives the type
-    /// and the shape of an array that are known already. `files` are those of the call.
+    /// Reads every `--out NAME=FILE`. `check` judges the name before the file is looked at, and `shape_of` gives the
+    /// type and the shape of an array that are known already. `files` are the files of the call.
     ///
     /// # Errors
     ///
-    /// The first one of [`Error::NotAPair`], [`Error::OutputExtension`], those of `check`, [`Files::target`] and
+    /// The first of [`Error::NotAPair`], [`Error::OutputExtension`], and the errors of `check`, [`Files::target`] and
     /// [`Output::check`].
     pub(crate) fn parse_all<'a>(
         texts: &[String],
@@ -73,7 +73,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`Error::OutputExtension`], and those of [`Files::target`].
+    /// [`Error::OutputExtension`], and the errors of [`Files::target`].
     pub(crate) fn new(name: &str, text: &str, files: &mut Files) -> Result<Self> {
         let (text, bits) = match (text.strip_suffix(",bits=8"), text.strip_suffix(",bits=16")) {
             (Some(text), _) => (text, Some(8)),
@@ -115,7 +115,7 @@ impl Output {
     }
 }
 
-/// Writes what one file holds: an array, or those of an archive. There is at least one.
+/// Writes the content of one file: an array, or the arrays of an archive. There is at least one array.
 fn write(arrays: &[(&Output, &HostArray)], mut writer: impl Write + Seek) -> std::result::Result<(), WriteError> {
     let (first, array) = arrays[0];
     match &first.format {
@@ -134,8 +134,8 @@ fn write(arrays: &[(&Output, &HostArray)], mut writer: impl Write + Seek) -> std
     Ok(writer.flush()?)
 }
 
-/// Writes every array to its file: all of them, or none unless a file cannot be replaced after others were. Standard output
-/// comes last.
+/// Writes every array to its file. Either all files are written or none, unless a file cannot be replaced after others
+/// were. Standard output comes last.
 ///
 /// # Errors
 ///
@@ -170,7 +170,7 @@ pub(crate) fn write_all(outputs: &[(&Output, &HostArray)]) -> Result<()> {
     print_bytes(&printed)
 }
 
-/// Prints a report: on standard error if an output took standard output, so that the array alone is there.
+/// Prints a report. If an output took standard output, the report goes to standard error.
 ///
 /// # Errors
 ///

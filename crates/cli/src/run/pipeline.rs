@@ -1,7 +1,7 @@
-//! [`Job`]: what is to run, as the command line or a pipeline file says it. A command line is a job of one step.
+//! [`Job`]: what is to run, from the command line or a pipeline file. A command line is a job of one step.
 //!
-//! `vkarray run --help` shows a pipeline file. The `toml` crate parses it; nothing is compared with shaders here, which
-//! `step.rs` does.
+//! `vkarray run --help` shows a pipeline file. The `toml` crate parses it; `step.rs` compares the steps with their
+//! shaders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,7 @@ pub(crate) struct Group<T> {
 pub(crate) struct DispatchText {
     pub(crate) dispatch: DispatchArgs,
     pub(crate) arguments: Vec<(String, StepArgument)>,
-    /// Where it is in the pipeline file, such as `step 2`.
+    /// The place of the dispatch in the pipeline file, such as `step 2`.
     pub(crate) place: String,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct DispatchText {
 pub(crate) enum StepArgument {
     /// The name of an array.
     Array(String),
-    /// The number of a push constant, or those of a vector.
+    /// The number of a push constant, or the numbers of a vector.
     Numbers(Vec<String>),
 }
 
@@ -55,7 +55,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAPair`] and those of [`Description::parse`]. For a file also [`Error::Read`],
+    /// [`Error::NotAPair`] and the errors of [`Description::parse`]. For a file also [`Error::Read`],
     /// [`Error::PipelineText`], and [`Error::OfOneShader`] for flags that its steps have as keys.
     pub(crate) fn new(args: &RunArgs) -> Result<Self> {
         let here = Path::new("");
@@ -82,7 +82,8 @@ impl Job {
         Ok(Self { arrays, groups: vec![Group { repeat: 1, steps: vec![step] }], file: None })
     }
 
-    /// `given` are arrays of the command line, in place of those of the file.
+    /// Reads a pipeline file. `given` are arrays of the command line, which replace the arrays of the file of the same
+    /// names.
     fn of_file(flags: &DispatchArgs, given: Vec<(String, Description)>) -> Result<Self> {
         let path = &flags.shader;
         if let Some(flag) = of_one_shader(flags) {
@@ -123,7 +124,7 @@ pub(super) fn in_file(file: Option<&PathBuf>, place: &str, reason: Error) -> Err
     }
 }
 
-/// The first flag that is given of those that describe a dispatch.
+/// The first flag that is given and describes a dispatch.
 fn of_one_shader(flags: &DispatchArgs) -> Option<&'static str> {
     let DispatchArgs { shader: _, libraries, entry, constants, covering, groups, allow_small } = flags;
     let given = [
@@ -146,7 +147,7 @@ struct PipelineFile {
     step: Vec<StepTable>,
 }
 
-/// A `[[step]]`: a dispatch, whose keys are the flags of the same names, or a group of them.
+/// A `[[step]]`: a dispatch, whose keys are the flags of the same names, or a group of dispatches.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 struct StepTable {
@@ -198,7 +199,7 @@ impl StepTable {
 }
 
 impl StepArgument {
-    /// As the flags have it.
+    /// The value as text, in the form of the flags.
     fn text(&self) -> String {
         match self {
             Self::Array(name) => name.clone(),

@@ -1,4 +1,4 @@
-//! [`Plan`]: a run of which everything is checked that can be checked without a device.
+//! [`Plan`]: a run that has passed every check that needs no device.
 //!
 //! [`Plan::new`] reads the shaders and the headers of the input files; `step.rs` compares each dispatch with its shader.
 //! Whether the device exists, and its limits, are checked when it is open. `execute.rs` runs the plan.
@@ -66,11 +66,11 @@ impl Plan {
         Ok(Self { arrays, groups: planned, outputs, comparisons, device, repeat, sanitize, trace, file })
     }
 
-    /// The result, whose error names the step in the pipeline file.
+    /// Adds the step's place in the pipeline file to an error of `result`.
     ///
     /// # Errors
     ///
-    /// That of `result`.
+    /// The error of `result`.
     pub(crate) fn located<T>(&self, step: &Step, result: Result<T>) -> Result<T> {
         result.map_err(|reason| in_file(self.file.as_ref(), &step.place, reason))
     }
@@ -82,7 +82,7 @@ impl Plan {
     }
 }
 
-/// The files that the run reads, but for those of `--compare`. `shader` is the shader or the pipeline file.
+/// The files that the run reads, except the files of `--compare`. `shader` is the shader or the pipeline file.
 fn inputs(shader: &Path, arrays: &[Described], groups: &[Group<DispatchText>]) -> Files {
     let mut files = Files::default();
     files.read(shader, None);

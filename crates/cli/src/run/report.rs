@@ -1,7 +1,8 @@
 //! [`Report`]: the device, the kernel, the bytes moved and the times of a run, as text or as JSON.
 //!
-//! Plain data, filled by `execute.rs`. Bandwidths are in units of 10⁹ bytes per second. For the kernel's, an array that the
-//! shader reads counts once and one that it writes once more: the least that a kernel must move.
+//! The report is plain data, filled by `execute.rs`. Bandwidths are in units of 10⁹ bytes per second. The kernel's
+//! bandwidth counts an array that the shader reads once, and an array that it writes once more: the least bytes that a
+//! kernel must move.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,19 +15,19 @@ use vkarray::kernel::{Param, Signature};
 
 use crate::array::shape_text;
 
-/// All about one run.
+/// The report of one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) device: String,
     pub(crate) driver: String,
     pub(crate) upload: Copied,
-    /// Of the shader, or of each step of a pipeline.
+    /// The kernel of the shader, or the kernels of each step of a pipeline.
     pub(crate) steps: Vec<Ran>,
     pub(crate) download: Copied,
     pub(crate) outputs: Vec<Written>,
 }
 
-/// A step: a dispatch, or a group of them.
+/// A step of a run: a dispatch, or a group of dispatches.
 #[derive(Debug, Serialize)]
 pub(crate) struct Ran {
     /// How often the kernels ran within each measured time.
@@ -55,7 +56,7 @@ pub(crate) struct Copied {
 pub(crate) enum Clock {
     /// The device's own timestamps.
     Device,
-    /// The host's, around dispatch and wait, if the device has no timestamps.
+    /// The host's clock, around dispatch and wait, if the device has no timestamps.
     Host,
 }
 
@@ -64,7 +65,7 @@ pub(crate) enum Clock {
 pub(crate) struct Dispatches {
     pub(crate) clock: Clock,
     pub(crate) count: usize,
-    /// Of one of them, as the module's text defines it.
+    /// The bytes that one dispatch moves; the module's text says which bytes count.
     pub(crate) bytes: u64,
     pub(crate) min_seconds: f64,
     pub(crate) median_seconds: f64,
@@ -85,7 +86,7 @@ impl Dispatches {
     ///
     /// # Panics
     ///
-    /// If there are none.
+    /// If `times` is empty.
     pub(crate) fn new(clock: Clock, bytes: u64, times: &[Duration]) -> Self {
         let mut seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
         seconds.sort_by(f64::total_cmp);
@@ -95,7 +96,7 @@ impl Dispatches {
     }
 }
 
-/// Bytes that a dispatch moves if it reads and writes an array of `nbytes` once, as far as the shader does either.
+/// The bytes that a dispatch moves if it reads and writes an array of `nbytes` once, as far as the shader does.
 pub(crate) fn bytes_accessed(param: &Param, nbytes: u64) -> u64 {
     nbytes * (u64::from(param.reads) + u64::from(param.writes))
 }
@@ -149,7 +150,7 @@ fn time(seconds: f64) -> String {
     format!("{:.3?}", Duration::from_secs_f64(seconds))
 }
 
-/// `, 12.3 GB/s`, or nothing without bytes or time.
+/// `, 12.3 GB/s`, or an empty text without bytes or time.
 fn rate(bytes: u64, seconds: f64) -> String {
     if bytes == 0 || seconds == 0.0 {
         return String::new();
@@ -179,7 +180,7 @@ mod tests {
             (&[7], [7, 7, 7]),
             (&[9, 1], [1, 5, 9]),
             (&[5, 9, 1], [1, 5, 9]),
-            (&[1, 100, 3, 5], [1, 4, 100]), // Not the mean.
+            (&[1, 100, 3, 5], [1, 4, 100]), // The middle value, not the mean.
         ];
         for (times, [min, median, max]) in cases {
             let times: Vec<Duration> = times.iter().map(|&time| Duration::from_secs(time)).collect();

@@ -1,7 +1,7 @@
-//! [`Step`]: one dispatch of which everything is checked that can be checked without a device.
+//! [`Step`]: one dispatch that has passed every check that needs no device.
 //!
 //! [`Step::new`] reads the shader, finds the arrays of the arguments, and compares arguments and grid with the shader's
-//! signature. Whether the device has what it needs is checked later by [`Step::check_limits`].
+//! signature. [`Step::check_limits`] later checks whether the device has what the kernel needs.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::array::picture::PICTURE_TYPES;
 use crate::error::{Error, Result};
 use crate::shader::read_shader;
 
-/// No limits. Those of the device are checked when it is open.
+/// Limits that refuse nothing. The limits of the device are checked when it is open.
 pub(super) const NO_LIMITS: Limits = Limits {
     max_storage_buffer_range: u64::MAX,
     max_uniform_buffer_range: u64::MAX,
@@ -36,14 +36,14 @@ pub(super) const NO_LIMITS: Limits = Limits {
     max_uniform_buffers: u32::MAX,
 };
 
-/// The value of a push constant: one number, or those of a vector.
+/// The value of a push constant: one number, or the numbers of a vector.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ScalarArgument {
     pub(crate) name: String,
     pub(crate) values: Vec<ScalarValue>,
 }
 
-/// Parameters, and the places of their arrays among those of the run.
+/// Parameters, and the positions of their arrays among the arrays of the run.
 type Taken = Vec<(String, usize)>;
 
 /// A kernel, its arguments and the size of its launch.
@@ -56,7 +56,7 @@ pub(crate) struct Step {
     pub(crate) arrays: Taken,
     pub(crate) scalars: Vec<ScalarArgument>,
     pub(crate) grid: Groups<'static>,
-    /// Where it is in the pipeline file.
+    /// The place of the step in the pipeline file.
     pub(crate) place: String,
 }
 
@@ -88,7 +88,7 @@ impl Step {
         Ok(step)
     }
 
-    /// The places of the arrays that the kernel may write.
+    /// The positions of the arrays that the kernel may write.
     pub(crate) fn written(&self) -> impl Iterator<Item = usize> {
         let is_output = |param: &&Param| param.kind == ParamKind::Storage && param.access != Access::Read;
         let outputs = self.signature.params.iter().filter(is_output);
@@ -104,7 +104,7 @@ impl Step {
         self.check_arguments(arrays, limits)?;
         let size = self.signature.workgroup_size;
         let workgroups = match self.grid.resolve(size, limits) {
-            // A dispatch folds a long x axis, or fails with the reason why it cannot.
+            // A dispatch folds a long x axis over several axes, or fails with the reason why it cannot.
             Err(KernelError::GroupCount { axis: 'x', .. }) => self.grid.resolve(size, &NO_LIMITS)?,
             resolved => resolved?,
         };
@@ -135,8 +135,8 @@ impl Step {
         Ok(())
     }
 
-    /// Refuses arrays that the kernel writes with fewer elements than invocations: nearly always a mistake in
-    /// `--covering`.
+    /// Refuses an array that the kernel writes if it has fewer elements than there are invocations: nearly always a
+    /// mistake in `--covering`.
     fn check_lengths(&self, arrays: &[ArrayArgument], invocations: u128) -> Result<()> {
         for param in self.signature.params.iter().filter(|param| param.writes) {
             let Some((element, stride)) = param.ty.runtime_array() else { continue };
@@ -155,7 +155,7 @@ impl Step {
 ///
 /// # Errors
 ///
-/// For the first that is no number, or names a constant again.
+/// The error of the first text that is no number, or names a constant again.
 pub(crate) fn parse_constants(texts: &[String]) -> Result<BTreeMap<String, f64>> {
     let mut constants = BTreeMap::new();
     for text in texts {
@@ -203,14 +203,14 @@ impl Grid {
     }
 }
 
-/// Three counts, where missing ones are 1.
+/// Three counts; counts that are not given are 1.
 fn three(counts: &[usize]) -> [usize; 3] {
     [0, 1, 2].map(|axis| counts.get(axis).copied().unwrap_or(1))
 }
 
 /// Finds or makes the array of each argument, and parses the numbers.
 ///
-/// An array that the kernel only writes may be left out of the arguments, and then has the name of the parameter.
+/// An array that the kernel only writes may be left out of the arguments. It then has the name of the parameter.
 fn take_arguments(
     arguments: &[(String, StepArgument)],
     signature: &Signature,
@@ -241,8 +241,8 @@ fn take_arguments(
     Ok((taken, scalars))
 }
 
-/// What an image becomes for a parameter: elements of the shader's type, and of four channels if they are vectors of four,
-/// also of a grey image.
+/// What an image becomes for a parameter: elements of the shader's type. If these are vectors of four, the image gets
+/// four channels, also if it is grey.
 fn picture_options(name: &str, signature: &Signature) -> PictureOptions {
     let param = signature.params.iter().find(|param| param.name == name);
     match param.and_then(|param| param.ty.runtime_array()).map(|(element, _)| element) {
@@ -259,7 +259,7 @@ fn picture_type(scalar: DType) -> Option<DType> {
 }
 
 /// Zeros for an array that the kernel only writes: an element for each invocation of `--covering`, with the axes in the
-/// order of arrays. Vectors of two and four are a last axis.
+/// order of arrays. The components of vectors of two and four are a last axis.
 fn covered(name: &str, signature: &Signature, grid: &Grid) -> Option<Generated> {
     let param = signature.params.iter().find(|param| param.name == name && param.writes && !param.reads)?;
     let ElementType::Array { element, len: None, .. } = &param.ty else { return None };
@@ -272,8 +272,8 @@ fn covered(name: &str, signature: &Signature, grid: &Grid) -> Option<Generated> 
     (!grid.covering.is_empty()).then_some(Generated { fill: Fill::Zeros, dtype, shape })
 }
 
-/// Parses numbers as the types of the push constant of that name. If there is none, the check of the arguments fails
-/// later, so the type does not matter.
+/// Parses numbers as the types of the push constant of that name. If there is no such push constant, the check of the
+/// arguments fails later, so the type does not matter.
 fn parse_numbers(name: &str, numbers: &[String], signature: &Signature) -> Result<Vec<ScalarValue>> {
     let member = signature.arguments().find_map(|parameter| match parameter {
         Parameter::Scalar(member) if member.name == name => Some(member),

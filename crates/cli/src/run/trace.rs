@@ -14,11 +14,11 @@ use crate::files::{Files, Target};
 /// The variable that names the file if the command line does not.
 const VARIABLE: &str = "VKARRAY_TRACE";
 
-/// The trace's file: that of the flag, else of the environment. `files` are those of the call.
+/// The trace's file: the file of the flag, else of the environment. `files` are the files of the call.
 ///
 /// # Errors
 ///
-/// Those of [`Files::target`]; in [`Error::Variable`] if the environment names the file.
+/// The errors of [`Files::target`], in [`Error::Variable`] if the environment names the file.
 pub(crate) fn target(flag: Option<&PathBuf>, files: &mut Files) -> Result<Option<Target>> {
     if let Some(path) = flag {
         return files.target(path).map(Some);
@@ -41,7 +41,7 @@ impl TraceFile {
         Ok(Self { trace, target })
     }
 
-    /// Writes the whole file, or none if that fails.
+    /// Writes the whole file, or no file if writing fails.
     ///
     /// # Errors
     ///

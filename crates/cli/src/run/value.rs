@@ -23,17 +23,17 @@ pub(crate) enum Value {
     Npy(PathBuf),
     /// `@x.npz:a`.
     Npz(PathBuf, String),
-    /// `@x.png`, `@x.jpg`, with what follows as in `@x.png,channels=3,dtype=u8`.
+    /// `@x.png`, `@x.jpg`, with options as in `@x.png,channels=3,dtype=u8`.
     Picture(PathBuf, PictureOptions),
     /// `@-`: a `.npy` file or an image from standard input.
     Stdin(PictureOptions),
     /// `zeros:f32[2,3]`, or another of [`GENERATORS`].
     Generated(Generated),
-    /// A number, or those of a vector. They are parsed when the type of their push constant is known.
+    /// A number, or the numbers of a vector. They are parsed when the type of their push constant is known.
     Numbers(Vec<String>),
 }
 
-/// How an image becomes an array; what is not given follows from the shader, or from the image.
+/// How an image becomes an array. An option that is not given follows from the shader, or from the image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PictureOptions {
     pub(crate) channels: Option<usize>,
@@ -42,7 +42,7 @@ pub(crate) struct PictureOptions {
 }
 
 impl PictureOptions {
-    /// These options, and `other` for those that are not given.
+    /// These options, completed by the options of `other`.
     pub(crate) fn or(self, other: Self) -> Self {
         Self { channels: self.channels.or(other.channels), dtype: self.dtype.or(other.dtype) }
     }
@@ -53,7 +53,7 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// [`Error::Value`], [`Error::InputExtension`] and those of [`Generated::check`], which contain `name`.
+    /// [`Error::Value`], [`Error::InputExtension`], and the errors of [`Generated::check`], which contain `name`.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self> {
         if let Some(file) = text.strip_prefix('@') {
             return parse_file(name, file);
@@ -63,7 +63,7 @@ impl Value {
             generated.check(name)?;
             return Ok(Self::Generated(generated));
         }
-        // The shader decides the type, so the text is kept. This only checks that some type could read it.
+        // The shader decides the type, so the text is kept. The test here only finds whether some type could read it.
         let readable = [DType::F64, DType::I64, DType::U64, DType::Bool];
         let is_number = |text: &str| readable.iter().any(|&dtype| ScalarValue::parse(text, dtype).is_ok());
         let numbers: Vec<String> = text.split(',').map(|number| number.trim().to_owned()).collect();
@@ -74,7 +74,7 @@ impl Value {
         Ok(Self::Numbers(numbers))
     }
 
-    /// The file that it is read from.
+    /// The file that the value is read from.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Npy(path) | Self::Picture(path, _) | Self::Npz(path, _) => Some(path),
@@ -82,14 +82,14 @@ impl Value {
         }
     }
 
-    /// Notes the file of the array `name` among those of the call.
+    /// Notes the file of the array `name` among the files of the call.
     pub(crate) fn note_file(&self, name: &str, files: &mut Files) {
         // An archive may have arrays that an output would not write again.
         let name = (!matches!(self, Self::Npz(..))).then_some(name);
         self.path().into_iter().for_each(|path| files.read(path, name));
     }
 
-    /// The same value, with its file looked for in `folder`.
+    /// The value, with its file looked for in `folder`.
     pub(crate) fn in_folder(self, folder: &Path) -> Self {
         match self {
             Self::Npy(path) => Self::Npy(folder.join(path)),
@@ -134,7 +134,7 @@ pub(crate) fn parse_counts(flag: &'static str, text: &str) -> Result<Vec<usize>>
     Ok(counts)
 }
 
-/// Parses what follows `@` in a value: the name of a file, and options that are separated by commas.
+/// Parses the text after `@` in a value: the name of a file, and options that are separated by commas.
 ///
 /// # Errors
 ///

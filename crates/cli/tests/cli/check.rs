@@ -1,4 +1,4 @@
-//! `vkarray check`: lines, reports and exit codes. What the checks find is tested with them.
+//! `vkarray check`: lines, reports and exit codes. The findings of the checks are tested with the checks.
 
 use serde_json::Value;
 use vkarray_checks::CHECKS;
@@ -36,10 +36,11 @@ fn all_devices_are_checked() {
     assert_eq!(results["devices"].as_array().unwrap().len(), devices.as_array().unwrap().len());
 }
 
-/// What a device needs to be opened at all, or has to have by the specification of Vulkan.
+/// The features that a device needs to be opened, or has by the specification of Vulkan.
 const REQUIRED: [&str; 3] = ["timeline_semaphore", "synchronization2", "robust_buffer_access"];
 
-/// The lines of checks on a device without any optional feature and without operations of subgroups, except those named.
+/// The lines of checks on a device without any optional feature and without operations of subgroups, except for the
+/// features in `kept`.
 fn checked_without_features(folder: &Folder, kept: &str, filter: &str) -> Vec<String> {
     let devices: Value = serde_json::from_slice(&folder.done("devices --json").stdout).expect("JSON");
     let named = devices[0]["features"].as_object().expect("features by name").keys();
@@ -54,7 +55,7 @@ fn checked_without_features(folder: &Folder, kept: &str, filter: &str) -> Vec<St
     text(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-/// So a check that needs a feature and does not say so fails here, not on the first small device.
+/// A check that needs a feature and does not say so fails here, not on the first small device.
 #[test]
 fn checks_need_no_features_but_those_that_they_name() {
     if !has_device() {
@@ -70,7 +71,7 @@ fn checks_need_no_features_but_those_that_they_name() {
             continue;
         };
         assert!(line.starts_with("skip  ") && line.ends_with(&format!(": the device lacks {feature}")), "{line}");
-        // With this feature alone it passes, where the device has it.
+        // The check passes with only this feature, where the device has it.
         let alone = checked_without_features(&folder, feature, check.name);
         let instance = vkarray::device::Instance::new().unwrap();
         let is_there = has(instance.devices().unwrap()[0].info());

@@ -1,7 +1,7 @@
 //! Damaged `.npy` files and pictures, for the tests that feed them to the command's decoders and to the command itself.
 //!
-//! Bytes are changed, lost and doubled anywhere; in PNG files also whole chunks, with checksums that fit again, so that
-//! the damage is met behind the first check.
+//! Bytes are changed, lost and doubled anywhere. In PNG files whole chunks are changed too, with valid checksums, so
+//! that the damage gets past the first check.
 
 use std::io::Cursor;
 
@@ -65,7 +65,7 @@ fn palette() -> Vec<u8> {
     png(&chunks)
 }
 
-/// The same with a palette that is no whole number of colours, at which the decoder panics.
+/// A file whose palette is no whole number of colours, at which the decoder panics.
 pub(crate) fn broken_palette() -> Vec<u8> {
     let mut chunks = chunks(&palette());
     chunks[1].pop();
@@ -85,7 +85,7 @@ fn png(chunks: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// The checksum of PNG chunks, bit by bit, as the specification has it.
+/// The checksum of PNG chunks, bit by bit, as the specification defines it.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
@@ -103,7 +103,7 @@ fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
     chunks
 }
 
-/// A file like `seed`, damaged. The same `rng` gives the same files.
+/// A file like `seed`, damaged. Each state of `rng` gives the same file.
 pub(crate) fn damaged(seed: &Seed, seeds: &[Seed], rng: &mut fastrand::Rng) -> Vec<u8> {
     let (kind, bytes) = seed;
     let mut bytes = bytes.clone();

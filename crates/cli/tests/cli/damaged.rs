@@ -1,10 +1,10 @@
-//! Damaged files given to the command itself: it ends by itself, with a code that is documented.
+//! Damaged files given to the command itself: it ends by itself, with a documented exit code.
 
 use image::{GrayImage, Luma};
 
 use crate::{Folder, damage, text};
 
-/// Copies elements as far as there are any; `vkarray run` refuses most files before it opens a device.
+/// Copies as many elements as both arrays have; `vkarray run` refuses most files before it opens a device.
 const COPY: &str = "
     @group(0) @binding(0) var<storage, read> x: array<f32>;
     @group(0) @binding(1) var<storage, read_write> y: array<f32>;
@@ -61,7 +61,7 @@ fn a_grey_image_is_copied_into_every_shape_of_a_png() {
     folder.put("copy.wgsl", COPY);
     let grey = GrayImage::from_fn(7, 5, |x, y| Luma([u8::try_from(x * 31 + y * 7).expect("a byte")]));
     grey.save(folder.path("grey.png")).expect("the folder is ours");
-    // What is read, and the shape of what it is copied into.
+    // The value that is read, and the shape of the array into which it is copied.
     for (value, shape) in [
         ("grey.png", "5,7"),
         ("grey.png", "5,7,1"),

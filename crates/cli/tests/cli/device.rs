@@ -1,4 +1,4 @@
-//! Runs on whatever device there is, against plain loops on the host.
+//! Runs on the device of the machine, against plain loops on the host.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use vkarray_tests::skips;
 
 use crate::{Folder, text};
 
-/// Whether device tests are to run. A machine without a device has to say so.
+/// Whether device tests are to run. On a machine without a device, `GPU_TESTS=skip` has to be set.
 pub(crate) fn has_device() -> bool {
     let is_skipped = std::env::var_os("GPU_TESTS").is_some_and(|value| value == "skip");
     if is_skipped {
@@ -19,7 +19,7 @@ pub(crate) fn has_device() -> bool {
     !is_skipped
 }
 
-/// Numbers between 0 and 1 without pattern, from a linear congruence.
+/// Numbers between 0 and 1 without a pattern, from a linear congruence.
 fn noise(n: usize, seed: u32) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
@@ -29,7 +29,7 @@ fn noise(n: usize, seed: u32) -> Vec<f32> {
     (0..n).map(|_| next()).collect()
 }
 
-/// The definition: zero outside the image, in double precision.
+/// The definition of a convolution: zero outside the image, in double precision.
 fn convolved(source: &Array3<f32>, weights: &Array2<f32>) -> Array3<f64> {
     let (height, width, channels) = source.dim();
     let (radius_y, radius_x) = (weights.nrows() / 2, weights.ncols() / 2);
@@ -101,7 +101,7 @@ fn convolution_matches_the_definition() {
     for Convolution { size: (height, width), radius: (radius_y, radius_x), constants, reason } in CONVOLUTIONS {
         let source = Array3::from_shape_vec((*height, *width, 4), noise(height * width * 4, 1)).unwrap();
         let (rows, columns) = (2 * radius_y + 1, 2 * radius_x + 1);
-        // Asymmetric and of a sum near one, so that neither a flip nor a transposition goes unseen.
+        // The weights are asymmetric and have a sum near one, so that the test sees a flip and a transposition.
         let weights = noise(rows * columns, 2).iter().map(|w| w * 2.0 / (rows * columns) as f32).collect();
         let weights = Array2::from_shape_vec((rows, columns), weights).unwrap();
         write_npy(folder.path("source.npy"), &source).unwrap();
@@ -138,7 +138,7 @@ fn a_radius_above_the_halo_is_taken_as_the_halo() {
     let expected = run("2", "--const HALO=2", "halo.npy");
     assert_eq!(run("3", "--const HALO=2", "above.npy"), expected);
     assert_eq!(run("4294967295", "--const HALO=2", "largest.npy"), expected);
-    // Constant memory ends at a radius of 15, whatever the halo.
+    // Constant memory ends at a radius of 15, for every halo.
     assert_eq!(run("16", "--const HALO=16", "sixteen.npy"), run("15", "--const HALO=15", "fifteen.npy"));
     assert_ne!(run("1", "--const HALO=2", "one.npy"), expected);
 }
@@ -157,7 +157,8 @@ fn saxpy_runs_on_files_and_repeats() {
         folder.done(&format!("{line} --out y=once.npy"));
         let once: Array1<f32> = read_npy(folder.path("once.npy")).unwrap();
         assert!(once.iter().zip(&x).zip(&y).all(|((once, x), y)| (once - (0.5 * x + y)).abs() <= 1e-6), "{constants}");
-        folder.done(&format!("{line} --repeat 3 --out y=thrice.npy")); // Each run adds to what the one before left.
+        // Each run adds to the result of the run before it.
+        folder.done(&format!("{line} --repeat 3 --out y=thrice.npy"));
         let thrice: Array1<f32> = read_npy(folder.path("thrice.npy")).unwrap();
         assert!(thrice.iter().zip(&x).zip(&y).all(|((v, x), y)| (v - (1.5 * x + y)).abs() <= 1e-6), "{constants}");
     }
@@ -218,7 +219,8 @@ fn an_image_is_inverted_twice_into_itself() {
         let [red, green, blue, alpha] = before.0;
         assert_eq!(after.0, [255 - red, 255 - green, 255 - blue, alpha]);
     }
-    folder.done("run invert.wgsl --arg image=@negative.png --covering 35 --out image=picture.png"); // Over its input.
+    // The output replaces the input.
+    folder.done("run invert.wgsl --arg image=@negative.png --covering 35 --out image=picture.png");
     assert_eq!(image::open(folder.path("picture.png")).unwrap().into_rgba8(), picture);
 }
 
@@ -245,7 +247,7 @@ fn julia_is_black_where_points_stay() {
     let is_black = |row: usize, column: usize| (0..3).all(|channel| image[[row, column, channel]] == 0.0);
     let pixels = (0..48).flat_map(|row| (0..64).map(move |column| (row, column)));
     let n_differing = pixels.clone().filter(|&(row, column)| is_black(row, column) != stays(row, column)).count();
-    // Double and single precision part near the border of the set.
+    // Double and single precision differ near the border of the set.
     assert!(n_differing <= 30, "{n_differing} of 3072 pixels differ");
     let n_black = pixels.filter(|&(row, column)| is_black(row, column)).count();
     assert!((10..1500).contains(&n_black), "{n_black} of 3072 pixels are black");
@@ -341,7 +343,7 @@ fn what_the_device_cannot_do_is_bad_input() {
     folder.done(&format!("{shared} --groups 1"));
     let reversed: ArrayD<f32> = read_npy(folder.path("x.npy")).unwrap();
     assert_eq!(reversed, Array1::from_iter((0..64).rev().map(|i| i as f32)).into_dyn());
-    // Line, part of the message.
+    // The line, and a part of the message.
     let cases = [
         (format!("{shared} --groups 1 --const N=1048576"), "4194304 bytes of shared memory (`tile`), the device has"),
         (format!("{shared} --groups 1,4294967295"), "4294967295 workgroups on axis y, the device allows"),
@@ -351,7 +353,7 @@ fn what_the_device_cannot_do_is_bad_input() {
             "workgroup size 16384 on axis x, the device allows",
         ),
         (
-            // A terabyte and more: refused by its size alone, before any of it is made.
+            // The array has more than a terabyte: its size alone is refused, before memory is allocated.
             "run saxpy.wgsl --arg x=zeros:f32[4] --arg y=zeros:f32[500000000000] --arg a=1 --covering 4 --out y=x.npy".to_owned(),
             "`y` has 2000000000000 bytes, the device binds at most",
         ),

@@ -22,7 +22,7 @@ impl Folder {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command starts");
-        child.stdin.take().expect("a pipe").write_all(input).ok(); // A command that fails may not read it.
+        child.stdin.take().expect("a pipe").write_all(input).ok(); // A command that fails may not read its input.
         child.wait_with_output().expect("the command ends")
     }
 }
@@ -40,7 +40,7 @@ fn arrays_come_from_standard_input_and_go_to_standard_output() {
     let y = Array1::<f32>::read_npy(output.stdout.as_slice()).unwrap();
     assert_eq!(y, x.mapv(|x| 2.0 * x + 1.0));
     assert!(text(&output.stderr).contains("dispatch  "), "the report is on standard error");
-    // The shader, and a picture, which the first bytes tell.
+    // The shader and a picture, of which the command finds the kind by the first bytes.
     let output = folder.fed(&line.replace("saxpy.wgsl", "-").replace("@-", "ones"), b"");
     assert_eq!(output.status.code(), Some(2));
     let shader = std::fs::read(folder.path("invert.wgsl")).unwrap();
@@ -99,7 +99,7 @@ fn pictures_of_integers_keep_their_numbers() {
              if id.x < 5u && id.y < 3u { y[id.y * 5u + id.x] = x[id.y * 5u + id.x] + 1u; }
          }",
     );
-    // The shader's elements are u32, and it only writes y, whose shape is that of the invocations.
+    // The shader's elements are u32, and it only writes y, whose shape is the shape of the invocations.
     folder.done("run double.wgsl --arg x=@grey.png --covering 5,3 --out y=y.npy --out y=y.png,bits=16");
     let y: Array2<u32> = read_npy(folder.path("y.npy")).unwrap();
     assert_eq!(
@@ -126,7 +126,7 @@ fn an_array_that_is_only_written_has_an_element_for_each_invocation() {
     folder.done(&format!("{line} --covering 7,5 --out image=image.npy --out image=image.png"));
     let image: ArrayD<f32> = read_npy(folder.path("image.npy")).unwrap();
     assert_eq!(image.shape(), [5, 7, 4]);
-    // Without the invocations there is no shape, and an array that is read needs a value.
+    // Without the invocations there is no shape. An array that the shader reads needs a value.
     for line in [format!("{line} --groups 1"), "run saxpy.wgsl --arg x=zeros:f32[4] --arg a=1 --covering 4".to_owned()]
     {
         let message = folder.refused(2, &mut folder.command(&line));

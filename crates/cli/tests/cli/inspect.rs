@@ -1,4 +1,4 @@
-//! `vkarray inspect`, and `vkarray run` of shaders that are not WGSL. Nothing here but the last test opens a device.
+//! `vkarray inspect`, and `vkarray run` of shaders that are not WGSL. Only the last test opens a device.
 
 use crate::{Folder, text};
 
@@ -52,12 +52,12 @@ main: workgroup 1×1×1
     +52     tail  array<vec3<f32>>, 12 bytes apart
 ";
     assert_eq!(without_driver("inspect layouts.spv"), expected);
-    // The block has a name by which it is given as a whole.
+    // The block has a name, by which it is given as a whole.
     let found = without_driver("inspect particles.spv");
     assert!(found.contains("\n  step_: Push, 44 bytes of push constants\n  List: "), "{found}");
     let found = without_driver("inspect reverse.spv --const LANES=8 --const 1=3 --entry main");
     assert!(found.starts_with("main: workgroup 8×1×1, shared 96 bytes\n"), "{found}");
-    // The same kernel from its GLSL and from glslang's SPIR-V.
+    // One kernel from its GLSL and from glslang's SPIR-V.
     assert_eq!(without_driver("inspect saxpy.comp"), without_driver("inspect saxpy.spv"));
     assert!(without_driver("inspect julia.wgsl").starts_with("julia: workgroup 16×16×1\n"));
 }
@@ -172,7 +172,8 @@ fn shaders_of_all_languages_run() {
     }
 }
 
-/// `saxpy.spv`, which multiplies its floats as integers: its structure is sound, but it breaks a rule that drivers trust.
+/// `saxpy.spv`, changed to multiply its floats as integers: its structure is valid, but it breaks a rule that drivers
+/// trust.
 fn broken() -> Vec<u8> {
     const F_MUL: u32 = 133;
     const I_MUL: u32 = 132;
@@ -207,7 +208,7 @@ fn spirv_that_no_validator_passed_is_not_run() {
     for part in ["/no/such/validator cannot be started", "spirv-tools", "VKARRAY_SPIRV_VAL", "spirv_unchecked"] {
         assert!(message.contains(part), "{message}");
     }
-    // What naga translates needs none.
+    // What naga translates needs no validation.
     assert!(without("saxpy.comp").status().expect("the command starts").success());
 }
 
@@ -228,7 +229,7 @@ fn a_default_that_makes_a_kernel_invalid_does_not_hide_what_it_takes() {
     assert!(found.contains("with `m` = 1: the kernel is not valid at its default, so it must be set"), "{found}");
     let found = text(&folder.done("inspect inverse.wgsl --const m=4").stdout);
     assert!(found.contains("f32 = 4 (default 0)") && !found.contains("not valid"), "{found}");
-    // No constant alone makes it valid.
+    // No constant alone makes the shader valid.
     let message = folder.refused(2, &mut folder.command("inspect inverse.wgsl --const m=0"));
     assert!(message.contains("not valid with the constants m = 0"), "{message}");
 }

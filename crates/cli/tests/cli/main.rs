@@ -1,4 +1,4 @@
-//! The `vkarray` command as a user has it: lines, exit codes, what is printed, and which files appear.
+//! The `vkarray` command as a user runs it: lines, exit codes, what is printed, and which files appear.
 //!
 //! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `files.rs` and `pipeline.rs` do.
 //! Device tests run under the validation layer; where there is no device they fail, unless `GPU_TESTS=skip` says that none
@@ -77,7 +77,7 @@ impl Folder {
     fn done(&self, line: &str) -> Output {
         let output = self.command(line).env("VKARRAY_VALIDATION", "1").output().expect("the command starts");
         assert!(output.status.success(), "{line}\n{}", text(&output.stderr));
-        assert_eq!(text(&output.stderr), "", "{line}"); // No progress bar where there is no terminal.
+        assert_eq!(text(&output.stderr), "", "{line}"); // The progress bar appears only on a terminal.
         output
     }
 }

@@ -47,10 +47,11 @@ fn a_thousand_steps_of_heat_are_those_of_a_loop() {
     assert_eq!(report["outputs"][1]["shape"], serde_json::json!([99, 151, 4]));
     let trace = std::fs::read_to_string(folder.path("t.json")).unwrap();
     assert!(trace.contains("colour_map"), "the trace has the step behind the graph");
-    // The result of the pipeline is compared as that of a shader.
+    // The result of a pipeline is compared like the result of a shader.
     let compared = "run heat.toml --arg plate=@plate.npy --quiet --compare plate=warm.npy";
     folder.done(compared);
-    let failed = folder.command(&format!("{compared} --repeat 2")).output().unwrap(); // Another thousand steps.
+    // A repetition makes another thousand steps.
+    let failed = folder.command(&format!("{compared} --repeat 2")).output().unwrap();
     assert_eq!(failed.status.code(), Some(4), "{}", text(&failed.stderr));
 }
 
@@ -102,7 +103,7 @@ fn groups_repeat_with_and_without_checks() {
     let step = |table: &str, rest: &str| {
         format!("[[{table}]]\nshader = \"add.wgsl\"\nentry = \"add\"\ncovering = 4\narg = {{ x = \"x\" }}\n{rest}\n")
     };
-    // 3 * 1, then 5 * (10 + 100), all of that twice.
+    // The group adds 3 * 1, then 5 * (10 + 100), and runs twice.
     let group = step("step.step", "const = { BY = 10 }") + &step("step.step", "const = { BY = 100 }");
     adding(&folder, &format!("{}[[step]]\nrepeat = 5\n{group}", step("step", "repeat = 3")));
     for flags in ["", "--sanitize"] {

@@ -1,5 +1,5 @@
-//! Lines that are refused before a device is looked for. The texts of single errors are tested beside the code; here
-//! each kind once, from end to end.
+//! Lines that are refused before a device is looked for. The texts of single errors are tested beside the code; this
+//! file tests each kind of error once, from end to end.
 
 use crate::Folder;
 
@@ -14,7 +14,7 @@ fn bad_input_ends_with_two_and_leaves_every_file_alone() {
     folder.put("bad.wgsl", "fn main( {}");
     folder.put("mistyped.wgsl", "\nfn f() -> u32 { return 1.5; }");
     let arrays = "--arg x=zeros:f32[4] --arg y=zeros:f32[4]";
-    // Line, part of the message.
+    // The line, and a part of the message.
     let cases = [
         (format!("{SAXPY} --arg x=@none.npy --arg y=zeros:f32[4]"), "cannot read none.npy"),
         (format!("{SAXPY} --arg x=@truncated.npy --arg y=zeros:f32[4]"), "is not a .npy file"),
@@ -56,7 +56,7 @@ fn pipes_are_refused_as_arguments() {
 #[test]
 fn lines_that_do_not_parse_end_with_two() {
     let folder = Folder::new();
-    // The grid is missing, or given twice; unknown flags and commands; a count of zero.
+    // The grid is missing, or given twice; flags and commands are unknown; a count is zero.
     for line in [
         "run saxpy.wgsl",
         "run saxpy.wgsl --covering 4 --groups 1",
@@ -73,7 +73,7 @@ fn lines_that_do_not_parse_end_with_two() {
 fn without_a_driver_all_commands_say_what_to_install() {
     let folder = Folder::new();
     let run = format!("{SAXPY} --arg x=zeros:f32[4] --arg y=zeros:f32[4]");
-    // Where there is no device, none can be chosen wrongly.
+    // Where there is no device, every choice of one has the error that there is none.
     for line in [&run, &format!("{run} --device cpu"), "devices", "check"] {
         let mut command = folder.command(line);
         command.env("VK_ICD_FILENAMES", "/nonexistent.json").env("VK_DRIVER_FILES", "/nonexistent.json");
@@ -82,7 +82,7 @@ fn without_a_driver_all_commands_say_what_to_install() {
     }
 }
 
-/// A loader that is no library stands in for one that is not installed.
+/// A file that is no library stands for a loader that is not installed.
 #[cfg(target_os = "linux")]
 #[test]
 fn without_a_loader_both_commands_say_what_to_install() {
@@ -149,8 +149,10 @@ fn a_file_is_neither_written_twice_nor_read_and_written() {
         (format!("{run} --out y=y.npy --trace ./y.npy"), "./y.npy is the file of two"),
         (format!("{run} --trace in.npy"), "in.npy is a file that is read"),
         (format!("{run} --trace saxpy.wgsl"), "saxpy.wgsl is a file that is read"),
-        (format!("{run} --out y=in.npy"), "in.npy is a file that is read"), // The value of another argument.
-        (format!("{in_place} --out y=in.npy"), "in.npy is a file that is read"), // The file to compare with.
+        // The file is the value of another argument.
+        (format!("{run} --out y=in.npy"), "in.npy is a file that is read"),
+        // The file is the file to compare with.
+        (format!("{in_place} --out y=in.npy"), "in.npy is a file that is read"),
         ("run heat.toml --trace heat.toml".to_owned(), "heat.toml is a file that is read"),
         ("run heat.toml --trace heat.wgsl".to_owned(), "heat.wgsl is a file that is read"),
         ("eval y=x --arg x=@in.npy --out y=in.npy".to_owned(), "in.npy is a file that is read"),

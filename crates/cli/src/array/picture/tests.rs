@@ -1,4 +1,4 @@
-//! Images read and written, damaged ones among them.
+//! Images read and written, including damaged images.
 
 use image::{DynamicImage, GrayImage, Luma, Rgb, RgbImage};
 use ndarray::{ArrayD, Dimension, arr2, arr3};
@@ -11,7 +11,7 @@ fn written(array: &ArrayD<f32>) -> DynamicImage {
     image::load_from_memory_with_format(&bytes, ImageFormat::Png).unwrap()
 }
 
-/// Saves `picture` under `name`, reads it as an array of as many channels as given, or as it has by itself.
+/// Saves `picture` under `name`, and reads it as an array of `channels` channels, or of the file's own number.
 fn read_as(picture: &DynamicImage, name: &str, channels: Option<usize>) -> ArrayD<f32> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -28,7 +28,7 @@ fn read(picture: &DynamicImage, name: &str) -> ArrayD<f32> {
 
 #[test]
 fn rows_come_first_and_channels_last() {
-    // Two wide, one high; red then green-and-blue. Alpha is one.
+    // The image is two pixels wide and one high: red, then green and blue. Alpha is one.
     let colour = RgbImage::from_fn(2, 1, |x, _| if x == 0 { Rgb([255, 0, 0]) } else { Rgb([0, 51, 102]) });
     let expected = arr3(&[[[1.0, 0.0, 0.0, 1.0], [0.0, 0.2, 0.4, 1.0]]]).into_dyn();
     assert_eq!(read(&colour.into(), "x.png"), expected);
@@ -55,7 +55,7 @@ fn channels_are_those_of_the_image_or_as_asked_for() {
         for picture in [grey.clone(), grey.to_luma16().into()] {
             assert_close(&read_as(&picture, "x.png", channels), &expected(shape));
         }
-        // Alpha makes four, and colour does.
+        // An image has four channels if it has alpha, and also if it has colour.
         for picture in [DynamicImage::from(grey.to_luma_alpha8()), grey.to_rgb8().into(), grey.to_rgba8().into()] {
             let shape = if channels.is_none() { &[2, 3, 4] } else { shape };
             assert_close(&read_as(&picture, "x.png", channels), &expected(shape));
@@ -131,7 +131,7 @@ fn channels_follow_from_the_shape() {
         (&[1, 5, 7, 4], None),
         (&[0, 7, 4], None), // The format has no empty images.
         (&[7, 0], None),
-        (&[1, 1 << 31], None), // Nor so wide ones.
+        (&[1, 1 << 31], None), // The format has no such wide images.
     ];
     for (shape, channels) in cases {
         assert_eq!(png_channels(shape), *channels, "{shape:?}");
@@ -142,7 +142,7 @@ fn channels_follow_from_the_shape() {
     }
 }
 
-/// A PNG of the given size by its own account, with nothing behind the header.
+/// A PNG whose header names this size, with nothing after the header.
 fn png_header(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_png(&HostArray::F32(ArrayD::zeros(vec![1, 1, 4])), None, &mut bytes).unwrap();
@@ -153,7 +153,7 @@ fn png_header(width: u32, height: u32) -> Vec<u8> {
     bytes
 }
 
-/// The checksum of PNG chunks, bit by bit, as the specification has it.
+/// The checksum of PNG chunks, bit by bit, as the specification defines it.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
@@ -165,7 +165,7 @@ fn integers_of_both_widths_keep_their_values() {
     let words =
         ArrayD::from_shape_fn(vec![3, 5, 3], |at| u16::try_from(257 * (at[0] * 50 + at[1] * 7 + at[2])).unwrap());
     let bytes = words.mapv(|word| u8::try_from(word / 257).unwrap());
-    // What is written, its bits, the type that it is read as, what is read.
+    // What is written, its bits, the type to read, and the array that is read.
     let cases = [
         (HostArray::U16(words.clone()), None, DType::U16, HostArray::U16(words.clone())),
         (HostArray::U16(words.clone()), None, DType::U8, HostArray::U8(bytes.clone())), // Scaled.

@@ -58,7 +58,7 @@ fn values_are_what_was_asked_for() {
         ),
         (make(Fill::Full("0.1".to_owned()), DType::F32, &[1]), HostArray::new(ndarray::arr1(&[0.1_f32]).into_dyn())),
         (
-            make(Fill::Arange, DType::F32, &[2, 3]), // Last axis fastest.
+            make(Fill::Arange, DType::F32, &[2, 3]), // The last axis varies fastest.
             HostArray::new(ndarray::arr2(&[[0.0_f32, 1.0, 2.0], [3.0, 4.0, 5.0]]).into_dyn()),
         ),
         (
@@ -112,7 +112,7 @@ fn normal_numbers_have_mean_zero_and_deviation_one() {
     let n = array.len() as f64;
     let mean = array.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
     let variance = array.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
-    // Six standard deviations of each.
+    // The bounds are six standard deviations of the mean and of the variance.
     assert!(mean.abs() < 0.06 && (variance - 1.0).abs() < 0.085, "{mean} {variance}");
     let beyond_two = array.iter().filter(|x| x.abs() > 2.0).count();
     assert!((330..580).contains(&beyond_two), "{beyond_two}"); // 455 are expected.
@@ -129,7 +129,8 @@ fn integers_take_the_full_range() {
 
 #[test]
 fn a_seed_means_the_same_array_everywhere() {
-    // Pinned: PCG XSL RR 128/64 seeded through `seed_from_u64`. A change here breaks the users' stored results.
+    // The values are pinned: PCG XSL RR 128/64 seeded through `seed_from_u64`. A change here breaks the users' stored
+    // results.
     let array = make(Fill::Random { seed: 7 }, DType::U32, &[4]);
     assert_eq!(
         array,

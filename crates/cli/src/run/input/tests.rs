@@ -1,5 +1,5 @@
-//! Damaged files through the code that `vkarray run` reads them with. `VKARRAY_FUZZ_SECONDS` and `VKARRAY_FUZZ_SEED` make
-//! the run longer and another; `VKARRAY_FUZZ_KIND` is `npy`, `png` or `jpg`.
+//! Damaged files, read by the code of `vkarray run`. `VKARRAY_FUZZ_SECONDS` sets the length of the run and
+//! `VKARRAY_FUZZ_SEED` its seed; `VKARRAY_FUZZ_KIND` is `npy`, `png` or `jpg`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::panics::catch_panic;
 #[path = "../../../tests/cli/damage.rs"]
 mod damage;
 
-/// Without the variables.
+/// The number of inputs if no variable is set.
 const N_INPUTS: u64 = 600;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Pipeline files as jobs, and the messages of wrong ones.
+//! Pipeline files as jobs, and the messages of wrong files.
 
 use clap::Parser;
 
@@ -7,7 +7,7 @@ use crate::args::{Command, CommandLine};
 use crate::run::generate::{Fill, Generated};
 use crate::run::value::Value;
 
-/// The job of `vkarray run p.toml` with a file of this text, and the flags of one line.
+/// The job of `vkarray run p.toml` with a file of this text, and with the flags of one line.
 fn job(text: &str, flags: &str) -> std::result::Result<Job, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.toml");

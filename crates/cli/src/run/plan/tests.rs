@@ -1,4 +1,4 @@
-//! Plans of whole command lines, and the messages of wrong ones.
+//! Plans of whole command lines, and the messages of wrong command lines.
 
 use clap::Parser;
 use tempfile::TempDir;
@@ -10,7 +10,7 @@ use super::*;
 use crate::args::{Command, CommandLine};
 use crate::run::step::{NO_LIMITS, ScalarArgument};
 
-/// A folder with a shader `k.wgsl` in it and, on every plan, its path in place of `DIR` in the arguments.
+/// A folder with a shader `k.wgsl`. Arguments name the folder by `DIR`.
 struct Bench(TempDir);
 
 impl Bench {
@@ -141,9 +141,11 @@ fn written_arrays_hold_an_element_for_every_invocation() {
          elements, or pass --allow-small if the shader writes fewer"
     );
     bench.plan(&format!("{small} --allow-small")).unwrap();
-    bench.plan(&small.replace("--covering 8,4", "--groups 1")).unwrap(); // Asks for workgroups, not for elements.
+    // `--groups` names workgroups, so the lengths of the arrays are not compared.
+    bench.plan(&small.replace("--covering 8,4", "--groups 1")).unwrap();
 
-    let bench = Bench::new(sample("saxpy").unwrap()); // Only `y` is written; a short `x` is the shader's affair.
+    // Only the length of a written array is compared; `y` is written, and `x` may be short.
+    let bench = Bench::new(sample("saxpy").unwrap());
     bench.plan("--arg x=zeros:f32[1] --arg y=zeros:f32[4] --arg a=1 --covering 4").unwrap();
     let message = bench.message("--arg x=zeros:f32[4] --arg y=zeros:f32[1] --arg a=1 --covering 4");
     assert!(message.starts_with("argument `y` holds 1 elements of f32, but"), "{message}");
@@ -202,7 +204,7 @@ fn wrong_outputs_are_named() {
 
 #[test]
 fn wrong_shaders_are_shown_with_their_line() {
-    // Shader, flags, parts of the message.
+    // The shader, the flags, and parts of the message.
     let valid = "@compute @workgroup_size(1) fn k() {}";
     let cases: &[(&str, &str, &[&str])] = &[
         ("fn k( {}\n", "", &["k.wgsl:1:7: the shader does not parse", "fn k( {}"]),
@@ -230,7 +232,7 @@ fn constant_memory_takes_an_array_as_any_other() {
     bench.plan(&with("zeros:f32[1024]")).unwrap();
     let message = bench.message(&with("zeros:f32[1025]"));
     assert!(message.contains("at most 4096 bytes, got 4100 bytes"), "{message}");
-    // A shorter one must be marked `padded`.
+    // An array that is shorter than the constant memory must be marked `padded`.
     let message = bench.message(&with("zeros:f32[1023]"));
     let expected = "`weights` is array<vec4<f32>, 256> in constant memory, 4096 bytes, got 4092 bytes; \
                     give the rest, or use `padded`, which reads it as zeros";

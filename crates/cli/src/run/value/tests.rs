@@ -1,4 +1,4 @@
-//! Values that are parsed, and the messages of those that are not.
+//! Values that are parsed, and the messages of values that are refused.
 
 use super::*;
 
@@ -35,12 +35,12 @@ fn values_read() {
         ("inf", number("inf")),
         ("1,-2, 0.5", Value::Numbers(vec!["1".to_owned(), "-2".to_owned(), "0.5".to_owned()])), // A vector.
         ("zeros:f32[512,512]", generated(Fill::Zeros, DType::F32, &[512, 512])),
-        ("zeros:float32[2]", generated(Fill::Zeros, DType::F32, &[2])), // NumPy's names do too.
+        ("zeros:float32[2]", generated(Fill::Zeros, DType::F32, &[2])), // NumPy's names are accepted too.
         ("zeros:u8[]", generated(Fill::Zeros, DType::U8, &[])),
         ("zeros:u8[ 3 , 0 ]", generated(Fill::Zeros, DType::U8, &[3, 0])),
         ("full:i16[4],value=-7", generated(Fill::Full("-7".to_owned()), DType::I16, &[4])),
         ("full:f16[4],value=0.5", generated(Fill::Full("0.5".to_owned()), DType::F16, &[4])),
-        ("arange:u8[256]", generated(Fill::Arange, DType::U8, &[256])), // 255 is the last.
+        ("arange:u8[256]", generated(Fill::Arange, DType::U8, &[256])), // The last value is 255.
         ("arange:u8[0]", generated(Fill::Arange, DType::U8, &[0])),
         ("random:f64[3]", generated(Fill::Random { seed: 0 }, DType::F64, &[3])),
         ("random:f64[3],seed=7", generated(Fill::Random { seed: 7 }, DType::F64, &[3])),
@@ -97,7 +97,8 @@ fn bad_generators_say_what_is_wrong() {
         ("zeros:f32", cannot("zeros:f32", form)),
         ("zeros:f32[2", cannot("zeros:f32[2", form)),
         ("zeros:f33[2]", cannot("zeros:f33[2]", &format!("`f33` {types}"))),
-        ("zeros:bf16[2]", cannot("zeros:bf16[2]", &format!("`bf16` {types}"))), // Real, but no .npy holds it.
+        // A type of arrays, but not of `.npy` files.
+        ("zeros:bf16[2]", cannot("zeros:bf16[2]", &format!("`bf16` {types}"))),
         (
             "zeros:f32[2,]",
             cannot("zeros:f32[2,]", "`[2,]` is not a shape: expected whole numbers, separated by commas"),
@@ -140,7 +141,7 @@ fn bad_generators_say_what_is_wrong() {
     refuses(&cases);
 }
 
-/// What a type can hold is the kernel crate's to say.
+/// The kernel crate decides what a type can hold.
 #[test]
 fn numbers_that_a_type_does_not_hold_are_refused() {
     for text in ["full:u8[2],value=256", "full:u8[2],value=-1", "full:i32[2],value=1.5", "full:f32[2],value=1e39"] {
