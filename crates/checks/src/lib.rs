@@ -37,18 +37,19 @@ pub type Result<T> = vkarray::Result<T>;
 /// One check.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// What it is about: `primitives` or `samples`.
+    /// The part of the library that the check tests: `primitives` or `samples`.
     pub room: &'static str,
-    /// What holds if it passes.
+    /// The statement that holds if the check passes.
     pub name: &'static str,
-    /// What a device may lack. Without it, the check ends with the library's error for a missing capability. A test of the
-    /// command runs all checks without any optional feature, so one that is not named here is found.
+    /// A feature that a device may lack. Without it, the check ends with the library's error for a missing capability.
+    /// A test of the command runs all checks without any optional feature, so a feature that is not named here is
+    /// found.
     pub need: Option<Need>,
-    /// Runs it.
+    /// Runs the check.
     ///
     /// # Errors
     ///
-    /// Those of the library.
+    /// The errors of the library.
     ///
     /// # Panics
     ///

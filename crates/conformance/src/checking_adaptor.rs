@@ -1,7 +1,7 @@
 //! [`CheckingAdaptor`]: checks each pointer that a manager gives out.
 //!
-//! It records which bytes are live (`live_ranges.rs`) and, of bytes that came back, the work that may still use them. Bytes
-//! that are given out again before that work is over must carry it as last uses.
+//! It records which bytes are live (`live_ranges.rs`) and, of bytes that came back, the work that may still use them.
+//! If the manager gives such bytes out again before that work is over, the pointer must carry the work as last uses.
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,10 @@ use vkarray_driver::hazard::LastUse;
 
 use crate::live_ranges::{LiveRanges, Space, SpaceRange};
 
-/// The alignment that every device can bind.
+/// An alignment that every device can bind.
 const ALIGNMENT: u64 = 256;
 
-/// Memory is exclusive up to a multiple of this.
+/// Memory is exclusive up to a multiple of this size.
 const GRANULE: u64 = 16;
 
 /// The records of a checking adaptor, shared with its check.
@@ -83,7 +83,7 @@ impl MemoryRecords {
     /// Work that is not over now was not over when the manager chose the memory, so the pointer must carry it.
     fn check_passed_on(&self, last: &LastUse, memory: &MemoryPointer) {
         let is_over = self.device.points(std::slice::from_ref(last)).iter().all(|point| {
-            // The loss of the device is not the manager's fault.
+            // A lost device is not the manager's fault.
             point.is_complete().unwrap_or(true)
         });
         let covers = |new: &LastUse| new.lane == last.lane && new.value >= last.value;
@@ -99,7 +99,7 @@ impl MemoryRecords {
     }
 }
 
-/// A manager whose pointers are checked.
+/// A manager that checks the pointers of the manager inside it.
 #[derive(Debug)]
 pub(crate) struct CheckingAdaptor {
     pub(crate) records: Arc<MemoryRecords>,
@@ -125,7 +125,7 @@ unsafe impl Adaptor for CheckingAdaptor {
     }
 }
 
-/// The bytes of memory, in each space that contains it.
+/// The ranges of the memory, one in each space that contains it.
 fn ranges_of(memory: &MemoryPointer) -> impl Iterator<Item = SpaceRange> {
     let size = memory.size().next_multiple_of(GRANULE);
     let range = |space, start: u64| SpaceRange { space, bytes: start..start.saturating_add(size) };

@@ -1,4 +1,4 @@
-//! The checks, by name. Each has a manager of its own.
+//! The checks, by name. Each check has a manager of its own.
 //!
 //! `checks/plain.rs` checks what a manager gives out, `checks/in_flight.rs` memory that the device still uses,
 //! `checks/cycle.rs` initialisation, deferral and reset, `checks/failing.rs` failures.

@@ -1,4 +1,5 @@
-//! [`CheckContext`]: what a check uses. A new manager in a checking adaptor, an allocator, and ways to use memory.
+//! [`CheckContext`]: what a check uses: a new manager in a checking adaptor, an allocator, and functions that use
+//! memory.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +10,7 @@ use crate::Faults;
 use crate::check_error::{CheckError, expect};
 use crate::checking_adaptor::{CheckingAdaptor, MemoryRecords};
 
-/// The manager of one check. Made when it is first used.
+/// The context of one check. The manager is made when it is first used.
 pub(crate) struct CheckContext<'a> {
     allocator: OnceLock<(Arc<Allocator>, Usage)>,
     records: Arc<MemoryRecords>,
@@ -88,10 +89,10 @@ impl<'a> CheckContext<'a> {
     }
 }
 
-/// Writes the pattern of `seed` to a block, and waits until it is there.
+/// Writes the pattern of `seed` to a block, and waits until the copy is complete.
 pub(crate) fn write(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), CheckError> {
     block.copy_from_host(stream, 0, &pattern(seed, block.size()))?;
-    block.allocator().release_staging(); // So that only the check's own memory is in use.
+    block.allocator().release_staging(); // Released, so that only the check's own memory is in use.
     Ok(stream.synchronize()?)
 }
 

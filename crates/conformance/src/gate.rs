@@ -1,7 +1,7 @@
-//! [`Gate`]: keeps work in flight until a check ends it.
+//! [`Gate`]: keeps work in flight until a check opens the gate.
 //!
-//! Streams wait for a semaphore that the host signals. A manager that waits for these streams would wait forever, so a thread
-//! signals it after a long time, which the check can query.
+//! Streams wait for a semaphore that the host signals. A manager that waits for these streams would wait forever. For
+//! this case a thread signals the semaphore after a long time, and the check can ask whether it did.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -13,11 +13,12 @@ use vkarray_driver::{Device, Owned, Point, Stream};
 
 use crate::check_error::CheckError;
 
-/// How long a manager may wait before the gate opens by itself. No check that passes waits so long.
+/// How long a manager may wait before the gate opens by itself. No check that passes waits as long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long the device's waiter thread polls submitted batches. If the host signals a semaphore while the thread polls work
-/// behind it, the validation layer 1.3.239 waits ten seconds for its own state, and reports that as its likely bug.
+/// How long the device's waiting thread polls submitted batches. If the host signals a semaphore while the thread polls
+/// work behind it, the validation layer 1.3.239 waits ten seconds for its own state, and reports that as its likely
+/// bug.
 const POLLING: Duration = Duration::from_millis(20);
 
 /// A closed gate in front of some streams. Opens when dropped.
@@ -26,7 +27,7 @@ pub(crate) struct Gate {
     open: mpsc::Sender<()>,
     was_forced: Arc<AtomicBool>,
     streams: Vec<Stream>,
-    /// One for each stream.
+    /// One semaphore for each stream.
     semaphores: Option<Arc<[Owned<vk::Semaphore>]>>,
 }
 
@@ -47,13 +48,14 @@ impl Gate {
             for semaphore in &*semaphores_to_signal {
                 let info = vk::SemaphoreSignalInfo::default().semaphore(semaphore.raw()).value(1);
                 // SAFETY: the semaphore is alive, at zero, and signalled only here.
-                let _ = unsafe { of.raw().signal_semaphore(&info) }; // It fails only if the device is lost.
+                let _ = unsafe { of.raw().signal_semaphore(&info) }; // The call fails only if the device is lost.
             }
         });
         let streams = streams.iter().map(|&stream| stream.clone()).collect();
         let gate = Self { opener: Some(opener), open, was_forced, streams, semaphores: Some(semaphores) };
         for (stream, semaphore) in gate.streams.iter().zip(gate.semaphores.iter().flat_map(|all| all.iter())) {
-            // SAFETY: a timeline semaphore of the device; the gate signals it, and keeps it until its streams are idle.
+            // SAFETY: `semaphore` is a timeline semaphore of the device. The gate signals it, and keeps it until its
+            // streams are idle.
             stream.wait_for(&unsafe { Point::external(device, semaphore.raw(), 1) })?;
         }
         Ok(gate)
@@ -83,7 +85,7 @@ impl Drop for Gate {
         self.signal();
         let is_done = self.streams.iter().all(|stream| stream.synchronize_for(PATIENCE).is_ok());
         if !is_done {
-            // Work that still waits needs them.
+            // Work that still waits needs the semaphores, so they are not destroyed.
             self.semaphores.take().map(Arc::into_raw);
         }
     }
@@ -95,6 +97,6 @@ fn semaphore(device: &Arc<Device>) -> Result<Owned<vk::Semaphore>, CheckError> {
     // SAFETY: `info` is complete, and an open device has timeline semaphores.
     let raw = unsafe { device.raw().create_semaphore(&info, None) };
     let raw = raw.map_err(|code| CheckError::Failed(format!("cannot make a semaphore: {code}")))?;
-    // SAFETY: made by this device just now, and not owned elsewhere.
+    // SAFETY: this device made the semaphore just now, and nothing else owns it.
     Ok(unsafe { Owned::new(raw, device.logical()) })
 }

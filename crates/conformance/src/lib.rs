@@ -1,4 +1,4 @@
-//! Tests memory managers: does a manager keep to the contract of [`MemoryManager`](vkarray_allocator::MemoryManager)?
+//! Tests whether a memory manager keeps to the contract of [`MemoryManager`](vkarray_allocator::MemoryManager).
 //!
 //! **Is:** named checks that run any manager on a device, each with a new manager, and that report what they expected when
 //! they fail. **Is not:** a benchmark, nor a check of the calls to the driver: run it under the validation layer, which
@@ -42,8 +42,8 @@ pub use report::{Outcome, Report};
 
 /// Makes Vulkan calls fail, for [`Conformance::with_faults`].
 pub trait Faults {
-    /// From now on, `times` calls of that name fail with `VK_ERROR_OUT_OF_DEVICE_MEMORY`, beginning with the `nth`, counted
-    /// from one.
+    /// From now on, `times` calls of the function `call` fail with `VK_ERROR_OUT_OF_DEVICE_MEMORY`, beginning with the
+    /// `nth`, counted from one.
     fn arm(&self, call: &'static str, nth: u32, times: u32);
 
     /// Lets every call succeed again, and returns how many have failed.
@@ -65,19 +65,19 @@ impl<'a> Conformance<'a> {
         Self { device, factory, faults: None, only: None }
     }
 
-    /// Sets what makes calls fail. Without it, the checks that need it are skipped.
+    /// Sets the object that makes calls fail. Without it, the checks of failing calls are skipped.
     pub fn with_faults(mut self, faults: &'a dyn Faults) -> Self {
         self.faults = Some(faults);
         self
     }
 
-    /// Runs only the check of that name. An unknown name runs none.
+    /// Runs only the check of that name. An unknown name runs no check.
     pub fn only(mut self, name: &'a str) -> Self {
         self.only = Some(name);
         self
     }
 
-    /// Runs the checks. One that fails or panics does not keep the others from running.
+    /// Runs the checks. A check that fails or panics does not keep the others from running.
     #[must_use]
     pub fn run(&self) -> Report {
         let chosen = checks::ALL.iter().filter(|(name, _)| self.only.is_none_or(|only| only == *name));
@@ -96,7 +96,7 @@ impl std::fmt::Debug for Conformance<'_> {
     }
 }
 
-/// What the checking adaptor found comes first, since it is closer to the cause.
+/// The findings of the checking adaptor come first, since they are closer to the cause.
 fn outcome(ran: Result<Result<(), CheckError>, String>, context: CheckContext<'_>) -> Outcome {
     let violations = context.violations();
     // Dropping the manager may panic, too.

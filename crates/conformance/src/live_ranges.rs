@@ -1,7 +1,7 @@
 //! Which bytes are live, and which were given back while work still used them. Pure.
 //!
-//! Ranges are in spaces: each buffer, and the host's addresses. Memory that the host addresses is in two spaces, so that two
-//! buffers over the same memory are noticed too. The uses of bytes are a type parameter.
+//! Ranges are in spaces: each buffer is a space, and the host's addresses are one. Memory that the host addresses is in
+//! two spaces, so that two buffers over the same memory are noticed too. The uses of bytes are a type parameter.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -55,7 +55,8 @@ impl<U: Clone> LiveRanges<U> {
         }
     }
 
-    /// The uses of former ranges with any of the bytes. They are removed there, since the new range has them now.
+    /// The uses of former ranges that share bytes with `range`. They are removed from the former ranges, since the new
+    /// range has them now.
     pub(crate) fn inherit(&mut self, range: &SpaceRange) -> Vec<U> {
         let mut inherited = Vec::new();
         for (former, uses) in std::mem::take(&mut self.former) {

@@ -16,11 +16,11 @@ pub(crate) struct Arguments {
 }
 
 struct Argument {
-    /// In the shader.
+    /// The name of the argument in the shader.
     name: String,
     identifier: Ident,
     ty: TokenStream,
-    /// What is passed on.
+    /// The expression that is passed on.
     value: TokenStream,
 }
 
@@ -66,7 +66,7 @@ impl Arguments {
                 ///
                 /// # Errors
                 ///
-                /// Those of [`vkarray::stream::DispatchNode::set`].
+                /// The errors of [`vkarray::stream::DispatchNode::set`].
                 #visibility fn #function(self, graph: &mut ::vkarray::Graph, #identifier: #ty)
                     -> ::core::result::Result<(), ::vkarray::kernel::Error>
                 {
@@ -77,7 +77,7 @@ impl Arguments {
         quote! { #(#setters)* }
     }
 
-    /// All of them as `Arguments`: a tuple if it is short enough, which is the faster to check.
+    /// All arguments as `Arguments`: as a tuple if it is short enough, which is checked faster.
     pub(crate) fn passed(&self) -> TokenStream {
         let values = self.arguments.iter().map(|argument| &argument.value);
         if self.arguments.len() <= TUPLE {
@@ -92,7 +92,7 @@ impl Arguments {
     }
 }
 
-/// What a push constant takes.
+/// The Rust type of a push constant.
 fn number_type(ty: &ElementType) -> TokenStream {
     let leaves = ty.leaves();
     let (n, scalar) = (leaves.len(), rust_type(leaves.first().map_or(DType::U32, |leaf| leaf.1)));
@@ -103,7 +103,7 @@ fn number_type(ty: &ElementType) -> TokenStream {
     }
 }
 
-/// What a buffer takes.
+/// The Rust type of a buffer's argument.
 fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
     if param.kind == ParamKind::Uniform {
         return Ok(quote! { &impl ::vkarray::kernel::AsArg });
@@ -113,7 +113,7 @@ fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
         ty => ty,
     };
     let ty = match element {
-        // A struct and elements of another after it: only bytes have its form.
+        // A struct followed by elements of another type: only bytes have this form.
         ElementType::Struct { .. } if element.runtime_array().is_some() => quote! { u8 },
         ElementType::Struct { name, .. } => {
             let host = host_struct(declaration, name).ok_or_else(|| {
@@ -130,7 +130,7 @@ fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
     Ok(quote! { &::vkarray::DeviceNDArray<#ty> })
 }
 
-/// The host's struct for one of the shader's.
+/// The host's struct for a struct of the shader.
 fn host_struct<'a>(declaration: &'a Declaration, name: &str) -> Option<&'a Path> {
     declaration.structs.iter().find(|pair| pair.shader == name).map(|pair| &pair.host)
 }
@@ -153,7 +153,8 @@ pub(crate) fn rust_type(dtype: DType) -> TokenStream {
     }
 }
 
-/// A shader's name as Rust takes it: keywords are marked, and a name that is taken gets a line behind it.
+/// A shader's name as a Rust identifier: keywords become raw identifiers, and a name that is taken gets an underscore
+/// at its end.
 pub(crate) fn identifier(name: &str, taken: &[&str], span: Span) -> Ident {
     let mut name = name.to_owned();
     while taken.contains(&name.as_str()) || ["self", "Self", "super", "crate", "_"].contains(&name.as_str()) {

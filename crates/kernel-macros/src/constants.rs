@@ -15,7 +15,7 @@ pub(crate) struct Constants {
 
 /// One constant.
 struct Setting {
-    /// In the shader.
+    /// The name of the constant in the shader.
     name: String,
     method: Ident,
     ty: TokenStream,
@@ -29,23 +29,23 @@ impl Constants {
         Self { required: settings(required), others: settings(others) }
     }
 
-    /// Parameters of a function that takes those that must be set.
+    /// The parameters of a function that takes the constants without a default.
     pub(crate) fn required(&self) -> Vec<TokenStream> {
         self.required.iter().map(|Setting { method, ty, .. }| quote! { #method: #ty }).collect()
     }
 
-    /// The same, passed on.
+    /// The names of these parameters, to pass them on.
     pub(crate) fn given(&self) -> Vec<&Ident> {
         self.required.iter().map(|setting| &setting.method).collect()
     }
 
-    /// Sets them on a builder.
+    /// Sets the constants without a default on a builder.
     pub(crate) fn set(&self) -> TokenStream {
         let set = self.required.iter().map(|Setting { name, method, .. }| quote! { .constant(#name, #method) });
         quote! { #(#set)* }
     }
 
-    /// A method for each of the others.
+    /// A method for each constant with a default.
     pub(crate) fn setters(&self, visibility: &Visibility) -> TokenStream {
         let setters = self.others.iter().map(|Setting { name, method, ty }| {
             let doc = format!("Sets the shader's constant `{name}`.");

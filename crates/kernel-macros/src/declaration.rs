@@ -1,6 +1,6 @@
-//! What is written between the braces of `kernel!`: [`Declaration`].
+//! [`Declaration`]: the text between the braces of `kernel!`.
 //!
-//! Nothing is judged beyond its form. Read next: `expand.rs`.
+//! Only the form is checked here. Read next: `expand.rs`.
 
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -20,11 +20,11 @@ pub(crate) struct Declaration {
 pub(crate) enum Source {
     /// A path from the folder of `Cargo.toml`.
     File(LitStr),
-    /// The text itself.
+    /// The text of the shader itself.
     Text(LitStr),
 }
 
-/// A struct of the shader, and the host's for it.
+/// A struct of the shader, and the host's struct for it.
 pub(crate) struct StructPair {
     pub(crate) shader: Ident,
     pub(crate) host: Path,
@@ -67,7 +67,7 @@ impl Parse for Declaration {
     }
 }
 
-/// Sets what may be set once.
+/// Sets a value, and refuses to set it twice.
 fn once<T>(place: &mut Option<T>, key: &Ident, value: T) -> Result<()> {
     match place.replace(value) {
         None => Ok(()),

@@ -1,6 +1,6 @@
 //! `#[derive(Element)]`: the struct's `DTYPE`, and a check of its size and alignment where the struct is declared.
 //!
-//! That its bytes are plain data is `bytemuck::Pod`'s to say, which `Element` requires.
+//! `bytemuck::Pod`, which `Element` requires, checks that the bytes are plain data.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -42,7 +42,7 @@ fn one_field(fields: &Fields) -> Option<&syn::Type> {
     fields.next().is_none().then_some(&first.ty)
 }
 
-/// Reads `#[repr(C)]` or `#[repr(transparent)]`, perhaps among others.
+/// Reads `#[repr(C)]` or `#[repr(transparent)]`, which may stand among other representations.
 fn representation(input: &DeriveInput) -> Result<Representation> {
     let mut found = None;
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
@@ -52,7 +52,7 @@ fn representation(input: &DeriveInput) -> Result<Representation> {
             } else if meta.path.is_ident("transparent") {
                 found = Some(Representation::Transparent);
             } else if meta.input.peek(syn::token::Paren) {
-                meta.input.parse::<proc_macro2::Group>()?; // `align(16)`.
+                meta.input.parse::<proc_macro2::Group>()?; // Such as `align(16)`.
             }
             Ok(())
         })?;

@@ -1,6 +1,6 @@
-//! From a declaration to the type: [`expand`].
+//! [`expand`]: makes the type of a declaration.
 //!
-//! The shader is parsed and reflected here, once, as it will be when the kernel is built.
+//! The shader is parsed and reflected here once, in the same way as when the kernel is built.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(crate) fn expand(declaration: &Declaration) -> Result<TokenStream> {
     Ok(quote! { #kernel #node #builder #checks })
 }
 
-/// The shader's text, and how the program gets hold of it.
+/// The shader's text, and how the program reads it.
 struct Shader {
     name: String,
     text: String,
@@ -54,7 +54,8 @@ impl Shader {
                 let name = path.value();
                 let text = std::fs::read_to_string(PathBuf::from(folder).join(&name))
                     .map_err(|error| unreadable(error.to_string()))?;
-                // This makes the file a dependency of the program, which is then rebuilt when it changes.
+                // `include_str!` makes the file a dependency of the program, which is then rebuilt when the file
+                // changes.
                 let tokens =
                     quote! { ::core::include_str!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), "/", #path)) };
                 Ok(Self { name, text, tokens, span: path.span() })
@@ -63,7 +64,8 @@ impl Shader {
     }
 }
 
-/// The signature of the entry point; else what is wrong, and whether the entry point's name is.
+/// The signature of the entry point; otherwise the message of the fault, and whether the name of the entry point is at
+/// fault.
 ///
 /// A constant that must be set has no value yet. It changes no type of an argument, so any value does.
 fn reflect(shader: &Shader, entry: Option<&str>) -> std::result::Result<Signature, (String, bool)> {
@@ -103,7 +105,7 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
             ///
             /// # Errors
             ///
-            /// Those of [`vkarray::kernel::KernelBuilder::build`].
+            /// The errors of [`vkarray::kernel::KernelBuilder::build`].
             #visibility fn build(ctx: &::vkarray::Context #(, #required)*)
                 -> ::core::result::Result<Self, ::vkarray::kernel::Error>
             {
@@ -119,7 +121,7 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
             ///
             /// # Errors
             ///
-            /// Those of [`vkarray::Kernel::launch`].
+            /// The errors of [`vkarray::Kernel::launch`].
             #visibility fn launch(
                 &self,
                 groups: ::vkarray::Groups<'_>,
@@ -132,7 +134,7 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
             ///
             /// # Errors
             ///
-            /// Those of [`vkarray::Kernel::dispatch`].
+            /// The errors of [`vkarray::Kernel::dispatch`].
             #visibility fn dispatch(
                 &self,
                 stream: &::vkarray::Stream,
@@ -146,7 +148,7 @@ fn kernel(declaration: &Declaration, arguments: &Arguments, constants: &Constant
             ///
             /// # Errors
             ///
-            /// Those of [`vkarray::Kernel::record`].
+            /// The errors of [`vkarray::Kernel::record`].
             #visibility fn record(
                 &self,
                 graph: &mut ::vkarray::stream::GraphRecorder,
@@ -230,7 +232,7 @@ fn builder(declaration: &Declaration, shader: &Shader, entry: &str, constants: &
             ///
             /// # Errors
             ///
-            /// Those of [`vkarray::kernel::KernelBuilder::build`].
+            /// The errors of [`vkarray::kernel::KernelBuilder::build`].
             #visibility fn build(self) -> ::core::result::Result<#name, ::vkarray::kernel::Error> {
                 ::core::result::Result::Ok(#name { kernel: self.builder.build()? })
             }

@@ -1,11 +1,11 @@
 //! The `kernel!` macro: a WGSL kernel as a Rust type, checked when the program is built.
 //!
-//! **Is:** what is written between the braces (`declaration.rs`), and what becomes of it (`expand.rs`, with the types of
-//! arguments in `arguments.rs`, constants in `constants.rs` and the layout of structs in `structs.rs`).
-//! **Is not:** a reader of shaders. Parsing and reflection are those that run when a kernel is built, in `vkarray_kernel`.
+//! **Is:** the text between the braces (`declaration.rs`), and the type that is made from it (`expand.rs`, with the
+//! types of arguments in `arguments.rs`, constants in `constants.rs` and the layout of structs in `structs.rs`). **Is
+//! not:** a reader of shaders. `vkarray_kernel` parses and reflects them, as it does when a kernel is built.
 //!
-//! Beside it `#[derive(Element)]` (`element.rs`). Use them as `vkarray::kernel!` and `vkarray::Element`, whose documentation
-//! is here.
+//! The crate also has `#[derive(Element)]` (`element.rs`). Use both as `vkarray::kernel!` and `vkarray::Element`; their
+//! documentation is here.
 //! **Start here:** `declaration.rs`.
 
 mod arguments;
@@ -17,7 +17,8 @@ mod structs;
 
 use proc_macro::TokenStream;
 
-/// Makes a type of a kernel: `build`, `launch`, `dispatch` and `record` with the argument types that the shader declares.
+/// Makes a type of a kernel: `build`, `launch`, `dispatch` and `record` with the argument types that the shader
+/// declares.
 ///
 /// ```ignore
 /// vkarray::kernel! {
@@ -32,7 +33,7 @@ use proc_macro::TokenStream;
 /// saxpy.launch(Groups::covering(1000), &x, &y, 2.0)?;
 /// ```
 ///
-/// The type has these functions; `Context`, `Kernel`, `KernelBuilder` and `Error` are those of `vkarray`:
+/// The type has these functions; `Context`, `Kernel`, `KernelBuilder` and `Error` are types of `vkarray`:
 ///
 /// - `build(&Context)` builds the kernel as the shader declares it;
 /// - `builder(&Context)` gives a builder with a method for each `override`, in lower case, and `sanitize` and
@@ -45,9 +46,9 @@ use proc_macro::TokenStream;
 ///   `set_x(&mut Graph, …)` for an argument `x`;
 /// - `kernel()` gives the [`Kernel`](vkarray_kernel::Kernel) itself.
 ///
-/// A buffer of structs takes an array of the host's struct, which is named beside the shader's:
-/// `structs: { Particle: crate::Particle }`. Push constants whose struct is named there are one argument, a reference to the
-/// host's, in place of one for each field. Offsets of all fields, by their names, and the whole size are compared when
+/// A buffer of structs takes an array of the host's struct, which is named beside the shader's: `structs: { Particle:
+/// crate::Particle }`. Push constants whose struct is named there are one argument, a reference to the host's struct,
+/// in place of one argument for each field. Offsets of all fields, by their names, and the whole size are compared when
 /// the program is built.
 ///
 /// # Errors

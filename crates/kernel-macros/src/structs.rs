@@ -1,7 +1,7 @@
-//! Compares the structs of a shader with the host's, in the program that is built: [`checks`].
+//! [`checks`]: compares the structs of a shader with the host's, in the program that is built.
 //!
-//! The offsets of the host's fields are known to the compiler alone, so what is made here are constants that do not
-//! evaluate where two offsets differ.
+//! Only the compiler knows the offsets of the host's fields. The checks are therefore constants that do not evaluate
+//! where two offsets differ.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -14,7 +14,7 @@ use crate::declaration::{Declaration, StructPair};
 /// A check for each struct that the declaration names.
 pub(crate) fn checks(declaration: &Declaration, signature: &Signature) -> Result<TokenStream> {
     let mut found = Vec::new();
-    // Push constants that are no struct are their only member.
+    // Push constants that are not a struct have one member without a name.
     let is_struct = |push: &&PushConstants| push.members.iter().all(|member| member.ty.to_string() != push.ty);
     if let Some(push) = signature.push_constants.as_ref().filter(is_struct) {
         let fields = push.members.iter().map(|member| (member.name.as_str(), member.offset)).collect();
@@ -40,7 +40,7 @@ pub(crate) fn checks(declaration: &Declaration, signature: &Signature) -> Result
 /// A struct of the shader.
 struct ShaderStruct<'a> {
     name: &'a str,
-    /// Names and offsets.
+    /// The names and offsets of the fields.
     fields: Vec<(&'a str, u32)>,
     bytes: u32,
 }

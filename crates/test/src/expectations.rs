@@ -1,7 +1,7 @@
 //! The file of known failures: which test may fail or be skipped on which driver, why, and until when. Pure.
 //!
-//! A file states how many entries it has, so that adding one is a change of a number that a reviewer sees. Entries that have
-//! expired, and entries that no longer describe what happens, fail the run.
+//! A file states how many entries it has, so that adding an entry is a change of a number that a reviewer sees. Entries
+//! that have expired, and entries that no longer describe what happens, fail the run.
 
 use std::fmt;
 
@@ -18,11 +18,11 @@ const FLAKY_ATTEMPTS: u32 = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Behaviour {
-    /// It fails. Passing is a failure.
+    /// The test fails. Passing is a failure.
     Fail,
-    /// It is not run.
+    /// The test is not run.
     Skip,
-    /// It passes in one of several attempts.
+    /// The test passes in one of several attempts.
     Flaky,
 }
 
@@ -34,10 +34,10 @@ pub(crate) struct Expectation {
     pub(crate) test: String,
     /// The device's label, or the start of the driver's name.
     pub(crate) driver: String,
-    /// The start of the driver's version; empty for all.
+    /// The start of the driver's version; empty for all versions.
     #[serde(default)]
     pub(crate) version: String,
-    /// The profile; all of them without.
+    /// The profile; `None` for all profiles.
     pub(crate) profile: Option<String>,
     pub(crate) behaviour: Behaviour,
     /// A part of the message of the failure: another failure is not the expected one.
@@ -54,7 +54,7 @@ impl Expectation {
         self.test == test && self.is_of(target) && self.profile.as_ref().is_none_or(|name| *name == profile.to_string())
     }
 
-    /// Whether it is about this device.
+    /// Whether the entry is about this device.
     pub(crate) fn is_of(&self, target: &Target) -> bool {
         (self.driver == target.label || target.info.driver.name.starts_with(&self.driver))
             && target.info.driver.info.starts_with(&self.version)
@@ -87,7 +87,7 @@ impl Expectations {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, or a count that is not that of its entries.
+    /// The error says what is wrong with the text, or that the count is not the number of entries.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let read: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         let n = read.entries.len();
@@ -140,15 +140,15 @@ impl Expectations {
 #[serde(rename_all = "snake_case", tag = "outcome", content = "message")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// As every test should.
+    /// The test passed.
     Passed,
-    /// The message.
+    /// The test failed, with this message.
     Failed(String),
-    /// Not run, and why.
+    /// The test was not run, for this reason.
     Skipped(String),
-    /// Failed, as the file says: the message.
+    /// The test failed as the file expects, with this message.
     FailedAsExpected(String),
-    /// Passed after failures, as the file says: the first message.
+    /// The test passed after failures, as the file expects; the message is the first failure's.
     Flaky(String),
 }
 
@@ -212,14 +212,14 @@ mod tests {
     #[test]
     fn an_entry_is_about_a_test_a_driver_a_version_and_a_profile() {
         let lavapipe = recorded("lavapipe_22.3.6", "lavapipe");
-        // Driver, more fields, profile of the trial, whether the entry is about it.
+        // The driver, more fields, the profile of the trial, and whether the entry is about it.
         for (driver, more, profile, is_about) in [
             ("llvmpipe", "", Profile::Plain, true),
-            ("lavapipe", "", Profile::Plain, true), // The label.
+            ("lavapipe", "", Profile::Plain, true), // By the label.
             ("NVIDIA", "", Profile::Plain, false),
             ("llvmpipe", "version = \"Mesa 22\"", Profile::Plain, true),
             ("llvmpipe", "version = \"Mesa 25\"", Profile::Plain, false),
-            ("llvmpipe", "", Profile::Sanitized, true), // Of all profiles.
+            ("llvmpipe", "", Profile::Sanitized, true), // An entry without a profile is about all profiles.
             ("llvmpipe", "profile = \"sanitized\"", Profile::Sanitized, true),
             ("llvmpipe", "profile = \"sanitized\"", Profile::Plain, false),
         ] {
@@ -239,7 +239,7 @@ mod tests {
             "expectation expired on 2026-06-30: a on llvmpipe (why, https://example.org); repair it or renew the date";
         assert_eq!(expired[0], line);
         let targets = [recorded("lavapipe_22.3.6", "lavapipe")];
-        assert_eq!(read.unused(&targets, &[0]).count(), 0); // The other is about a driver that is not here.
+        assert_eq!(read.unused(&targets, &[0]).count(), 0); // The other entry is about a driver that is not here.
         assert!(
             read.unused(&targets, &[])
                 .eq(["expectation without a test: a on llvmpipe (why, https://example.org); remove it".to_owned()])

@@ -32,12 +32,12 @@
 //! }
 //! ```
 //!
-//! A trial fails on a panic of the test or of another thread, an error, a message of the validation layer, a lost device,
-//! memory or a device that outlives the test, if it did nothing with its device, and after a time limit
-//! ([`Suite::time_limit`]). It is skipped only for a feature that the test declares ([`Test::needs`]), for an entry in the
-//! file of expectations ([`Suite::expectations`]), under the sanitizer for a kernel that cannot have its checks, such as one
-//! in SPIR-V, and on a machine without any device if `VKARRAY_TEST=skip-without-device` is set. The reports list each skip
-//! with its reason.
+//! A trial fails on a panic of the test or of another thread, an error, a message of the validation layer, a lost
+//! device, memory or a device that outlives the test, if it did nothing with its device, and after a time limit
+//! ([`Suite::time_limit`]). It is skipped only in four cases: for a feature that the test declares ([`Test::needs`]),
+//! for an entry in the file of expectations ([`Suite::expectations`]), under the sanitizer for a kernel that cannot
+//! have its checks, such as a kernel in SPIR-V, and on a machine without any device if
+//! `VKARRAY_TEST=skip-without-device` is set. The reports list each skip with its reason.
 //!
 //! | folder | has |
 //! |---|---|

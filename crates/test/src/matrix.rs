@@ -1,4 +1,4 @@
-//! Which devices the tests run on, and what they are called in names of trials.
+//! The devices that the tests run on, and their names in names of trials.
 //!
 //! No device is opened here. The names are a pure function of the descriptions of the devices.
 
@@ -12,14 +12,14 @@ use vkarray::device::{DeviceInfo, Error, Instance, Selection};
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Target {
-    /// Its name in names of trials.
+    /// The name of the device in names of trials.
     pub label: String,
-    /// What is known about it.
+    /// The description of the device.
     pub info: DeviceInfo,
 }
 
 impl Target {
-    /// The name and version of the driver, as reports have them.
+    /// The name and version of the driver, in the form of the reports.
     #[must_use]
     pub fn driver(&self) -> String {
         format!("{} {}", self.info.driver.name, self.info.driver.info).trim().to_owned()
@@ -29,12 +29,12 @@ impl Target {
 /// A selector of every visible device.
 const ALL: &str = "all";
 
-/// The devices that the selectors name, in their order, and for `all` every visible one; without selectors, the one that a
-/// program would open.
+/// The devices that the selectors name, in the order of the selectors, and for `all` every visible device; without
+/// selectors, the device that a program would open.
 ///
 /// # Errors
 ///
-/// As [`Instance::devices`] and [`Selection::choose`]: a selector that matches nothing is an error.
+/// The errors of [`Instance::devices`] and [`Selection::choose`]: a selector that matches nothing is an error.
 pub(crate) fn targets(instance: &Arc<Instance>, selectors: &[String]) -> Result<Vec<Target>, Error> {
     let devices = instance.devices()?;
     let infos: Vec<DeviceInfo> = devices.iter().map(|device| DeviceInfo::clone(device.info())).collect();
@@ -46,7 +46,7 @@ pub(crate) fn targets(instance: &Arc<Instance>, selectors: &[String]) -> Result<
             selector => chosen.push(choose(Some(selector))?),
         }
     }
-    // As for a program, also where `all` is of no device.
+    // No device is an error, as for a program, also for the selector `all`.
     if chosen.is_empty() {
         chosen.push(choose(None)?);
     }
@@ -62,7 +62,7 @@ pub(crate) fn targets(instance: &Arc<Instance>, selectors: &[String]) -> Result<
     Ok(labels(&chosen).into_iter().zip(chosen).map(target).collect())
 }
 
-/// Short names of devices: that of the driver, with a number behind it where several devices have the same.
+/// Short names of devices: the name of the driver, with a number behind it where several devices have the same driver.
 fn labels(devices: &[&DeviceInfo]) -> Vec<String> {
     let mut counts = BTreeMap::new();
     let count = |label: String| {

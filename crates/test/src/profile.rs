@@ -1,4 +1,4 @@
-//! [`Profile`]: a way in which each test runs once more.
+//! [`Profile`]: a way in which every test runs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,16 +16,17 @@ use vkarray::device::LimitProfile;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Profile {
-    /// As a program runs. Trials of it are named after the test and the device alone.
+    /// As in a program. Trials are named after the test and the device alone.
     Plain,
-    /// Every kernel is built with the checks of the sanitizer. `sanitized` in names.
+    /// Every kernel is built with the checks of the sanitizer. Names of trials end in `sanitized`.
     Sanitized,
-    /// The device has the limits of a smaller one: see [`LimitProfile::parse`]. `limits-` and its name, in names.
+    /// The device has the limits of a smaller one: see [`LimitProfile::parse`]. Names of trials end in `limits-` and
+    /// this name.
     Limits(String),
 }
 
 impl Profile {
-    /// The limits of a profile that has some.
+    /// The limits of the profile, if it has limits.
     pub(crate) fn limits(&self) -> Result<Option<LimitProfile>, vkarray::device::Error> {
         match self {
             Self::Limits(text) => LimitProfile::parse(text).map(Some),

@@ -1,4 +1,4 @@
-//! What is written after a run: JUnit for CI services, and JSON with the descriptions of the devices.
+//! The files that are written after a run: JUnit for CI services, and JSON with the descriptions of the devices.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ const REPORTS: [&str; 2] = ["junit.xml", "report.json"];
 ///
 /// # Errors
 ///
-/// The report that stays, and why.
+/// The error names the report that cannot be removed, and says why.
 pub(crate) fn remove_reports(folder: &Path) -> Result<(), String> {
     REPORTS.iter().map(|report| folder.join(report)).try_for_each(|path| match fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -38,14 +38,14 @@ pub struct Record {
     pub device: String,
     /// The profile, as [`Profile`](crate::Profile) prints it.
     pub profile: String,
-    /// Whether it passed.
+    /// Whether the trial passed.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// How long it took.
+    /// How long the trial took.
     pub seconds: f64,
 }
 
-/// A finished run. As JSON, it is what `report.json` holds.
+/// A finished run. `report.json` is its JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Results {
@@ -60,12 +60,12 @@ pub struct Results {
 }
 
 impl Results {
-    /// A run of which nothing is known but why it failed.
+    /// A run that failed before any trial, with the reason.
     pub(crate) fn of_problem(suite: &str, problem: String) -> Self {
         Self { suite: suite.to_owned(), devices: Vec::new(), trials: Vec::new(), problems: vec![problem] }
     }
 
-    /// Writes the reports, and prints where they are. Returns whether that worked.
+    /// Writes the reports, and prints where they are. Returns whether both were written.
     pub(crate) fn report(&self, folder: &Path) -> bool {
         let written = self.write(folder);
         match &written {
@@ -79,7 +79,7 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// The file that could not be written, and why.
+    /// The error names the file that could not be written, and says why.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), String> {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
@@ -108,13 +108,13 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn junit(&self) -> Result<String, String> {
         let report = self.junit_report();
         let text = report.to_string().map_err(|error| error.to_string())?;
-        // The schema of Jenkins has a number of skipped tests for each suite, and none for all of them.
+        // The schema of Jenkins has a number of skipped tests for each suite, and no number for all suites.
         let text = text.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1);
-        // XML has no way to write these characters.
+        // XML has no form for these characters.
         Ok(text.replace(|c| !is_of_xml(c), "\u{fffd}"))
     }
 
@@ -172,7 +172,7 @@ impl Results {
     }
 }
 
-/// Whether XML 1.0 can have the character.
+/// Whether XML 1.0 allows the character.
 fn is_of_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
@@ -226,7 +226,8 @@ mod tests {
         ] {
             assert!(junit.contains(part), "{part} is not in:\n{junit}");
         }
-        let whole = results(&devices).junit_report().to_string().unwrap(); // The crate reads what it writes: with that number.
+        // The crate reads what it writes, which has that number.
+        let whole = results(&devices).junit_report().to_string().unwrap();
         assert!(Report::deserialize_from_str(&whole).is_ok());
     }
 

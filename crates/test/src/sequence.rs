@@ -8,7 +8,7 @@ use crate::compare::{Number, Tolerance, check_close};
 /// What a step does on a device: launches kernels on the arrays.
 type OnDevice<T> = Box<dyn Fn(&Context, &[DeviceNDArray<T>]) -> vkarray::Result<()>>;
 
-/// The same on the host, in plain code.
+/// A step on the host, in plain code.
 type OnHost<T> = Box<dyn Fn(&mut [ArrayD<T>])>;
 
 /// One step of a [`Sequence`].
@@ -62,8 +62,8 @@ impl<T: Number> Sequence<T> {
         Self { inputs: inputs.into(), steps: Vec::new() }
     }
 
-    /// Adds a step that is compared with the host: `device` launches kernels on the arrays, which it gets in the order of the
-    /// inputs, and `host` computes the same in plain code.
+    /// Adds a step that is compared with the host: `device` launches kernels on the arrays, which it gets in the order
+    /// of the inputs, and `host` computes the same values in plain code.
     pub fn step(
         mut self,
         name: impl Into<String>,
@@ -74,7 +74,7 @@ impl<T: Number> Sequence<T> {
         self
     }
 
-    /// Adds a step that is compared with another device alone.
+    /// Adds a step that is compared only with another device.
     pub fn device_step(
         mut self,
         name: impl Into<String>,
@@ -88,7 +88,8 @@ impl<T: Number> Sequence<T> {
     ///
     /// # Errors
     ///
-    /// The first wrong step and how its output differs; a step that has no part for the host; an error of the device.
+    /// The error names the first wrong step and how its output differs, or a step without a part for the host, or is an
+    /// error of the device.
     pub fn compare_with_host(&self, ctx: &Context, tolerance: Tolerance) -> Result<(), String> {
         if let Some(step) = self.steps.iter().find(|step| step.host.is_none()) {
             return Err(format!("step `{}` has no part for the host", step.name));
@@ -105,7 +106,7 @@ impl<T: Number> Sequence<T> {
     ///
     /// # Errors
     ///
-    /// The first step whose output differs, and how; an error of a device.
+    /// The error names the first step whose output differs, and how, or is an error of a device.
     pub fn compare_with_device(&self, ctx: &Context, other: &Context, tolerance: Tolerance) -> Result<(), String> {
         self.compare(ctx, |n| self.run(other, n), tolerance)
     }

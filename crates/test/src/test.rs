@@ -10,7 +10,7 @@ use crate::profile::Profile;
 
 /// What a test function returns: nothing, or a result with any error that can be printed.
 pub trait Outcome {
-    /// The message of the failure, if it is one.
+    /// The message of the failure; `None` if the test passed.
     fn failure(self) -> Option<String>;
 }
 
@@ -22,7 +22,7 @@ impl Outcome for () {
 
 impl<E: Display> Outcome for Result<(), E> {
     fn failure(self) -> Option<String> {
-        // With the causes, for errors that print them so.
+        // The alternate form prints the causes, for errors that have it.
         self.err().map(|error| format!("{error:#}"))
     }
 }
@@ -30,7 +30,7 @@ impl<E: Display> Outcome for Result<(), E> {
 /// The function of a test. It returns the message of its failure.
 type Body = Arc<dyn Fn(&TestContext) -> Option<String> + Send + Sync>;
 
-/// What a test needs that is not one of the [`Features`]: its name, and whether a device has it.
+/// A need of a test that is not one of the [`Features`]: its name, and whether a device has it.
 type Condition = (&'static str, fn(&DeviceInfo) -> bool);
 
 /// A test of a kernel.
@@ -75,14 +75,14 @@ impl Test {
         }
     }
 
-    /// Skips the test on devices that lack one of these features. The report lists it with the feature.
+    /// Skips the test on devices that lack one of these features. The report lists the skip with the feature.
     pub fn needs(mut self, features: Features) -> Self {
         self.needs = features;
         self
     }
 
-    /// Skips the test on devices without something that is not one of the [`Features`], such as operations of subgroups.
-    /// The report lists it with `name`.
+    /// Skips the test on devices without something that is not one of the [`Features`], such as operations of
+    /// subgroups. The report lists the skip with `name`.
     ///
     /// ```
     /// use vkarray_test::Test;
@@ -102,22 +102,22 @@ impl Test {
         self.needs.missing_from(&device.features).or_else(condition)
     }
 
-    /// Leaves the test out under a profile, such as [`Profile::Sanitized`] for a test of graphs, which refuse kernels with
-    /// checks.
+    /// Leaves the test out under a profile. For example, a test of graphs is left out under [`Profile::Sanitized`],
+    /// because graphs refuse kernels with checks.
     pub fn without(mut self, profile: Profile) -> Self {
         self.without.push(profile);
         self
     }
 
-    /// Allows the test to create no array and build no kernel. Otherwise that is a failure, since a test that returns early
-    /// checks nothing.
+    /// Allows the test to create no array and build no kernel. Without this call, such a test fails, since a test that
+    /// returns early checks nothing.
     pub fn may_be_idle(mut self) -> Self {
         self.may_be_idle = true;
         self
     }
 
-    /// Allows callbacks of streams and other threads of the test to panic. Otherwise that is a failure, since an assertion
-    /// there reaches the test by nothing else.
+    /// Allows callbacks of streams and other threads of the test to panic. Without this call, such a panic fails the
+    /// test, since an assertion on another thread does not reach the test by itself.
     ///
     /// ```
     /// use vkarray_test::Test;

@@ -1,4 +1,5 @@
-//! Runs of suites with a planted fault, each in a process of its own: what the process ends with, and what its reports have.
+//! Runs of suites with a planted fault, each in a process of its own: how the process ends, and what its reports
+//! contain.
 //!
 //! The program starts itself again for each case, with the name of the case in `VKARRAY_TEST_CASE`.
 
@@ -15,7 +16,7 @@ use vkarray_test::{Profile, Suite, Test, TestContext};
 
 const CASE: &str = "VKARRAY_TEST_CASE";
 
-/// A case, whether its run succeeds, and what the reports have.
+/// A case, whether its run succeeds, and what the reports contain.
 type Case = (&'static str, bool, &'static [&'static str]);
 
 const CASES: [Case; 9] = [
@@ -52,7 +53,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the suite of a case and compares what it leaves.
+/// Runs the suite of a case, and compares its exit code and its reports.
 fn check((case, succeeds, parts): Case) {
     let folder = reports(case);
     fs::create_dir_all(&folder).expect("the folder of what cargo builds");
@@ -60,7 +61,8 @@ fn check((case, succeeds, parts): Case) {
         fs::write(folder.join(report), "of an earlier run").expect("the folder is ours");
     }
     let mut command = Command::new(env::current_exe().expect("a path"));
-    command.arg("--test-threads=1").env(CASE, case); // A panic elsewhere is of the one trial that runs.
+    // With one trial at a time, a panic of another thread belongs to the trial that runs.
+    command.arg("--test-threads=1").env(CASE, case);
     if case == "no_device" {
         command.env("VK_ICD_FILENAMES", "/nonexistent.json").env("VK_DRIVER_FILES", "/nonexistent.json");
         command.env("VKARRAY_TEST", "skip-without-device");
@@ -77,7 +79,7 @@ fn check((case, succeeds, parts): Case) {
     assert!(!left.into_iter().any(|name| name.to_string_lossy().contains(".run-")), "{all}");
 }
 
-/// Where the suite of a case has its reports.
+/// The folder of the reports of a case's suite.
 fn reports(case: &str) -> PathBuf {
     let program = env::current_exe().expect("a path");
     let target = program.ancestors().nth(3).expect("the folder of what cargo builds");
@@ -87,7 +89,7 @@ fn reports(case: &str) -> PathBuf {
 fn run(case: &str) -> ExitCode {
     let name = format!("verdicts-{case}");
     if case == "exits_early" && env::var_os("VKARRAY_TEST_RUN").is_some() {
-        std::process::exit(0); // Before the suite runs, as a library might in its initialisation.
+        std::process::exit(0); // Ends before the suite runs, as the initialisation of a library might.
     }
     let suite = Suite::new(name, ".").profiles([Profile::Plain]).function("passes", used);
     let suite = match case {

@@ -19,7 +19,7 @@ fn main() -> vkarray::Result<()> {
     assert_eq!(numbers.to_vec()?, [100, 1, 100, 3, 100, 5, 100, 7, 100, 9, 100, 11]);
     assert_eq!(turned.shape(), [4, 3]);
 
-    // Host arrays are those of the crate `ndarray`.
+    // Host arrays are arrays of the crate `ndarray`.
     let host = arr2(&[[1.0_f32, 2.0], [3.0, 4.0]]);
     let device = ctx.to_device(&host)?;
     let back = device.transpose(None)?.copy_to_host()?;
@@ -28,7 +28,7 @@ fn main() -> vkarray::Result<()> {
     // Elements are converted as NumPy's `astype` does.
     assert_eq!(device.astype::<u8>()?.to_vec()?, [1, 2, 3, 4]);
 
-    // What is not possible is an error with both sides in its message.
+    // An operation that is not possible is an error with both sides in its message.
     let error = table.reshape([5, 3]).expect_err("what does not fit is refused");
     println!("refused: {error}");
     Ok(())

@@ -4,7 +4,7 @@
 
 use vkarray::prelude::*;
 
-/// The same fields at the same places as in the shader.
+/// A struct with the fields of the shader's struct, at the same offsets.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable, Element)]
 #[repr(C)]
 struct Particle {

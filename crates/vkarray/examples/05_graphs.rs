@@ -45,7 +45,7 @@ fn main() -> vkarray::Result<()> {
     }
     assert!((a.get([16])? - 100.0 * 16.0 / 31.0).abs() < 1.0, "a straight line from cold to hot");
 
-    // A change that does not fit is refused, and changes nothing.
+    // A change that does not fit is refused, and the graph keeps its arguments.
     let refused = nodes[0].set(&mut graph, "now", &ctx.zeros::<u32>([32])?);
     println!("refused: {}", refused.expect_err("what does not fit is refused"));
     Ok(())

@@ -3,7 +3,7 @@
 use vkarray::kernel;
 use vkarray::prelude::*;
 
-/// Reads one element too far.
+/// A kernel that reads one element too far.
 const SHIFT: &str = "
     @group(0) @binding(0) var<storage, read> x: array<u32>;
     @group(0) @binding(1) var<storage, read_write> y: array<u32>;

@@ -10,12 +10,12 @@ fn main() -> anyhow::Result<()> {
     let path = folder.path().join("table.npy");
     let ctx = Context::open_default()?;
 
-    // One array. NumPy reads the file with `np.load`.
+    // One array in a file, which NumPy reads with `np.load`.
     let table = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
     table.save_npy(&path)?;
     assert_eq!(ctx.load_npy::<f32>(&path)?.to_vec()?, table.to_vec()?);
 
-    // Several arrays, by name.
+    // Several arrays in a file, by name.
     let path = folder.path().join("both.npz");
     let mut archive = NpzWriter::new(File::create(&path)?);
     archive.add("table", &table.copy_to_host()?)?;

@@ -13,7 +13,7 @@ fn main() -> vkarray::Result<()> {
     let source = vkarray::shaders::sample("heat").expect("heat is a sample");
     let heat = ctx.kernel(Source::wgsl(source)).build()?;
 
-    // Cold everywhere but at a part of the upper edge. The kernel never changes the edges.
+    // The plate is cold except for a part of the upper edge. The kernel never changes the edges.
     let mut plate = Array2::<f32>::zeros((HEIGHT as usize, WIDTH as usize));
     plate.slice_mut(vkarray::ndarray::s![0, 30..121]).fill(100.0);
     let (a, b) = (ctx.to_device(&plate)?, ctx.to_device(&plate)?);

@@ -1,4 +1,5 @@
-//! Waves on a pond, of three drops: each step writes over the state before the last one. Then backwards, to the start.
+//! Waves on a pond, of three drops: each step replaces the state before the last one. Then the steps run back to the
+//! start.
 //!
 //! `cargo run -p vkarray --features npy --example 10_wave -- wave.npy` saves the pond; `docs/samples.md` draws it.
 
@@ -13,7 +14,7 @@ fn main() -> vkarray::Result<()> {
     let source = vkarray::shaders::sample("wave").expect("wave is a sample");
     let wave = ctx.kernel(Source::wgsl(source)).build()?;
 
-    // Three round drops. The pond is at rest: its state before is the same.
+    // Three round drops. The pond is at rest: both states are equal.
     let pond = Array2::from_shape_fn((HEIGHT as usize, WIDTH as usize), |(y, x)| {
         let drop = |at: [f32; 2]| (-((x as f32 - at[0]).powi(2) + (y as f32 - at[1]).powi(2)) / 8.0).exp();
         let is_border = x == 0 || y == 0 || x == 150 || y == 98;

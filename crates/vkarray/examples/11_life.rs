@@ -8,7 +8,7 @@ use vkarray::prelude::*;
 const WIDTH: u32 = 151;
 const HEIGHT: u32 = 99;
 
-/// Runs so many generations, an even number of them, of a world of so many columns and rows.
+/// Runs `generations` generations, an even number, of a world of this many columns and rows.
 fn live(life: &Kernel, world: &DeviceNDArray<f32>, size: [u32; 2], generations: usize) -> vkarray::Result<()> {
     let other = world.context().device_array_like(world)?;
     let groups = Groups::covering(size.map(|n| n as usize));
@@ -24,8 +24,8 @@ fn main() -> vkarray::Result<()> {
     let source = vkarray::shaders::sample("life").expect("life is a sample");
     let life = ctx.kernel(Source::wgsl(source)).build()?;
 
-    // A glider moves by one cell down and one to the right in four generations. In a square world without border it is
-    // back at its place when it has crossed the world.
+    // A glider moves by one cell down and one to the right in four generations. In a square world without a border it
+    // is back at its first position when it has crossed the world.
     let mut start = Array2::<f32>::zeros((17, 17));
     for cell in [[0, 1], [1, 2], [2, 0], [2, 1], [2, 2]] {
         start[cell] = 1.0;

@@ -4,7 +4,7 @@
 
 use vkarray::prelude::*;
 
-/// Bodies of each disc.
+/// The bodies of each disc.
 const N: usize = 400;
 
 fn main() -> vkarray::Result<()> {
@@ -12,13 +12,13 @@ fn main() -> vkarray::Result<()> {
     let source = vkarray::shaders::sample("nbody").expect("nbody is a sample");
     let nbody = ctx.kernel(Source::wgsl(source)).build()?;
 
-    // Each disc turns around its middle, and moves past the other one. The golden angle spreads bodies evenly.
+    // Each disc turns around its centre, and moves past the other one. The golden angle spreads bodies evenly.
     let (mut places, mut speeds) = (Vec::new(), Vec::new());
     for i in 0..2 * N {
         let side = if i < N { 1.0 } else { -1.0_f32 };
         let (radius, angle) = (0.5 * ((i % N) as f32 / N as f32).sqrt(), 2.399_963 * i as f32);
         places.push([side * 0.7 + radius * angle.cos(), side * 0.3 + radius * angle.sin(), 0.0, 0.5 / N as f32]);
-        let turn = 1.4 * radius.sqrt(); // As fast as a circle around the mass within it takes.
+        let turn = 1.4 * radius.sqrt(); // The speed of a circle around the mass inside it.
         speeds.push([-turn * angle.sin() - side * 0.3, turn * angle.cos(), 0.0, 0.0]);
     }
     let mut now = ctx.shaped_to_device(places.as_flattened(), [2 * N, 4])?;

@@ -1,4 +1,4 @@
-//! A flock of birds: each one follows those around it, and groups form.
+//! A flock of birds: each bird follows the birds around it, and groups form.
 //!
 //! `cargo run -p vkarray --features npy --example 13_boids -- birds.npy` saves the birds; `docs/samples.md` draws them.
 
@@ -27,7 +27,7 @@ fn main() -> vkarray::Result<()> {
     let source = vkarray::shaders::sample("boids").expect("boids is a sample");
     let boids = ctx.kernel(Source::wgsl(source)).build()?;
 
-    // Birds all over the square, in directions without a pattern. The square's edges meet.
+    // Birds are anywhere in the square, in directions without a pattern. The square's edges are joined.
     let bird = |i: usize| {
         let (x, y, angle) = ((i as f32 * 0.618_034).fract(), i as f32 / N as f32, (i * i) as f32);
         [x, y, 0.2 * angle.cos(), 0.2 * angle.sin()]

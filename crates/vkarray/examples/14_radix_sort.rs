@@ -2,7 +2,7 @@
 
 use vkarray::prelude::*;
 
-/// Keys of a workgroup, as in the shaders.
+/// The keys of a workgroup, as in the shaders.
 const GROUP: usize = 256;
 
 fn main() -> vkarray::Result<()> {
@@ -29,7 +29,7 @@ fn main() -> vkarray::Result<()> {
         std::mem::swap(&mut keys, &mut sorted);
     }
 
-    // Only now the host waits.
+    // The host waits only here.
     let found = keys.to_vec()?;
     let mut expected = values;
     expected.sort_unstable();

@@ -4,7 +4,7 @@ use std::f32::consts::TAU;
 
 use vkarray::prelude::*;
 
-/// Signals, and the length of each: a power of two.
+/// The number of signals, and the length of each: a power of two.
 const ROWS: u32 = 3;
 const N: u32 = 256;
 
@@ -44,7 +44,7 @@ fn main() -> vkarray::Result<()> {
         assert_eq!(found, [tones[row].0, tones[row].1]);
     }
 
-    // Back, and divided by n: the signals again.
+    // The inverse transform, divided by n, gives the signals again.
     let back = transform(&fft, &spectrum, 1.0)?.to_vec()?;
     let error = back.iter().zip(&values).fold(0.0_f32, |most, (a, b)| most.max((a / n as f32 - b).abs()));
     println!("there and back, the largest error is {error:e}");

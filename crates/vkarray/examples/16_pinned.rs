@@ -1,4 +1,4 @@
-//! Pinned and pageable memory: two ways of data to the device and back, timed.
+//! Pinned and pageable memory: two kinds of copies to the device and back, timed.
 //!
 //! Memory of the program is pageable: the library copies it through pinned slots. A pinned array needs no such copy.
 //! Build with `--release` to compare the times.
@@ -9,7 +9,7 @@ use vkarray::prelude::*;
 
 const N: usize = 1 << 22;
 
-/// Prints how long `copy` takes, at its best of five times.
+/// Prints how long `copy` takes: the least of five times.
 fn time(what: &str, mut copy: impl FnMut() -> vkarray::Result<()>) -> vkarray::Result<()> {
     let mut best = f64::INFINITY;
     for _ in 0..5 {

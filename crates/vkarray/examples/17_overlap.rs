@@ -28,17 +28,17 @@ fn main() -> anyhow::Result<()> {
     let streams = [ctx.stream()?, ctx.stream()?, ctx.stream()?];
     let trace = Trace::start(ctx.device())?;
 
-    // Chunks take turns on the streams. Each stream is in order; chunks of different streams share nothing, so one may be
-    // computed while the next is uploaded and the one before is downloaded.
+    // Chunks take turns on the streams. Each stream is in order; chunks of different streams share nothing, so one
+    // chunk may be computed while the next is uploaded and the one before is downloaded.
     let mut results = Vec::new();
     for (i, chunk) in source.chunks(CHUNK).enumerate() {
         let stream = &streams[i % streams.len()];
         let x = ctx.to_device_on(stream, &ArrayView1::from(chunk))?;
         work.dispatch(stream, Groups::covering(CHUNK), (&x,))?;
-        results.push(x.on(stream).copy_to_host_async()?); // Returns at once; `x` lives until the copy is done.
+        results.push(x.on(stream).copy_to_host_async()?); // Returns at once; `x` lives until the copy is complete.
     }
 
-    // The only place where the program waits.
+    // The program waits only here.
     for result in results {
         assert!(result.wait()?.iter().all(|value| (value - 2.0).abs() < 1e-5), "every number ends at 2");
     }

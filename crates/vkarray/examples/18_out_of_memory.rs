@@ -1,9 +1,9 @@
-//! Running out of memory, and going on: a program that asks for too much, reads who holds the memory, and takes less.
+//! Running out of memory and continuing: a program asks for too much, reads who holds the memory, and takes less.
 
 use vkarray::memory::{self, ManagerFactory, PoolManager};
 use vkarray::prelude::*;
 
-/// The sum over so many rows at a time of a table that is too large as a whole; each row is its number.
+/// Sums a table that is too large as a whole, `at_a_time` rows at a time; the elements of each row are its number.
 fn sum(ctx: &Context, rows: usize, at_a_time: usize) -> vkarray::Result<f64> {
     let mut sum = 0.0;
     for first in (0..rows).step_by(at_a_time) {
@@ -20,8 +20,8 @@ fn main() -> vkarray::Result<()> {
     let ctx = Context::builder().memory_manager(limited).open()?;
     let weights = ctx.ones::<f32>([1 << 20])?.with_label("weights");
 
-    // A quarter of a MiB a row. Before an allocation fails, the library frees what was dropped, and waits for work whose
-    // memory is enough. So an error means that the program itself holds too much.
+    // A row takes a quarter of a MiB. Before an allocation fails, the library frees what was dropped, and waits for
+    // work whose memory is enough. An error therefore means that the program itself holds too much.
     let (rows, mut at_a_time) = (256, 256);
     let sum = loop {
         match sum(&ctx, rows, at_a_time) {
@@ -38,7 +38,7 @@ fn main() -> vkarray::Result<()> {
     assert!(at_a_time < 128, "32 MiB and the weights do not fit");
     assert_eq!(sum, (0..rows).step_by(at_a_time).sum::<usize>() as f64);
 
-    // Nothing was lost by the failures: the arrays have their contents, and the context goes on.
+    // The failures lost nothing: the arrays have their contents, and the context still works.
     assert_eq!(weights.get([12_345])?, 1.0);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Strided views in a kernel: the shader asks for first element, shape and strides, and the call passes `Strided(&view)`.
 //!
-//! Otherwise a view with gaps is refused as an argument, since a shader sees an array as one piece of memory. Copying it with
-//! `to_contiguous` is one way; this is the other one.
+//! Without `Strided`, a view with gaps is refused as an argument, since a shader sees an array as one piece of memory.
+//! The other possibility is to copy the view with `to_contiguous`.
 
 use vkarray::prelude::*;
 
@@ -36,7 +36,7 @@ fn main() -> vkarray::Result<()> {
         row_sums.launch(Groups::covering(rows), (Strided(&view), &sums))?;
         let found = sums.to_vec()?;
         println!("{what}: {found:?}");
-        // The host sums the same view, copied by the library.
+        // The host sums the elements of the view, which the library copied.
         let expected: Vec<f32> = view.copy_to_host()?.outer_iter().map(|row| row.sum()).collect();
         assert_eq!(found, expected, "{what}");
     }

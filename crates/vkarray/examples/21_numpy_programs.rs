@@ -1,6 +1,7 @@
-//! Four programs as they are in NumPy: normalised rows, softmax, k-means, the price of an option by a Monte-Carlo method.
+//! Four programs in the form that they have in NumPy: normalised rows, softmax, k-means, the price of an option by a
+//! Monte-Carlo method.
 //!
-//! The guide's page for those who know NumPy (`docs/from-numpy.md`) has NumPy's text beside each of them.
+//! The guide's page for NumPy users (`docs/from-numpy.md`) has NumPy's text beside each of them.
 
 use vkarray::Result;
 use vkarray::prelude::*;
@@ -31,7 +32,7 @@ fn k_means(points: &Array, mut centres: Array, steps: usize) -> Result<Array> {
     Ok(centres)
 }
 
-/// The price of the right to buy at `strike` in some years.
+/// The price of the right to buy at `strike` after `years` years.
 fn call_price(ctx: &Context, [spot, strike, rate, volatility, years]: [f32; 5], n: usize) -> Result<f32> {
     let z = Rng::philox(7).normal::<f32>(ctx, n)?;
     let drift = (rate - volatility * volatility / 2.0) * years;
@@ -51,7 +52,7 @@ fn main() -> Result<()> {
     assert!(shares.sum(1)?.allclose(1.0, 1e-5, 0.0)?);
     assert!(shares.argmax(1)?.array_equal(&x.argmax(1)?)?);
 
-    // Points around three centres, from which the search starts at a distance.
+    // Points around three centres. The search starts at a distance from the centres.
     let truth = ctx.slice_to_device(&[0.0_f32, 0.0, 5.0, 5.0, -5.0, 5.0])?.reshape([3, 2])?;
     let noise = Rng::philox(3).normal::<f32>(&ctx, [400, 3, 2])?;
     let points = (&noise * 0.5 + &truth).eval()?.reshape([1200, 2])?;

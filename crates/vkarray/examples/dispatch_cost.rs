@@ -1,12 +1,12 @@
-//! Dispatches and nothing else, for counting the instructions that one costs the host.
+//! Dispatches and nothing else, for counting the instructions that one dispatch costs the host.
 //!
 //! Times on a shared machine say little about a path of a few hundred instructions; counts repeat to the instruction.
-//! `benches/README.md` says how they are taken. The first argument is what to run, the second how often:
-//! `chain` runs one kernel again and again with the same arguments, `independent` goes round 64 pairs of arrays,
-//! `wait` waits for each dispatch, `replay` replays a graph of ten; `allocate` makes an array of 1 MiB and drops it.
-//! `checks` dispatches no workgroups, which is checked like any other dispatch and then not recorded. `assign` and `eval`
-//! compute an expression whose kernel is built, into an array and into a new one. `job` uploads 4 KiB, dispatches and
-//! downloads 4 KiB; `pinned_job` does so from and to pinned memory.
+//! `benches/README.md` says how they are taken. The first argument is what to run, the second how often: `chain` runs
+//! one kernel again and again with the same arguments, `independent` uses 64 pairs of arrays in turn, `wait` waits for
+//! each dispatch, `replay` replays a graph of ten; `allocate` makes an array of 1 MiB and drops it. `checks` dispatches
+//! no workgroups, which is checked like any other dispatch and then not recorded. `assign` and `eval` compute an
+//! expression whose kernel is built, into an array and into a new one. `job` uploads 4 KiB, dispatches and downloads 4
+//! KiB; `pinned_job` does so from and to pinned memory.
 
 use std::env;
 
@@ -34,7 +34,7 @@ const PAIRS: usize = 64;
 
 const GROUPS: Groups<'static> = Groups::exact([1, 1, 1]);
 
-/// Dispatches that are not counted with the others: the first ones make batches and grow lists.
+/// Dispatches before the counted ones: the first dispatches make batches and grow lists.
 const WARM_UP: usize = 1000;
 
 struct Pair {
@@ -47,33 +47,33 @@ impl Pair {
         Ok(Self { x: ctx.zeros([N as usize])?, y: ctx.full([N as usize], 1.0)? })
     }
 
-    #[inline(never)] // To be found in a profile.
+    #[inline(never)] // Not inlined, so that a profile names it.
     fn launch(&self, kernel: &Kernel, stream: &Stream) -> Result<()> {
         Ok(kernel.dispatch(stream, GROUPS, (&self.x, &self.y, N, 0.5_f32))?)
     }
 
-    #[inline(never)] // As above.
+    #[inline(never)] // Not inlined, so that a profile names it.
     fn check(&self, kernel: &Kernel, stream: &Stream) -> Result<()> {
         Ok(kernel.dispatch(stream, Groups::exact([0, 1, 1]), (&self.x, &self.y, N, 0.5_f32))?)
     }
 }
 
-#[inline(never)] // To be found in a profile.
+#[inline(never)] // Not inlined, so that a profile names it.
 fn assign(pair: &Pair, stream: &Stream) -> Result<()> {
     Ok((&pair.y * 0.5 + &pair.x).on(stream).assign_to(&pair.x)?)
 }
 
-#[inline(never)] // As above.
+#[inline(never)] // Not inlined, so that a profile names it.
 fn eval(pair: &Pair, stream: &Stream) -> Result<()> {
     Ok((&pair.y * 0.5 + &pair.x).on(stream).eval().map(drop)?)
 }
 
-#[inline(never)] // As above.
+#[inline(never)] // Not inlined, so that a profile names it.
 fn allocate(ctx: &Context) -> Result<()> {
     Ok(ctx.device_array::<u8>([1 << 20]).map(drop)?)
 }
 
-/// An array's elements up, a dispatch, and the answer down.
+/// A job: an upload of an array's elements, a dispatch, and a download of the result.
 struct Job {
     pair: Pair,
     host: Array1<f32>,
@@ -91,14 +91,14 @@ impl Job {
         Ok(Self { pair, host: Array1::ones(n), answer: Array1::zeros(n), up, down })
     }
 
-    #[inline(never)] // To be found in a profile.
+    #[inline(never)] // Not inlined, so that a profile names it.
     fn plain(&mut self, kernel: &Kernel, stream: &Stream) -> Result<()> {
         self.pair.y.copy_from_host(&self.host)?;
         self.pair.launch(kernel, stream)?;
         Ok(self.pair.x.copy_to_host_into(&mut self.answer)?)
     }
 
-    #[inline(never)] // As above.
+    #[inline(never)] // Not inlined, so that a profile names it.
     fn pinned(&self, kernel: &Kernel, stream: &Stream) -> Result<()> {
         self.pair.y.assign(&self.up)?;
         self.pair.launch(kernel, stream)?;

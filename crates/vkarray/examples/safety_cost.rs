@@ -1,8 +1,9 @@
 //! What bounded loops and zeroed shared memory cost on a device: six kernels, each built in several ways.
 //!
-//! `cargo run --release -p vkarray --example safety_cost [ROUNDS]` prints a table of device times: the median, over the
-//! rounds (9), of a kernel without either, then of each other way over it, with the least and the largest ratio. A round
-//! runs all ways of a kernel in turn. `docs/decisions/035` and `docs/decisions/036` are decided by these figures.
+//! `cargo run --release -p vkarray --example safety_cost [ROUNDS]` prints a table of device times: the median time,
+//! over the rounds (9), of a kernel without both safety measures, then the ratio of each other build to it, with the
+//! least and the largest ratio. A round runs all builds of a kernel in turn. These figures decided `docs/decisions/035`
+//! and `docs/decisions/036`.
 
 use std::env;
 use std::time::Duration;
@@ -14,12 +15,12 @@ use vkarray::{Context, DeviceNDArray, Event, Groups, Kernel, Source};
 
 const WGSL: &str = include_str!("shaders/guarded.wgsl");
 
-/// One kernel of the file, with what it is run on.
+/// One kernel of the file, with the data it runs on.
 struct Job {
     entry: &'static str,
-    /// What `n` is on a GPU, and on a CPU driver.
+    /// The value of `n` on a GPU, and on a CPU driver.
     n: [u32; 2],
-    /// Elements of `a` and `out`, and workgroups, of `n`.
+    /// The elements of `a` and of `out`, and the workgroups, for `n`.
     size: fn(u32) -> (u32, u32, [u32; 3]),
     has_shared: bool,
 }
@@ -51,9 +52,9 @@ struct Way {
 #[derive(Clone, Copy, PartialEq)]
 enum Zeroing {
     None,
-    /// As kernels are built unless they say otherwise.
+    /// The default options of a build.
     Default,
-    /// By a statement of each invocation, and a barrier.
+    /// Shared memory is zeroed by a statement of each invocation, and a barrier.
     Own,
 }
 
@@ -74,7 +75,7 @@ impl Way {
             builder = unsafe { builder.assume_loops_end() };
         }
         if self.zeroes != Zeroing::Default {
-            // SAFETY: each kernel of the file writes its shared arrays whole before a barrier, and reads them behind it.
+            // SAFETY: each kernel of the file writes its shared arrays whole before a barrier, and reads them after it.
             builder = unsafe { builder.assume_written() };
         }
         Ok(builder.build()?)
@@ -98,7 +99,7 @@ impl Arrays {
         Ok(Self { a: ctx.slice_to_device(&values)?, out: ctx.zeros([out_len as usize])?, groups, n })
     }
 
-    /// The device's time for so many dispatches.
+    /// The device's time for `n_dispatches` dispatches.
     fn time(&self, ctx: &Context, kernel: &Kernel, n_dispatches: u32) -> Result<Duration> {
         let (stream, [start, end]) = (ctx.default_stream(), [timed(ctx)?, timed(ctx)?]);
         start.record(stream)?;
@@ -115,7 +116,7 @@ fn timed(ctx: &Context) -> Result<Event> {
     Ok(ctx.timed_event()?)
 }
 
-/// Times all ways of a job in turn, and prints a row for each.
+/// Times all builds of a job in turn, and prints a row for each.
 fn run(ctx: &Context, job: &Job, n_rounds: usize) -> Result<()> {
     let is_cpu = ctx.info().device_type == DeviceType::Cpu;
     let (arrays, n_dispatches) = (Arrays::new(ctx, job, is_cpu)?, if is_cpu { 1 } else { 20 });
@@ -142,7 +143,7 @@ fn run(ctx: &Context, job: &Job, n_rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// The least, the middle and the largest.
+/// The least value, the median and the largest value.
 fn spread(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [values[0], values[values.len() / 2], values[values.len() - 1]]

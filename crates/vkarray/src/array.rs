@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! Read next: [`DeviceNDArray`] for what arrays do, [`Context`] for how they are made.
+//! Read next: [`DeviceNDArray`] for the operations of arrays, [`Context`] for how arrays are made.
 
 pub use vkarray_kernel::{Bool, Complex32, Complex64};
 #[cfg(feature = "serde")]

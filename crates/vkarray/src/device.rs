@@ -1,8 +1,8 @@
-//! Devices: which there are, what each can do, and how one is chosen and opened.
+//! Devices: which devices a machine has, what each can do, and how a device is chosen and opened.
 //!
 //! Most programs open a [`Context`](crate::Context) and never see these types. An [`Instance`] lists the devices of the
-//! machine; a [`DeviceInfo`] describes one in plain data that can be stored; a [`Selection`] is a choice by text, as in
-//! `VKARRAY_DEVICE`.
+//! machine; a [`DeviceInfo`] describes a device in plain data that can be stored; a [`Selection`] is a choice by text,
+//! as in `VKARRAY_DEVICE`.
 //!
 //! ```
 //! use vkarray::device::Instance;

@@ -2,8 +2,8 @@
 //!
 //! A [`Context`] is a device opened for work. Arrays ([`DeviceNDArray`]) are made from host arrays or on the device. A
 //! [`Kernel`] is built from a shader in WGSL, GLSL or SPIR-V, and its arguments are checked against that shader before
-//! anything runs. The runtime orders the work: two operations that touch the same memory run one after the other, others
-//! may overlap, and memory is freed when the device is done with it.
+//! anything runs. The runtime orders the work: two operations that use the same memory run one after the other, others
+//! may overlap, and memory is freed when the device no longer uses it.
 //!
 //! ```
 //! use vkarray::prelude::*;
@@ -43,7 +43,7 @@
 //! | [`primitives`] | expressions, reductions and functions of arrays |
 //! | [`stream`] | streams, events, graphs |
 //! | [`memory`] | kinds of memory, memory objects, memory managers and how to write one |
-//! | [`device`] | which devices there are, and what each can do |
+//! | [`device`] | the devices of a machine, and what each can do |
 //! | [`sanitizer`] | what a kernel that was built with checks reports |
 //! | `io` (feature `npy`) | `.npy` and `.npz` files |
 //! | [`interop`] | arrays of other libraries |
@@ -51,8 +51,9 @@
 //!
 //! # Errors
 //!
-//! Every function that can fail returns an error that converts to [`Error`] with `?`. Its message contains the reason and
-//! names what is at fault, and `Debug` prints the message, so `fn main() -> vkarray::Result<()>` ends with readable text.
+//! Every function that can fail returns an error that converts to [`Error`] with `?`. Its message contains the reason
+//! and names the object at fault, and `Debug` prints the message, so `fn main() -> vkarray::Result<()>` ends with
+//! readable text.
 //!
 //! # Features
 //!

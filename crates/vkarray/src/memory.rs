@@ -1,9 +1,9 @@
 //! Memory below arrays: blocks of bytes, memory objects, and the managers that memory comes from.
 //!
-//! A [`Block`] is bytes of one [`MemoryKind`] that the device tracks; arrays are typed views of blocks. A [`MemoryManager`]
-//! decides where memory comes from and when it goes back: the pool is the default, and adaptors such as [`Limiting`] or
-//! [`Statistics`] are put around any manager. Everything that a manager of your own needs is here and in
-//! [`vulkan`](crate::vulkan); the crate `vkarray-conformance` tests one.
+//! A [`Block`] is bytes of one [`MemoryKind`] that the device tracks; arrays are typed views of blocks. A
+//! [`MemoryManager`] decides where memory comes from and when it goes back: the pool is the default, and adaptors such
+//! as [`Limiting`] or [`Statistics`] are put around any manager. This module and [`vulkan`](crate::vulkan) have
+//! everything for a manager of your own; the crate `vkarray-conformance` tests one.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! What a kernel reports that was built with checks: out-of-range indices, divisions by zero, races and more.
+//! The report of a kernel that was built with checks: out-of-range indices, divisions by zero, races and more.
 //!
-//! [`KernelBuilder::sanitize`](crate::kernel::KernelBuilder::sanitize) builds the checks in. A dispatch of such a kernel waits
-//! for its end and fails with the first [`Finding`], which names the line of the shader.
+//! [`KernelBuilder::sanitize`](crate::kernel::KernelBuilder::sanitize) builds the checks in. A dispatch of such a
+//! kernel waits for the kernel and fails with the first [`Finding`], which names the line of the shader.
 //!
 //! ```
 //! use vkarray::kernel::Error;

@@ -1,8 +1,9 @@
 //! The order of work: streams, events, graphs and traces.
 //!
-//! A [`Stream`] runs its work as if in the order of the calls. A [`Context`](crate::Context) has a default stream and makes
-//! others; work of different streams may overlap unless it touches the same memory. An [`Event`] marks a place in a stream,
-//! can be waited for by the host or by another stream, and measures time. A [`Graph`] is recorded once and replayed.
+//! A [`Stream`] runs its work as if in the order of the calls. A [`Context`](crate::Context) has a default stream and
+//! makes others; work of different streams may overlap unless it uses the same memory. An [`Event`] marks a position in
+//! a stream, can be waited for by the host or by another stream, and measures time. A [`Graph`] is recorded once and
+//! replayed.
 //!
 //! ```
 //! use vkarray::prelude::*;

@@ -1,8 +1,8 @@
-//! Vulkan itself: raw handles, devices and queues that another library opened, and the parts that a memory manager of your
-//! own is made of.
+//! Vulkan itself: raw handles, devices and queues that another library opened, and the parts for a memory manager of
+//! your own.
 //!
-//! Objects are shown by `raw()`, as types of the re-exported crate [`ash`]. Reading a handle is safe; what is done with it is
-//! `unsafe`, and the functions that take handles of others say what their caller promises.
+//! `raw()` returns an object's handle, as a type of the re-exported crate [`ash`]. Reading a handle is safe; using it
+//! is `unsafe`, and the functions that take handles of other libraries say what their caller promises.
 //!
 //! ```
 //! use vkarray::vulkan::ash::vk;

@@ -1,6 +1,7 @@
 //! Runs the numbered programs of `examples/`. Each ends with assertions, and must succeed on the device of the tests.
 //!
-//! `cargo test` builds examples before it runs this; with `--test examples` it does not, so build them first then.
+//! `cargo test` builds examples before it runs this test. `cargo test --test examples` does not, so build the examples
+//! first.
 
 use std::path::Path;
 use std::process::Command;

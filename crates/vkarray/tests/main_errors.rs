@@ -1,6 +1,6 @@
-//! What a program prints whose `main` returns [`vkarray::Result`].
+//! The output of a program whose `main` returns [`vkarray::Result`].
 //!
-//! This test is such a program: it starts itself again, once for each case, and reads what that prints. No device is used.
+//! This test is such a program: it starts itself again, once for each case, and reads the output. No device is used.
 
 use std::env;
 use std::process::Command;
@@ -12,7 +12,7 @@ use vkarray::{Order, Source};
 /// Names the case that the program is started for.
 const CASE: &str = "VKARRAY_TEST_CASE";
 
-/// The cases, and what is printed.
+/// The cases, and the expected output.
 const CASES: [(&str, &str); 3] = [
     (
         "shader",

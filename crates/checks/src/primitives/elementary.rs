@@ -1,5 +1,6 @@
-//! Elementary functions of `f32` and `f16`, compared with those of the host in `f64`: the largest error in units in the last
-//! place, and the special values. Those of `f64` are among the project's own tests, with results recorded from mpmath.
+//! Elementary functions of `f32` and `f16`, compared with the host's functions in `f64`: the largest error in units in
+//! the last place, and the special values. The functions of `f64` are checked by the project's own tests, with results
+//! recorded from mpmath.
 
 use vkarray::array::{Floating, Number, Numeric};
 use vkarray::half::{bf16, f16};
@@ -19,7 +20,7 @@ fn arguments() -> Vec<f32> {
     values
 }
 
-/// A type whose results are compared with those of `f64`.
+/// A type whose results are compared with results in `f64`.
 trait Short: Number + Floating + Numeric<Real = Self> + Reducible {
     const DIGITS: i32;
     const LEAST: f64;
@@ -81,7 +82,7 @@ fn ulps<T: Short>(got: T, exact: f64) -> f64 {
         return 0.0;
     }
     if nearest.is_infinite() || nearest.is_nan() || !got.is_finite() {
-        // The largest number where infinity is nearest, or the reverse, is one step away.
+        // If the nearest number is infinite and the result is the largest number, or the reverse, the distance is one.
         let is_near = got.abs() == T::LARGEST || (got.is_infinite() && nearest.abs() == T::LARGEST);
         return if is_near { 1.0 } else { f64::INFINITY };
     }
@@ -89,7 +90,7 @@ fn ulps<T: Short>(got: T, exact: f64) -> f64 {
     (got - exact).abs() / (power * 2_f64.powi(1 - T::DIGITS))
 }
 
-/// A function by the name that NumPy has for it, of one or of two values.
+/// A function of one or of two values, by its name in NumPy.
 #[must_use]
 pub fn function<T>(name: &str, x: &DeviceNDArray<T>, y: &DeviceNDArray<T>) -> Option<Expr<T>>
 where
@@ -121,7 +122,7 @@ where
         "arctan2" => x.atan2(y),
         "hypot" => x.hypot(y),
         "logaddexp" => x.logaddexp(y),
-        // Not of sums whose terms cancel.
+        // Sums whose terms cancel are left out.
         "logaddexp of sizes" => x.abs().logaddexp(y.abs()),
         "floor_divide" => x.floor_divide(y),
         "remainder" => x.remainder(y),
@@ -133,8 +134,8 @@ where
 
 type One = (&'static str, fn(f64) -> f64, f64);
 
-/// Each function, the host's, and the largest error allowed. A result below the normal numbers may be zero, so errors there
-/// count as parts of the smallest normal number's last place.
+/// Each function of one value, the host's function, and the largest error allowed. A result below the normal numbers
+/// may be zero, so errors there count in units of the smallest normal number's last place.
 const ONE: &[One] = &[
     ("sqrt", f64::sqrt, 3.0),
     ("reciprocal", |x| 1.0 / x, 2.5),
@@ -160,7 +161,7 @@ const ONE: &[One] = &[
 
 type Two = (&'static str, fn(f64, f64) -> f64, f64);
 
-/// Likewise, of two values.
+/// Each function of two values, the host's function, and the largest error allowed.
 const TWO: &[Two] = &[
     ("divide", |x, y| x / y, 2.5),
     ("pow", f64::powf, 2.5),
@@ -177,7 +178,8 @@ struct Worst {
     values: [f64; 4],
 }
 
-/// The largest errors of all functions for these arguments, and others of the same and of other sizes as second ones.
+/// The largest errors of all functions for these arguments. The second arguments are arguments of the same and of other
+/// sizes.
 fn measured<T: Short>(ctx: &Context, values: &[T]) -> Result<Vec<Worst>> {
     let seconds: Vec<T> = (0..values.len()).map(|i| values[i * 7919 % values.len()]).collect();
     let (x, y) = (ctx.slice_to_device(values)?, ctx.slice_to_device(&seconds)?);
@@ -218,7 +220,7 @@ pub(crate) fn functions_are_as_exact_as_the_guide_says(ctx: &Context) -> Result<
 
 pub(crate) fn functions_of_halves_are_rounded_once_more(ctx: &Context) -> Result<()> {
     check(&measured(ctx, &halves())?, Some(0.6));
-    // Kernels read every one exactly, subnormal numbers too.
+    // Kernels read every number exactly, also subnormal numbers.
     let read = contents(&ctx.slice_to_device(&halves())?.cast::<f32>().eval()?)?;
     for (half, got) in halves().into_iter().zip(read) {
         assert!(half.to_f32().to_bits() == got.to_bits() || (half.is_nan() && got.is_nan()), "{half:?}: {got}");
@@ -226,7 +228,7 @@ pub(crate) fn functions_of_halves_are_rounded_once_more(ctx: &Context) -> Result
     Ok(())
 }
 
-/// Devices may take subnormal numbers for zero in arithmetic, but these functions do none.
+/// Devices may take subnormal numbers for zero in arithmetic, but these functions do no arithmetic.
 pub(crate) fn subnormal_numbers_that_are_selected_keep_their_bits(ctx: &Context) -> Result<()> {
     let words = [1_u32, 0x7f_ffff, 0x1_0000, 0x55_0000, 0x80_0000, 0x3f80_0000, 0x8000_0001, 0x80ff_0000];
     selected(ctx, &words.map(f32::from_bits))?;
@@ -294,11 +296,12 @@ pub(crate) fn large_quotients_are_rounded_down_as_by_numpy(ctx: &Context) -> Res
     Ok(())
 }
 
-/// The largest error of each function of `f32` and `f16`, in units in the last place. The second is over all numbers.
+/// The largest error of each function of `f32` and `f16`, in units in the last place. The error for `f16` is over all
+/// numbers.
 ///
 /// # Errors
 ///
-/// Those of the library.
+/// The errors of the library.
 pub fn largest_errors(ctx: &Context) -> Result<Vec<(&'static str, [f64; 2])>> {
     let both = measured(ctx, &arguments())?.into_iter().zip(measured(ctx, &halves())?);
     Ok(both.map(|(single, half)| (single.name, [single.error, half.error])).collect())

@@ -8,7 +8,7 @@ use vkarray::primitives::Accumulate;
 use super::elementary::function;
 use crate::{Result, contents, int, number};
 
-/// Around the units and the workgroups of the kernels, and a prime.
+/// Sizes around the units and the workgroups of the kernels, and a prime.
 const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 63, 64, 255, 256, 257, 1021, 1024, 4099];
 
 fn bools(values: &[Bool]) -> Vec<bool> {
@@ -50,7 +50,7 @@ pub(crate) fn operands_and_targets_may_have_any_strides(ctx: &Context) -> Result
         let expected = &own * 3 - &row_host;
         let expr = view * 3 - &row;
         assert_eq!(expr.eval()?.copy_to_host()?, expected, "{view:?}");
-        // Into a strided target of the same shape, as numbers and as bytes.
+        // The target is strided and has the shape of the expression. Elements are numbers, then bytes.
         let wide: Vec<usize> = view.shape().iter().map(|len| len * 2).collect();
         let every_other: Vec<Index> = view.shape().iter().map(|_| Index::stepped(.., -2)).collect();
         let target = ctx.zeros::<i32>(wide.as_slice())?;
@@ -74,7 +74,7 @@ fn small(n: usize) -> Vec<u8> {
     (0..n).map(|i| u8::try_from(i * 37 % 50).expect("below 50")).collect()
 }
 
-/// Sums, comparisons, sorts and elements by index of one type, with results that the type has exactly.
+/// Sums, comparisons, sorts and elements by index of one type, with results that the type represents exactly.
 fn computes<T: Numeric + Number + Accumulate + PartialEq + std::fmt::Debug>(
     ctx: &Context,
     of: impl Fn(u8) -> T,
@@ -132,8 +132,8 @@ pub(crate) fn integers_of_64_bits_compute(ctx: &Context) -> Result<()> {
     divides(ctx, &numbers, divided)
 }
 
-/// Quotients, rounded down, and remainders of all pairs, also where an operand is chosen: NVIDIA's compiler (580) fails for
-/// `/` and `%` of such operands, or computes other numbers.
+/// Quotients, rounded down, and remainders of all pairs, also where an operand is chosen by a condition: NVIDIA's
+/// compiler (580) fails for `/` and `%` of such operands, or computes other numbers.
 fn divides<T: Numeric + Number + PartialOrd + std::fmt::Debug>(
     ctx: &Context,
     numbers: &[T],
@@ -155,7 +155,7 @@ fn divides<T: Numeric + Number + PartialOrd + std::fmt::Debug>(
     Ok(())
 }
 
-/// Mesa 22.3 compares an `i32` that was made an `i64` with constants as if the sign were another one.
+/// Mesa 22.3 compares an `i32` that was converted to `i64` with constants as if it had the other sign.
 pub(crate) fn short_integers_compute_in_64_bits(ctx: &Context) -> Result<()> {
     let host = [i32::MIN, -70_000, -129, -128, -7, -1, 0, 1, 7, 127, 128, 70_000, i32::MAX];
     let x = ctx.slice_to_device(&host)?;

@@ -6,7 +6,7 @@ use vkarray::primitives::IndexMode;
 
 use crate::{Result, contents, int, number};
 
-/// Numbers that differ, of a shape without two equal lengths.
+/// An array of different numbers, of a shape without two equal lengths.
 fn host() -> ArrayD<i32> {
     Array3::from_shape_fn((5, 7, 3), |(i, j, k)| int(100 * i + 10 * j + k)).into_dyn()
 }
@@ -45,7 +45,7 @@ pub(crate) fn elements_are_taken_along_an_axis_and_put_by_flat_index(ctx: &Conte
         ArrayD::from_shape_fn(vec![5, 2, 3], |at| host[[at[0], places[[at[0], at[1], at[2]]] as usize, at[2]]]);
     assert_eq!(x.take_along_axis(&ctx.to_device(&places)?, 1)?.copy_to_host()?, expected);
     for n in [1, 64, 105] {
-        let indices: Vec<usize> = (0..n).map(|i| i * 8 % 105).collect(); // All differ.
+        let indices: Vec<usize> = (0..n).map(|i| i * 8 % 105).collect(); // All indices differ.
         let on_device: Vec<u32> = indices.iter().map(|&index| number(index)).collect();
         let values: Vec<i32> = (0..n).map(|i| -int(i)).collect();
         let copy = x.to_contiguous(Order::C)?;

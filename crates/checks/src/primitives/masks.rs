@@ -1,4 +1,4 @@
-//! Elements that a mask selects, and places of what is not zero, compared with the host.
+//! Elements that a mask selects, and positions of elements that are not zero, compared with the host.
 
 use half::f16;
 use vkarray::array::{Bool, Complex64};
@@ -6,7 +6,7 @@ use vkarray::prelude::*;
 
 use crate::{Result, contents, number};
 
-/// Elements of a workgroup.
+/// The elements of a workgroup.
 const BLOCK: usize = 4096;
 
 fn check<T: Element + PartialEq + std::fmt::Debug>(ctx: &Context, of_number: impl Fn(usize) -> T) -> Result<()> {
@@ -24,7 +24,7 @@ fn check<T: Element + PartialEq + std::fmt::Debug>(ctx: &Context, of_number: imp
             let mask = ctx.slice_to_device(&flags)?;
             let expected: Vec<T> = (0..n).filter(|&i| is_set(i)).map(&of_number).collect();
             assert!(contents(&x.compact(&mask)?)? == expected, "{name} of {n} {:?}", T::DTYPE);
-            // A mask and elements that begin anywhere, and that follow each other backwards.
+            // The mask and the elements begin at any offset, and are in reverse order.
             if n > 8 {
                 let (part, part_mask) = (x.slice(s![3..])?, mask.slice(s![..-3])?);
                 let expected: Vec<T> = (3..n).filter(|&i| is_set(i - 3)).map(&of_number).collect();

@@ -1,5 +1,5 @@
-//! Matrices: products of fractions against sums in `f64`, ones on a diagonal. Products of integers and the shapes of stacks
-//! are in `tests/primitives/numpy_functions.rs`.
+//! Matrices: products of fractions against sums in `f64`, and matrices with ones on a diagonal. Products of integers
+//! and the shapes of stacks are in `tests/primitives/numpy_functions.rs`.
 
 use vkarray::prelude::*;
 use vkarray::primitives::{Rng, eye};

@@ -1,6 +1,6 @@
-//! Functions of arrays: expressions, reductions, running sums, sorts, elements by index and by mask, products of matrices,
-//! random numbers. Compared with loops over the elements on the host; NumPy's recorded answers are among the project's own
-//! tests. Read `indexing.rs` first.
+//! Functions of arrays: expressions, reductions, running sums, sorts, elements by index and by mask, products of
+//! matrices, random numbers. They are compared with loops over the elements on the host; NumPy's recorded answers are
+//! among the project's own tests. Read `indexing.rs` first.
 
 pub(crate) mod elementary;
 pub(crate) mod elementwise;

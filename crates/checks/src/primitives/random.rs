@@ -1,4 +1,5 @@
-//! Random numbers on the device are those of the host's functions, wherever a draw begins and whatever it is written to.
+//! Random numbers on the device equal the numbers of the host's functions, at every start of a draw and for every
+//! target.
 
 use vkarray::prelude::*;
 use vkarray::primitives::{Rng, philox_4x32, philox_4x64};
@@ -22,7 +23,7 @@ pub(crate) fn bits_are_those_of_the_host_from_any_position_and_of_any_length(ctx
             assert_eq!(contents(&found)?, narrow_stream(seed, from).take(n).collect::<Vec<_>>(), "{n} from {from}");
         }
     }
-    // More than one dispatch.
+    // The draw takes more than one dispatch.
     let n = (1 << 25) + 5;
     let last = Rng::philox(seed).bits::<u32>(ctx, n)?.slice_axis(0, -9..)?;
     assert_eq!(contents(&last)?, narrow_stream(seed, n as u64 - 9).take(9).collect::<Vec<_>>());

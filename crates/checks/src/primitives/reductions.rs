@@ -1,4 +1,4 @@
-//! Reductions, compared with those of the host: axes, layouts, types, special values, how exact sums are.
+//! Reductions, compared with reductions on the host: axes, layouts, types, special values, and the accuracy of sums.
 
 use half::f16;
 use ndarray::ArrayD;
@@ -20,7 +20,7 @@ fn on_host<T: Copy, U>(host: &ArrayD<T>, axes: &[isize], reduce: impl Fn(&[T]) -
     (0..results).map(|i| reduce(&flat[i * count..(i + 1) * count])).collect()
 }
 
-/// The first place of the largest number.
+/// The position of the first of the largest numbers.
 fn place_of_largest(numbers: &[i32]) -> i64 {
     let largest = numbers.iter().max();
     numbers.iter().position(|number| Some(number) == largest).expect("there are numbers") as i64
@@ -76,14 +76,14 @@ pub(crate) fn rows_of_any_length_are_reduced(ctx: &Context) -> Result<()> {
         );
         assert_eq!(contents(&x.min(1)?)?, on_host(&host, &[1], |v| *v.iter().min().expect("not empty")), "{name}");
         assert_eq!(contents(&x.argmax(1)?)?, on_host(&host, &[1], first_largest), "{name}");
-        // Rows that begin anywhere.
+        // Rows that begin at any offset.
         let part = x.slice(s![.., 1..])?;
         let but_first = |v: &[i32]| v[1..].iter().map(|&x| i64::from(x)).sum::<i64>();
         assert_eq!(contents(&part.sum(1)?)?, on_host(&host, &[1], but_first), "{name} without the first");
         let bytes = x.astype::<i8>()?;
         let low_bytes = |v: &[i32]| v.iter().map(|&x| i64::from(x.to_le_bytes()[0].cast_signed())).sum::<i64>();
         assert_eq!(contents(&bytes.sum(1)?)?, on_host(&host, &[1], low_bytes), "{name} of bytes");
-        // With operands that are repeated along rows and along columns.
+        // Operands that are repeated along rows and along columns.
         let (row, column) = (x.slice(s![0])?, x.slice(s![.., ..1])?);
         let product = (&x * &row - &column).sum(1)?;
         let narrow = (x.greater(&row) | x.less(&column)).count_nonzero(1)?;
@@ -100,7 +100,7 @@ pub(crate) fn rows_of_any_length_are_reduced(ctx: &Context) -> Result<()> {
 
 pub(crate) fn positions_of_special_floats_are_numpys(ctx: &Context) -> Result<()> {
     let (nan, inf, tiny) = (f32::NAN, f32::INFINITY, f32::from_bits(1));
-    // Elements, positions of the least and of the largest: numpy.argmin, numpy.argmax.
+    // The elements, and the positions of the least and of the largest: numpy.argmin, numpy.argmax.
     let cases: [(&[f32], i64, i64); 9] = [
         (&[0.0, -0.0, 0.0], 0, 0),
         (&[-0.0, 0.0], 0, 0),
@@ -185,7 +185,7 @@ pub(crate) fn float_sums_are_within_the_stated_bound_and_repeat(ctx: &Context) -
         for _ in 0..3 {
             assert_eq!(x.sum(..)?.item()?.to_bits(), got.to_bits(), "{name}");
         }
-        // The same elements in columns, each with a bound of its own.
+        // The elements in columns, each column with a bound of its own.
         let columns = x.slice(s![..1_000_000])?.reshape([250_000, 4])?;
         let sums = contents(&columns.sum(0)?)?;
         for (column, got) in sums.into_iter().enumerate() {
@@ -210,7 +210,7 @@ pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
     let halves = x.astype::<f16>()?;
     let tens = (&halves * f16::from_f32(1000.0)).mean(..)?.item()?;
     assert_eq!(tens, f16::from_f32(11_500.0), "the sum is larger than any f16");
-    // Rows without their means, in two lines.
+    // The rows without their means, in two statements.
     let centred = (&x - &x.mean(keepdims(1))?).eval()?;
     assert_eq!(contents(&centred.sum(1)?)?, [0.0; 4]);
     let dot = x.slice(s![0])?.vecdot(x.slice(s![1])?, ..)?;
@@ -219,7 +219,7 @@ pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Lengths beyond what floats of 32 bits count, and beyond what one invocation may go round.
+/// Lengths beyond the integers that an `f32` represents, and beyond the iterations that an invocation may make.
 pub(crate) fn more_than_2_to_the_24_elements_are_reduced_to_the_end(ctx: &Context) -> Result<()> {
     let n = (1 << 24) + 77;
     let x = ctx.ones::<u8>(n)?;
@@ -233,7 +233,8 @@ pub(crate) fn more_than_2_to_the_24_elements_are_reduced_to_the_end(ctx: &Contex
     Ok(())
 }
 
-/// Remainders of numbers with far exponents take 187 rounds of a loop each, and columns of 64 elements one invocation.
+/// Remainders of numbers with distant exponents take 187 iterations of a loop each, and one invocation adds 64 elements
+/// of a column.
 pub(crate) fn elements_that_take_long_to_compute_are_all_added(ctx: &Context) -> Result<()> {
     let x = ctx.full([64, 8], 1e308_f64)?;
     let rests = (3..11).map(|i| x.remainder(f64::from(i) * 1e-308));

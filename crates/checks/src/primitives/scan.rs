@@ -5,7 +5,7 @@ use vkarray::prelude::*;
 
 use crate::{Result, contents, int};
 
-/// Around units, workgroups and blocks, and a prime.
+/// Lengths around units, workgroups and blocks, and a prime.
 const LENGTHS: [usize; 10] = [0, 1, 7, 8, 255, 256, 257, 4099, 65_537, 300_007];
 
 pub(crate) fn running_sums_of_integers_of_any_length_are_exact(ctx: &Context) -> Result<()> {

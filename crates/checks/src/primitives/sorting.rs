@@ -1,4 +1,5 @@
-//! Sorted elements, their order, different values, places among sorted values and histograms, compared with the host.
+//! Sorted elements, their order, different values, positions among sorted values and histograms, compared with the
+//! host.
 
 use std::cmp::Ordering;
 
@@ -8,7 +9,7 @@ use vkarray::primitives::Side;
 
 use crate::{Result, contents, int, number};
 
-/// Around what one workgroup sorts, and primes.
+/// Lengths around the elements that one workgroup sorts, and primes.
 const LENGTHS: [usize; 9] = [0, 1, 2, 255, 256, 257, 1021, 4099, 100_003];
 
 /// The order of NumPy: NaN is the greatest, zeros of both signs are equal.

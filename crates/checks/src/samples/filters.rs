@@ -1,4 +1,4 @@
-//! What makes a picture of a picture, or of numbers.
+//! Shaders that make a picture of a picture, or of numbers.
 
 use vkarray::{Context, Groups, Source};
 
@@ -17,7 +17,7 @@ pub(crate) fn an_inverted_picture_has_the_complement_of_each_colour(ctx: &Contex
 }
 
 pub(crate) fn a_convolution_is_the_sum_of_weighted_neighbours(ctx: &Context) -> Result<()> {
-    // Width and height, radius along x and y, side of a workgroup: small pictures, other radii on each axis.
+    // Width and height, radius along x and y, edge of a workgroup: small pictures, and different radii on each axis.
     for ([width, height], [radius_x, radius_y], tile) in [
         ([1, 1], [0, 0], 16),
         ([2, 3], [4, 4], 16),
@@ -85,14 +85,15 @@ pub(crate) fn the_bilateral_filter_is_a_mean_with_weights_of_space_and_colour(ct
 }
 
 pub(crate) fn numbers_get_the_colours_between_those_of_the_table(ctx: &Context) -> Result<()> {
-    let field: Vec<f32> = noise(301, 7).iter().map(|value| 8.0 * value - 3.0).collect(); // From -3 to 5.
+    // The numbers lie between -3 and 5.
+    let field: Vec<f32> = noise(301, 7).iter().map(|value| 8.0 * value - 3.0).collect();
     let x = ctx.slice_to_device(&field)?;
     let image = ctx.full([301, 4], 7.0_f32)?;
     sample(ctx, "colour_map")?.launch(Groups::covering(301), (&x, &image, -2.0_f32, 4.0_f32))?;
     let table = [[0.05, 0.03, 0.25], [0.35, 0.05, 0.5], [0.8, 0.2, 0.35], [0.97, 0.55, 0.2], [0.98, 0.95, 0.6]];
     let mut expected = Vec::new();
     for value in doubles(&field) {
-        // Each colour of the table counts by how near its number is.
+        // The weight of each colour of the table depends on how near its number is.
         let weight = |i: u32| (1.0 - ((value + 2.0) / 1.5 - f64::from(i)).abs()).max(0.0);
         let weights = if value < -2.0 {
             [1.0, 0.0, 0.0, 0.0, 0.0]

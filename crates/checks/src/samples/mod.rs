@@ -1,9 +1,10 @@
 //! The shaders of `shaders/samples/`, each against a computation on the host that does not follow its code: in double
 //! precision, by a closed formula, or in exact integers. Sizes are odd, and lie around the size of a workgroup.
 //!
-//! `pictures.rs` has what draws pictures, `filters.rs` what filters them, `motion.rs` the steps of simulations, `numbers.rs`
-//! the other kernels of one launch, `sums.rs` the reductions, products of matrices, scans, sorts and transforms. Read
-//! `motion.rs` first. That each command of `docs/samples.md` succeeds is tested in `crates/cli/tests/cli/guide.rs`.
+//! `pictures.rs` has the shaders that draw pictures, `filters.rs` the filters, `motion.rs` the steps of simulations,
+//! `numbers.rs` the other kernels of one launch, `sums.rs` the reductions, products of matrices, scans, sorts and
+//! transforms. Read `motion.rs` first. That each command of `docs/samples.md` succeeds is tested in
+//! `crates/cli/tests/cli/guide.rs`.
 
 pub(crate) mod filters;
 pub(crate) mod motion;
@@ -25,13 +26,13 @@ fn sample(ctx: &Context, name: &'static str) -> Result<Kernel> {
     Ok(ctx.kernel(Source::wgsl(text(name)).named(name)).build()?)
 }
 
-/// `n` numbers from 0 to 1, the same ones for the same seed.
+/// `n` numbers from 0 to 1, determined by the seed.
 fn noise(n: usize, seed: u64) -> Vec<f32> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..n).map(|_| random.f32()).collect()
 }
 
-/// Compares each number with the one in its place; `tolerance` is relative to numbers above one.
+/// Compares each number with the expected number at its position; `tolerance` is relative to numbers above one.
 fn assert_near(what: &str, found: &[f32], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {
@@ -41,7 +42,7 @@ fn assert_near(what: &str, found: &[f32], expected: &[f64], tolerance: f64) {
     }
 }
 
-/// The same numbers in double precision.
+/// The numbers in double precision.
 fn doubles(values: &[f32]) -> Vec<f64> {
     values.iter().map(|&value| f64::from(value)).collect()
 }

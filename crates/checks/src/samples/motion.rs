@@ -1,12 +1,12 @@
-//! The steps of simulations: heat, waves, bodies, the Game of Life, birds. Several steps, with the arrays exchanged, so that
-//! a wrong value at the border spreads.
+//! The steps of simulations: heat, waves, bodies, the Game of Life, birds. Each runs several steps, with the arrays
+//! exchanged, so that a wrong value at the border spreads.
 
 use vkarray::{Context, Groups};
 
 use super::{assert_near, doubles, noise, sample};
 use crate::{Result, contents, number};
 
-/// Width and height: single cells and lines, around a workgroup, a prime.
+/// Width and height: single cells and lines, sizes around a workgroup, and a prime.
 const SIZES: [[usize; 2]; 6] = [[1, 1], [1, 7], [9, 2], [15, 17], [16, 16], [37, 23]];
 
 /// What a cell gains from its four neighbours, or nothing for a cell at the border.
@@ -54,7 +54,7 @@ pub(crate) fn waves_run_and_the_border_stays_at_zero(ctx: &Context) -> Result<()
 pub(crate) fn bodies_attract_each_other(ctx: &Context) -> Result<()> {
     let nbody = sample(ctx, "nbody")?;
     for n in [1_usize, 2, 63, 64, 65, 131] {
-        // Places within a cube around zero, masses from 0 to 1.
+        // Positions within a cube around zero, and masses from 0 to 1.
         let places: Vec<f32> =
             noise(4 * n, 3).iter().enumerate().map(|(i, v)| if i % 4 < 3 { 4.0 * v - 2.0 } else { *v }).collect();
         let mut bodies: Vec<[f64; 4]> =
@@ -93,7 +93,7 @@ pub(crate) fn cells_live_and_die_in_a_world_without_border(ctx: &Context) -> Res
         for generation in 0..4 {
             life.launch(Groups::covering([width, height]), (&now, &next, number(width), number(height)))?;
             std::mem::swap(&mut now, &mut next);
-            // Conway's rules: born with three neighbours, alive with two or three.
+            // Conway's rules: a cell is born with three neighbours, and stays alive with two or three.
             let n_neighbours = |i: usize| {
                 let (x, y) = (i % width, i / width);
                 let ways = (0..9)

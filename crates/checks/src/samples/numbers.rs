@@ -69,7 +69,7 @@ pub(crate) fn options_have_the_prices_of_the_formula_by_integration(ctx: &Contex
             let [s, k, t] = inputs.each_ref().map(|values| f64::from(values[i]));
             let d1 = ((s / k).ln() + (r + v * v / 2.0) * t) / (v * t.sqrt());
             let value = s * normal_distribution(d1) - k * (-r * t).exp() * normal_distribution(d1 - v * t.sqrt());
-            [value, value - s + k * (-r * t).exp()] // A put by the parity of puts and calls.
+            [value, value - s + k * (-r * t).exp()] // The price of a put, by the parity of puts and calls.
         };
         let expected: Vec<[f64; 2]> = (0..n).map(price).collect();
         assert_near("calls", &contents(&call)?, &expected.iter().map(|price| price[0]).collect::<Vec<_>>(), 5e-5);
@@ -81,7 +81,7 @@ pub(crate) fn options_have_the_prices_of_the_formula_by_integration(ctx: &Contex
 pub(crate) fn softmax_of_each_row_adds_up_to_one_and_does_not_overflow(ctx: &Context) -> Result<()> {
     let softmax = sample(ctx, "softmax")?;
     for (rows, columns) in [(1, 1), (3, 2), (2, 63), (5, 64), (2, 65), (7, 211)] {
-        // Up to 2000, where exp overflows; neighbours differ by up to 20.
+        // The values reach 2000, where exp overflows; neighbours differ by up to 20.
         let values: Vec<f32> = noise(rows * columns, 9)
             .iter()
             .enumerate()

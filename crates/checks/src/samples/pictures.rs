@@ -1,21 +1,21 @@
-//! Drawings. A pixel on the border of two surfaces may fall to either side: a pixel is compared if the host
-//! gets the same for places a little beside it, and most pixels have to be of that kind.
+//! Drawings. A pixel on the border of two surfaces may show either surface. A pixel is compared if the host gets the
+//! same colour for positions a little beside it, and most pixels must be compared.
 
 use vkarray::{Context, Groups, Source};
 
 use super::{assert_near, doubles, noise, sample, text};
 use crate::{Result, contents, number};
 
-/// Width and height: around a workgroup, and a prime.
+/// Width and height: sizes around a workgroup, and a prime.
 const SIZES: [[usize; 2]; 4] = [[1, 1], [15, 17], [16, 16], [61, 43]];
 
-/// The place of a pixel: zero in the middle, one at the upper edge; `shift` moves it.
+/// The position of a pixel: zero in the middle, one at the upper edge; `shift` moves it.
 fn place(x: usize, y: usize, [width, height]: [usize; 2], shift: [f64; 2]) -> [f64; 2] {
     let half = |i: usize, n: usize| (i as f64 + 0.5 - n as f64 / 2.0) / (height as f64 / 2.0);
     [half(x, width) + shift[0], -half(y, height) + shift[1]]
 }
 
-/// Compares each pixel of `found` that does not depend on a small shift with `colour` of its place.
+/// Compares each pixel of `found` that does not depend on a small shift with `colour` of its position.
 fn assert_pixels(found: &[f32], size: [usize; 2], colour: impl Fn([f64; 2]) -> [f64; 3]) {
     let [width, height] = size;
     let mut n_compared = 0;
@@ -71,7 +71,7 @@ pub(crate) fn the_julia_set_is_black_where_points_stay(ctx: &Context) -> Result<
         n_black += u32::from(is_black);
         n_differing += u32::from(is_black != stays);
     }
-    // Double and single precision part near the border of the set.
+    // Double and single precision differ near the border of the set.
     assert!(n_differing <= 30, "{n_differing} of 3072 pixels differ");
     assert!((10..1500).contains(&n_black), "{n_black} of 3072 pixels are black");
     Ok(())
@@ -81,7 +81,7 @@ pub(crate) fn the_julia_set_is_black_where_points_stay(ctx: &Context) -> Result<
 fn to_sphere(from: [f64; 3], along: [f64; 3], centre: [f64; 3], radius: f64) -> Option<f64> {
     let to = [0, 1, 2].map(|axis| from[axis] - centre[axis]);
     let (b, c) = (dot(to, along), dot(to, to) - radius * radius);
-    let root = (b * b - c).sqrt(); // NaN where the ray misses.
+    let root = (b * b - c).sqrt(); // The root is NaN where the ray misses.
     [-b - root, -b + root].into_iter().find(|t| *t > 1e-3)
 }
 

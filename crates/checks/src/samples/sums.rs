@@ -7,7 +7,7 @@ use vkarray::{Context, DeviceNDArray, Groups};
 use super::{assert_near, doubles, noise, sample};
 use crate::{Result, contents, number};
 
-/// Around a workgroup and a tile, and a prime.
+/// Lengths around a workgroup and a tile, and a prime.
 const LENGTHS: [usize; 6] = [1, 2, 255, 256, 257, 1009];
 
 fn integers(n: usize, seed: u64) -> Vec<u32> {
@@ -25,7 +25,7 @@ fn check_reduction(ctx: &Context, name: &'static str) -> Result<()> {
         let expected = values.iter().fold(5_u32, |sum, value| sum.wrapping_add(*value));
         assert_eq!(contents(&total)?, [expected], "{name}, {n}");
         if name > "reduce_4" {
-            // Fewer workgroups than elements: each adds several.
+            // There are fewer workgroups than elements, so each workgroup adds several.
             reduce.launch(Groups::exact([2, 1, 1]), (&x, &total))?;
             assert_eq!(contents(&total)?, [expected.wrapping_mul(2).wrapping_sub(5)], "{name}, {n} in two");
         }
@@ -56,7 +56,7 @@ pub(crate) fn a_scan_gives_the_sum_before_each_element(ctx: &Context) -> Result<
 }
 
 pub(crate) fn every_step_of_the_matrix_product_gives_the_product(ctx: &Context) -> Result<()> {
-    // Elements of c along x and y for each invocation.
+    // The elements of c along x and y for each invocation.
     let steps = [
         ("matmul_1_naive", [1, 1]),
         ("matmul_2_tiled", [1, 1]),
@@ -115,7 +115,7 @@ pub(crate) fn a_radix_sort_is_stable_in_each_digit_and_sorts_in_eight(ctx: &Cont
         let mut expected = integers(n, 6);
         let keys = ctx.slice_to_device(&expected)?;
         let mut by_digit = expected.clone();
-        by_digit.sort_by_key(|key| key >> 12 & 15); // Stable, by definition.
+        by_digit.sort_by_key(|key| key >> 12 & 15); // The sort is stable by definition.
         assert_eq!(contents(&sorted_by_digit(ctx, &keys, 12)?)?, by_digit, "{n}");
         let sorted = (0..8).try_fold(keys, |keys, digit| sorted_by_digit(ctx, &keys, 4 * digit))?;
         expected.sort_unstable();
@@ -153,8 +153,8 @@ pub(crate) fn the_stages_of_the_fourier_transform_give_its_sums_and_their_invers
         let expected: Vec<f64> = (0..rows * n).flat_map(sum).collect();
         let x = ctx.shaped_to_device(&values, [rows, n, 2])?;
         let y = transformed(&x, -1.0)?;
-        // Vulkan allows sines and cosines to be wrong by 2^-11. Each stage multiplies by one, and the numbers of a row grow
-        // as the square root of its length.
+        // Vulkan allows sines and cosines to be wrong by 2^-11. Each stage multiplies by a sine or cosine, and the
+        // numbers of a row grow with the square root of its length.
         let tolerance = f64::from(n.ilog2().max(1)) / 2048.0;
         assert_near(&format!("{rows} x {n}"), &contents(&y)?, &expected, tolerance * (n as f64).sqrt());
         let back: Vec<f32> = contents(&transformed(&y, 1.0)?)?.iter().map(|value| value / n as f32).collect();

@@ -12,7 +12,7 @@ pub(super) fn interface_version(context: &CheckContext<'_>) -> Result<(), CheckE
 
 pub(super) fn before_initialize(context: &CheckContext<'_>) -> Result<(), CheckError> {
     let manager = context.fresh()?;
-    // These may succeed or fail, but must not panic.
+    // These calls may succeed or fail, but must not panic.
     drop((manager.reset(), manager.try_flush(), manager.flush(), manager.defer_cleanup()));
     let usage = manager.usage();
     expect((usage.in_use, usage.n_pending) == (0, 0), || format!("expected nothing in use, and got {usage:?}"))?;
@@ -21,7 +21,7 @@ pub(super) fn before_initialize(context: &CheckContext<'_>) -> Result<(), CheckE
     expect(device.is_err() && host.is_err(), || {
         "expected no memory from a manager that was not initialised".to_owned()
     })?;
-    // It can be initialised afterwards.
+    // The manager can still be initialised.
     Ok(manager.initialize(context.device)?)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn defer_cleanup(context: &CheckContext<'_>) -> Result<(), CheckError
         expect(reserved >= held, || {
             format!("expected nothing to go back to the driver under {rest}: {held} bytes became {reserved}")
         })?;
-        // Memory can be allocated meanwhile.
+        // Memory can be allocated while cleanup is deferred.
         let block = context.block(5000, kind)?;
         write(&stream, &block, 8)?;
         check(&stream, &block, 8)?;
@@ -70,7 +70,7 @@ pub(super) fn reset(context: &CheckContext<'_>) -> Result<(), CheckError> {
     drop(context.block(70_000, kind)?);
     let live = context.block(4099, kind)?;
     write(&stream, &live, 1)?;
-    manager.reset()?; // Not the allocator's reset, which would end the block.
+    manager.reset()?; // The reset of the allocator would end the block.
     check(&stream, &live, 1)?;
     let more = context.block(4099, kind)?;
     write(&stream, &more, 2)?;

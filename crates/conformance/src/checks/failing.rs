@@ -11,7 +11,7 @@ use crate::context::{CheckContext, check, write};
 /// The Vulkan calls that a manager makes to get memory.
 const CALLS: [&str; 4] = ["vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory", "vkMapMemory"];
 
-/// More calls than a manager makes in a check.
+/// A number above the calls that a manager makes in a check.
 const MAX_CALLS: u32 = 200;
 
 pub(super) fn too_large(context: &CheckContext<'_>) -> Result<(), CheckError> {
@@ -44,7 +44,7 @@ pub(super) fn failing_start(context: &CheckContext<'_>) -> Result<(), CheckError
         let outcome = manager.initialize(context.device);
         let has_failed = faults.disarm() > 0;
         fault.judge(outcome, has_failed)?;
-        // It can be initialised now, and works.
+        // The manager can be initialised now, and works.
         let allocator = Allocator::with_manager(context.device, manager)?;
         allocate_some(&allocator, &CheckContext::kinds_of(&allocator)?)?;
         Ok(has_failed)
@@ -59,7 +59,7 @@ pub(super) fn failing_calls(context: &CheckContext<'_>) -> Result<(), CheckError
         let (stream, kinds) = (context.stream()?, CheckContext::kinds_of(&allocator)?);
         let live = allocator.allocate(1000, kinds[0])?;
         write(&stream, &live, 1)?;
-        allocator.trim(0)?; // So that the calls are made.
+        allocator.trim(0)?; // Trimmed, so that the allocations below call the driver.
         fault.arm(faults);
         let outcome = allocate_some(&allocator, &kinds);
         let has_failed = faults.disarm() > 0;
@@ -78,7 +78,7 @@ pub(super) fn failing_calls(context: &CheckContext<'_>) -> Result<(), CheckError
     })
 }
 
-/// Calls that fail: a single one, which a manager may recover from, or all from one on.
+/// Calls that fail: one call, from which a manager may recover, or all calls from one on.
 #[derive(Debug, Clone, Copy)]
 struct Failing {
     call: &'static str,
@@ -105,7 +105,7 @@ impl Failing {
     }
 }
 
-/// Makes each call fail in turn, until one that is not made any more.
+/// Makes each call fail in turn, until a check ends before the call that should fail.
 fn for_each_fault(mut fails: impl FnMut(Failing) -> Result<bool, CheckError>) -> Result<(), CheckError> {
     for call in CALLS {
         for times in [1, u32::MAX] {

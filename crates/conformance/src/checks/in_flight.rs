@@ -1,6 +1,6 @@
 //! Memory that the device still uses when it is dropped. A gate keeps the work in flight.
 //!
-//! Most violations are found by the checking adaptor, when memory is given out.
+//! The checking adaptor finds most violations, when memory is given out.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ pub(super) fn reuse_in_flight(context: &CheckContext<'_>) -> Result<(), CheckErr
         former.iter().try_for_each(|block| block.fill(&busy, FORMER))?;
         busy.flush()?;
         drop(former.split_off(2));
-        // The same sizes, and others: parts of what was dropped, and more than one piece of it.
+        // The sizes are the sizes that were dropped, parts of them, and more than one of them.
         let sizes = SIZES.iter().flat_map(|&size| [size, size / 2, size + 512]);
         let later: Vec<_> = sizes.map(|size| context.block(size, kind)).collect::<Result<_, _>>()?;
         later.iter().try_for_each(|block| block.fill(&other, LATER))?;
         other.flush()?;
-        drop(former); // Two more, while work of the next owners is recorded already.
+        drop(former); // Two more blocks are dropped after work of the next owners was recorded.
         let last = context.block(SIZES[1], kind)?;
         last.fill(&other, LATER)?;
         expect(!gate.was_forced(), || "expected no call to wait for the device".to_owned())?;
@@ -78,7 +78,7 @@ pub(super) fn host_writes_in_flight(context: &CheckContext<'_>) -> Result<(), Ch
         busy.flush()?;
         drop(former);
         let later: Vec<_> = (0..8).map(|_| context.block(4096, kind)).collect::<Result<_, _>>()?;
-        // Memory without former uses may be written at once; the rest is written after the gate opened.
+        // Memory without former uses may be written at once; other memory is written after the gate has opened.
         let (now, then): (Vec<_>, Vec<_>) = later.into_iter().partition(is_idle);
         now.iter().try_for_each(|block| write(&other, block, 3))?;
         expect(!gate.was_forced(), || "expected no call to wait for the device".to_owned())?;
@@ -99,7 +99,7 @@ pub(super) fn free_never_waits(context: &CheckContext<'_>) -> Result<(), CheckEr
     let gate = Gate::close(context.device, &[&busy])?;
     blocks.iter().try_for_each(|block| block.fill(&busy, FORMER))?;
     let n_waits = context.device.host_waits();
-    drop(blocks); // Before the work is submitted.
+    drop(blocks); // Dropped before the work is submitted.
     context.manager()?.try_flush()?;
     let n_more = context.device.host_waits() - n_waits;
     expect(n_more == 0 && !gate.was_forced(), || {

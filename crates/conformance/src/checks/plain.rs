@@ -1,4 +1,4 @@
-//! What a manager gives out: sizes, kinds, alignment, contents; and the figures that it reports.
+//! What a manager gives out: sizes, kinds, alignment, contents; and the figures that a manager reports.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -115,7 +115,7 @@ fn allocate_in_turn(
 ) -> Result<(), CheckError> {
     let stream = Stream::new(allocator.device())?;
     for round in 0..30_u8 {
-        let size = u64::from(round % 5) * 997; // The same for all threads, so that they compete for memory.
+        let size = u64::from(round % 5) * 997; // All threads use the same sizes, so that they compete for memory.
         let block = allocator.allocate(size, kinds[usize::from(round) % kinds.len()])?;
         write(&stream, &block, nth)?;
         check(&stream, &block, nth)?;
@@ -234,14 +234,14 @@ const PAGES: Layout = match Layout::from_size_align(1 << 16, 1 << 16) {
     Err(_) => panic!("both are powers of two"),
 };
 
-// SAFETY: one thread at a time uses the address: the check's, and then the one that drops it.
+// SAFETY: one thread at a time uses the address: the thread of the check, and then the thread that drops the pages.
 unsafe impl Send for Pages {}
 // SAFETY: a shared reference gives no access to the pages.
 unsafe impl Sync for Pages {}
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and dropped once.
+        // SAFETY: the pages were allocated with this layout, and are freed once, here.
         unsafe { dealloc(self.bytes.as_ptr(), PAGES) };
         self.are_dropped.store(true, Ordering::SeqCst);
     }
@@ -252,7 +252,7 @@ pub(super) fn mempin(context: &CheckContext<'_>) -> Result<(), CheckError> {
     // SAFETY: the layout has a size.
     let bytes = NonNull::new(unsafe { alloc_zeroed(PAGES) }).unwrap_or_else(|| handle_alloc_error(PAGES));
     let pages = Pages { bytes, are_dropped: Arc::clone(&are_dropped) };
-    // SAFETY: the pages are the owner's, and there is no reference to them.
+    // SAFETY: the owner owns the pages and keeps them alive, and no reference to them exists.
     let outcome = unsafe { manager.mempin(Box::new(pages), bytes, PAGES.size() as u64, false) };
     let memory = match outcome {
         Ok(memory) => memory.into_pointer(),

@@ -7,7 +7,7 @@ use syn::parse::Parse;
 
 fn expanded(text: &str) -> Result<String> {
     let declaration = Declaration::parse.parse_str(text)?;
-    // As rustfmt would write it but for the blanks, which are the printer's.
+    // The text without blanks, which depend on the printer.
     expand(&declaration).map(|tokens| tokens.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
@@ -16,7 +16,7 @@ const MAIN: &str = "@compute @workgroup_size(1) fn main(@builtin(global_invocati
 
 #[test]
 fn arguments_have_the_types_of_the_shader() {
-    // Declarations, uses, parameters of `dispatch`.
+    // The declarations, their uses, and the parameters of `dispatch`.
     let cases = [
         (HEAD, "x[0] = 1.0;", "x : & :: vkarray :: DeviceNDArray < f32 >"),
         (
@@ -86,7 +86,7 @@ fn what_is_wrong_is_said_at_build_time() {
     );
     let two =
         format!("{HEAD} @compute @workgroup_size(1) fn a() {{ x[0] = 1.0; }} @compute @workgroup_size(1) fn b() {{}}");
-    // Between the braces, part of the message.
+    // The text between the braces, and a part of the message.
     let cases = [
         (format!("wgsl: {:?}", "fn main(\n{}"), "kernel!:2:1: the shader does not parse\nerror: "),
         (format!("wgsl: {:?}", "\n\nfn f() -> u32 { return 1.5; }"), "kernel!:3:24"),
@@ -152,7 +152,7 @@ fn push_constants_are_one_struct_where_one_is_named() {
     ] {
         assert!(text.contains(part), "{part}\nis not in\n{text}");
     }
-    // Else one by one.
+    // The structs in declarations of their own.
     let text = expanded(&format!("struct K {{ wgsl: {shader:?} }}")).unwrap();
     assert!(text.contains("n : u32 , by : [f32 ; 3usize]"), "{text}");
 }

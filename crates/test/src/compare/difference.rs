@@ -7,10 +7,11 @@ use vkarray::ndarray::ArrayD;
 
 use super::Number;
 
-/// Mismatches that a message lists.
+/// The most mismatches that a message lists.
 const LISTED: usize = 5;
 
-/// How far an element may be from the expected one: it is close if at least one of the three accepts it.
+/// How far an element may be from the expected one. An element is close if at least one of three tolerances accepts it:
+/// `rtol` and `atol` together, or `ulp`.
 ///
 /// ```
 /// use vkarray_test::Tolerance;
@@ -33,8 +34,8 @@ impl Tolerance {
     /// Accepts equal elements alone, and NaN for NaN.
     pub const EXACT: Self = Self { rtol: 0.0, atol: 0.0, ulp: 0, equal_nan: true };
 
-    /// Accepts a difference of this part of the expected element, added to that of [`Tolerance::atol`], as in NumPy:
-    /// |actual - expected| ≤ atol + rtol × |expected|.
+    /// Accepts a difference of this part of the expected element, added to the part of [`Tolerance::atol`], as in
+    /// NumPy: |actual - expected| ≤ atol + rtol × |expected|.
     pub const fn rtol(mut self, rtol: f64) -> Self {
         self.rtol = rtol;
         self
@@ -46,13 +47,13 @@ impl Tolerance {
         self
     }
 
-    /// Accepts numbers that are at most so many representable numbers apart (units in the last place).
+    /// Accepts numbers that are at most this many representable numbers apart (units in the last place).
     pub const fn ulp(mut self, ulp: u64) -> Self {
         self.ulp = ulp;
         self
     }
 
-    /// Whether NaN is accepted for NaN, as it is without this call. NumPy's `allclose` refuses it unless told otherwise.
+    /// Whether NaN is accepted for NaN, which is the default. NumPy's `allclose` refuses it by default.
     pub const fn equal_nan(mut self, equal_nan: bool) -> Self {
         self.equal_nan = equal_nan;
         self
@@ -85,7 +86,7 @@ enum ErrorSize {
     Equal,
     /// Below ten to this power, and not below the power before it.
     Below(i32),
-    /// One of the two is NaN or infinite, and the other is not that.
+    /// One number is NaN or infinite, and the other is a different NaN, infinity or number.
     NotFinite,
 }
 
@@ -104,7 +105,7 @@ impl fmt::Display for ErrorSize {
 pub(super) struct ElementError {
     /// |actual - expected|; infinite where one of them is not finite and they differ.
     pub(super) size: f64,
-    /// Whether the tolerance accepts it.
+    /// Whether the tolerance accepts the difference.
     pub(super) is_close: bool,
 }
 
@@ -112,7 +113,7 @@ pub(super) struct ElementError {
 #[derive(Debug)]
 pub(super) struct Difference {
     text: String,
-    /// Of each element, in C order; empty if the shapes differ.
+    /// The difference of each element, in C order; empty if the shapes differ.
     pub(super) errors: Vec<ElementError>,
 }
 
@@ -195,7 +196,7 @@ mod tests {
             (1.5, 1.0, exact.atol(0.4), false),
             (110.0, 100.0, exact.rtol(0.1), true),
             (100.0, 110.0, exact.rtol(0.09), false), // Relative to the expected value.
-            (111.0, 100.0, exact.rtol(0.1).atol(1.0), true), // Their sum.
+            (111.0, 100.0, exact.rtol(0.1).atol(1.0), true), // Both tolerances are added.
             (nan, nan, exact, true),
             (nan, nan, exact.equal_nan(false).atol(f64::INFINITY), false),
             (1.0, 1.0, exact.equal_nan(false), true),

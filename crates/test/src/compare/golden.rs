@@ -10,17 +10,18 @@ use vkarray::io::NpyFile;
 
 use super::{AsHost, Tolerance, check_close, save};
 
-/// Turned on, golden files are written instead of compared.
+/// If this variable is set, golden files are written instead of compared.
 const BLESS: &str = "VKARRAY_BLESS";
 
-/// The files that this process has written. Trials after the first compare with them, so that devices and profiles that
-/// disagree are found.
+/// The files that this process has written. Later trials compare with them, so that devices and profiles that disagree
+/// are found.
 static BLESSED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Fails the test unless an array is close to that of a `.npy` file, whose path is relative to the package's folder.
+/// Fails the test unless an array is close to the array of a `.npy` file, whose path is relative to the package's
+/// folder.
 ///
 /// With `VKARRAY_BLESS=1` the first trial that compares with a file writes it. Look at the change before you commit it.
-/// Tolerances are those of [`assert_close!`](crate::assert_close).
+/// The tolerances are described at [`assert_close!`](crate::assert_close).
 ///
 /// ```no_run
 /// use vkarray_test::{TestContext, assert_golden};
@@ -43,7 +44,7 @@ macro_rules! assert_golden {
     };
 }
 
-/// Compares as [`assert_golden!`](crate::assert_golden) does, and returns the message.
+/// Compares like [`assert_golden!`](crate::assert_golden), and returns the message.
 ///
 /// # Errors
 ///
@@ -56,7 +57,8 @@ pub fn check_golden<A: AsHost>(path: impl AsRef<Path>, actual: &A, tolerance: To
 fn compare_or_bless<A: AsHost>(path: &Path, actual: &A, tolerance: Tolerance, blesses: bool) -> Result<(), String> {
     let name = path.display();
     if blesses {
-        // Held while the file is written, so that no other trial reads a part of it. A panic leaves the set whole.
+        // The lock is held while the file is written, so that no other trial reads a part of it. A panic leaves the set
+        // valid.
         let mut blessed = BLESSED.lock().unwrap_or_else(PoisonError::into_inner);
         if blessed.insert(path.to_owned()) {
             path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| format!("{name}: {error}"))?;
@@ -86,7 +88,7 @@ mod tests {
         let stale = check([1.0, 3.0], false).unwrap_err();
         assert!(stale.contains("\n[1] | 3 | 2 | 1e0 | "), "{stale}");
         assert!(stale.ends_with("if the new values are right, VKARRAY_BLESS=1 writes them to the file"), "{stale}");
-        // Another trial of the same run that computes something else.
+        // Another trial of the same run, which computes another result.
         assert!(check([1.0, 3.0], true).is_err());
         assert!(compare_or_bless(&path, &[1_u32], Tolerance::EXACT, false).unwrap_err().contains("f32"));
     }

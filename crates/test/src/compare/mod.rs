@@ -1,4 +1,4 @@
-//! Comparing arrays: [`assert_close!`](crate::assert_close), what it says of a difference, and the files it keeps.
+//! Comparing arrays: [`assert_close!`](crate::assert_close), its message about a difference, and the files it keeps.
 //!
 //! A comparison is a pure function of two host arrays and a [`Tolerance`] (`difference.rs`, which to read first).
 //! `number.rs` measures the distance of two numbers, `picture.rs` draws where arrays differ, and `golden.rs` compares with
@@ -32,7 +32,7 @@ pub trait AsHost {
     ///
     /// # Errors
     ///
-    /// Why they could not be copied from the device.
+    /// Why the elements could not be copied from the device.
     fn as_host(&self) -> Result<ArrayD<Self::Element>, String>;
 }
 
@@ -87,7 +87,7 @@ impl<A: AsHost + ?Sized> AsHost for &A {
 /// Fails the test unless two arrays have one shape and each pair of elements is close.
 ///
 /// Without tolerances, elements have to be equal. With `rtol`, `atol` or `ulp`, an element is close if at least one of
-/// them accepts it: see [`Tolerance`]. NaN is close to NaN alone, and an infinity to the same infinity alone.
+/// them accepts it: see [`Tolerance`]. NaN is close only to NaN, and an infinity only to the same infinity.
 ///
 /// The message has the number of mismatches, the first of them with index and both values, and how large the differences
 /// are. Both arrays are kept as `actual.npy` and `expected.npy` in a folder of the test below `target/vkarray-test/`, with
@@ -126,7 +126,8 @@ pub fn succeed(comparison: Result<(), String>) {
     }
 }
 
-/// Compares as [`assert_close!`](crate::assert_close) does, and returns the message. `what` names the array in it.
+/// Compares like [`assert_close!`](crate::assert_close), and returns the message. `what` names the array in the
+/// message.
 ///
 /// # Errors
 ///
@@ -148,9 +149,9 @@ thread_local! {
     static FOLDER: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
 }
 
-/// Sets the folder for the files of the test that runs on this thread from now on. What an earlier run left is removed.
+/// Sets the folder for the files of the test that runs on this thread from now on. Files of an earlier run are removed.
 pub(crate) fn set_folder(folder: PathBuf) {
-    // It need not exist; if it cannot be removed, writing to it says why.
+    // The folder need not exist. If it cannot be removed, writing to it later reports the reason.
     fs::remove_dir_all(&folder).ok();
     FOLDER.set(Some(folder));
 }
@@ -165,7 +166,8 @@ pub(crate) fn target_folder() -> PathBuf {
 
 /// Writes both arrays and, if they have the same shape, a picture of their difference. Returns a line that names them.
 fn keep<T: Number>(actual: &ArrayD<T>, expected: &ArrayD<T>, difference: &Difference) -> Result<String, String> {
-    // Outside of a trial each process has a folder, so that it replaces no arrays that another kept, or that it compares with.
+    // Outside of a trial each process has a folder of its own, so that it does not replace arrays that another process
+    // kept.
     let outside = || target_folder().join(format!("outside-{}", std::process::id()));
     let folder = FOLDER.with_borrow(Clone::clone).unwrap_or_else(outside);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -14,7 +14,7 @@ pub trait Number: Element + Display + PartialEq {
     fn difference(self, other: Self) -> f64;
 
     /// How many representable numbers apart two numbers are (units in the last place); for integers, their difference.
-    /// Meaningless if one is NaN.
+    /// The result has no meaning if one number is NaN.
     fn ulps(self, other: Self) -> u64;
 }
 
@@ -50,7 +50,8 @@ macro_rules! floats {
             }
 
             fn ulps(self, other: Self) -> u64 {
-                // Numbers of one sign have ordered bits. Both zeros are the number 0 of the order.
+                // The bits of numbers of one sign are in the order of the numbers. Both zeros are number 0 of the
+                // order.
                 let place = |bits: $bits| if bits < 0 { -i64::from(bits & <$bits>::MAX) } else { i64::from(bits) };
                 place(self.to_bits().cast_signed()).abs_diff(place(other.to_bits().cast_signed()))
             }
@@ -71,14 +72,14 @@ mod tests {
     #[test]
     fn ulps_count_the_representable_numbers_between() {
         let next = 1.0_f32.next_up();
-        // Two numbers, their distance.
+        // Two numbers, and their distance.
         for (a, b, ulps) in [
             (1.0, 1.0, 0),
             (1.0, next, 1),
             (1.0, next.next_up(), 2),
             (0.0, -0.0, 0), // Equal, though their bits differ.
             (0.0, f32::from_bits(1), 1),
-            (-f32::from_bits(1), f32::from_bits(1), 2), // Through zero.
+            (-f32::from_bits(1), f32::from_bits(1), 2), // The distance passes through zero.
             (1.0, 2.0, 1 << 23),
             (f32::MAX, f32::INFINITY, 1),
         ] {

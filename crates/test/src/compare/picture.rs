@@ -1,6 +1,6 @@
 //! A picture of where two arrays differ: one pixel an element.
 //!
-//! Equal elements are black, accepted ones dark blue, mismatches from dark red to yellow by the size of their difference.
+//! Equal elements are black, accepted differences dark blue, and mismatches from dark red to yellow by their size.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -14,7 +14,7 @@ const MAX_PIXELS: usize = 1 << 24;
 const EQUAL: [u8; 3] = [0, 0, 0];
 const CLOSE: [u8; 3] = [30, 50, 140];
 
-/// Writes the picture. Returns `false` for arrays without elements and for those that are too large.
+/// Writes the picture. Returns `false` for arrays without elements and for arrays that are too large.
 pub(super) fn write(path: &Path, errors: &[ElementError], shape: &[usize]) -> Result<bool, String> {
     if errors.is_empty() || errors.len() > MAX_PIXELS {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! [`CheckedContext`]: a context under the validation layer that lists what was wrong when it is closed.
+//! [`CheckedContext`]: a context under the validation layer that reports its problems when it is closed.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use vkarray::device::{Device, Instance, ValidationMessage};
 /// How long references to a device may outlive the test: its waiting thread holds it while it works for a stream.
 const LEAK_LIMIT: Duration = Duration::from_secs(2);
 
-/// What is wrong with a context that is closed.
+/// A problem of a context that is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// Something still holds the device: an array, a stream, an event or a kernel.
@@ -22,7 +22,7 @@ pub enum Problem {
         /// How many references are left.
         n_references: usize,
     },
-    /// The validation layer has reported something.
+    /// The validation layer has reported a message.
     Message(ValidationMessage),
 }
 
@@ -56,11 +56,11 @@ pub struct CheckedContext {
 }
 
 impl CheckedContext {
-    /// Opens the device that `VKARRAY_DEVICE` names, otherwise the best one.
+    /// Opens the device that `VKARRAY_DEVICE` names, otherwise the best device.
     ///
     /// # Errors
     ///
-    /// As [`Context::open_default`]; a missing validation layer is an error.
+    /// The errors of [`Context::open_default`], and an error if the validation layer is missing.
     pub fn open() -> vkarray::Result<Self> {
         let instance = Instance::builder().validation(true).build()?;
         let device = Device::open_selected(&instance, None)?;
@@ -68,7 +68,7 @@ impl CheckedContext {
         Ok(Self::new(context, device))
     }
 
-    /// Takes a context that only this value holds, and its device.
+    /// Takes a context that no other value holds, and its device.
     pub(crate) fn new(context: Context, device: Arc<Device>) -> Self {
         let instance = Arc::clone(device.physical().instance());
         Self { context: Some(context), device: Some(device), instance, is_ignored: |_| false }
@@ -78,7 +78,7 @@ impl CheckedContext {
     ///
     /// # Panics
     ///
-    /// After [`CheckedContext::close`].
+    /// If the context was closed with [`CheckedContext::close`].
     #[must_use]
     pub fn device(&self) -> &Arc<Device> {
         self.device.as_ref().expect("the context is closed")
@@ -127,7 +127,7 @@ impl CheckedContext {
                 let n_references = Arc::strong_count(&device) - 1;
                 problems.push(Problem::Leak { device: device.info().name.clone(), n_references });
             }
-            // When the device is destroyed, the layer lists the objects that were not.
+            // When the device is destroyed, the layer lists the objects that were not destroyed before.
             drop(device);
         }
         problems.extend(self.take_messages().into_iter().map(Problem::Message));
@@ -147,7 +147,7 @@ impl Drop for CheckedContext {
     fn drop(&mut self) {
         let problems = self.close();
         if thread::panicking() {
-            // The test has failed already, and these problems may follow from that.
+            // The test has failed already, and these problems may follow from its failure.
             problems.iter().for_each(|problem| eprintln!("also: {problem}"));
         } else {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -156,7 +156,7 @@ impl Drop for CheckedContext {
     }
 }
 
-/// Polls until `is_true` or the limit is over. Returns whether it became true.
+/// Polls until `is_true` returns true or the limit is over. Returns whether it became true.
 pub fn becomes_true(limit: Duration, is_true: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     while !is_true() {
@@ -168,7 +168,7 @@ pub fn becomes_true(limit: Duration, is_true: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Whether the layer reports something that this program does not do, or that is allowed.
+/// Whether the message is about a call that this program does not make, or about one that is allowed.
 ///
 /// - Version 1.3.239, on a busy machine, sometimes waits ten seconds for its own record of a semaphore that the host
 ///   signalled, and then says "This is most likely a validation bug".

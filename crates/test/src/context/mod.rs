@@ -1,8 +1,8 @@
-//! Contexts for tests: a device under the validation layer, and what is checked when it is closed.
+//! Contexts for tests: a device under the validation layer, and the checks when it is closed.
 //!
 //! Each trial loads Vulkan and opens its device anew, so that messages, leaks and a lost device belong to one test.
-//! [`CheckedContext`] (`checked.rs`, which to read first) is for plain test functions too; [`TestContext`] adds what trials
-//! have: a profile, a size, and the list of arrays that are left.
+//! [`CheckedContext`] (`checked.rs`, which to read first) is for plain test functions too; [`TestContext`] adds the
+//! properties of trials: a profile, a size, and the list of arrays that are left.
 
 mod checked;
 
@@ -44,7 +44,7 @@ type Chosen = Box<dyn MemoryManager>;
 pub struct TestContext {
     context: CheckedContext,
     others: RefCell<Vec<CheckedContext>>,
-    /// Only weakly, since memory managers may hold the device.
+    /// A weak reference, since memory managers may hold the device.
     tracking: Weak<Tracking<Arc<Statistics<Chosen>>>>,
     statistics: Weak<Statistics<Chosen>>,
     profile: Profile,
@@ -54,9 +54,9 @@ pub struct TestContext {
 /// How the devices of a run are opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
-    /// The part of a size that is left on CPU drivers.
+    /// The part of a size that tests keep on CPU drivers.
     pub(crate) cpu_scale: f64,
-    /// Whether it is under the validation layer; otherwise `VKARRAY_VALIDATION` decides.
+    /// Whether the device is under the validation layer; otherwise `VKARRAY_VALIDATION` decides.
     pub(crate) is_validated: bool,
 }
 
@@ -65,7 +65,7 @@ impl TestContext {
     ///
     /// # Errors
     ///
-    /// What the device, the layer or the profile lacks.
+    /// The error names what the device, the layer or the profile lacks.
     pub(crate) fn open(target: &Target, profile: &Profile, settings: Settings) -> vkarray::Result<Self> {
         let mut builder = Instance::builder();
         if settings.is_validated {
@@ -94,8 +94,8 @@ impl TestContext {
         })
     }
 
-    /// The number of elements to test: `n`, and on a CPU driver that part of it which
-    /// [`Suite::cpu_scale`](crate::Suite::cpu_scale) gives, at least one unless `n` is 0.
+    /// The number of elements to test: `n`, and on a CPU driver the part of `n` that
+    /// [`Suite::cpu_scale`](crate::Suite::cpu_scale) sets, at least one unless `n` is 0.
     #[must_use]
     pub fn scaled(&self, n: usize) -> usize {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the scale is in (0, 1]")]
@@ -109,11 +109,12 @@ impl TestContext {
         &self.profile
     }
 
-    /// Opens another device of the machine, to compare results with. Its messages and leaks fail the test, too.
+    /// Opens another device of the machine, to compare results with. Messages and leaks of that device fail the test
+    /// too.
     ///
     /// # Errors
     ///
-    /// As [`Device::open_selected`]: a selector that matches nothing is an error.
+    /// The errors of [`Device::open_selected`]: a selector that matches nothing is an error.
     pub fn other_device(&self, selector: &str) -> vkarray::Result<Context> {
         let device = Device::open_selected(self.context.instance(), Some(selector))?;
         let context = Context::on(&device)?;
@@ -127,7 +128,7 @@ impl TestContext {
         n_allocations > 0 || !self.context.kernel_cache().is_empty() || !self.others.borrow().is_empty()
     }
 
-    /// Why the first kernel was refused that cannot have the sanitizer's checks.
+    /// Why the first kernel that cannot have the sanitizer's checks was refused.
     pub(crate) fn refused_checks(&self) -> Option<String> {
         self.context.kernel_cache().refused_checks().map(str::to_owned)
     }

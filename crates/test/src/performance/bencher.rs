@@ -11,14 +11,15 @@ use super::ratio::median;
 
 /// How long a kernel runs before it is measured, so that the device's clocks have settled.
 const WARM_UP: Duration = Duration::from_millis(50);
-/// How long a sample takes at least, unless [`MAX_CALLS`] calls are shorter.
+/// The least time of a sample, unless [`MAX_CALLS`] calls are shorter.
 const SAMPLE: Duration = Duration::from_millis(2);
 /// The most calls of a sample.
 const MAX_CALLS: u32 = 10_000;
-/// The time of a kernel is the median of so many samples.
+/// The number of samples. The time of a kernel is their median.
 const N_SAMPLES: usize = 9;
 
-/// A context that measures one kernel: [`Bencher::iter`]. It is a [`Context`] too, without the validation layer.
+/// A context that measures one kernel with [`Bencher::iter`]. It dereferences to a [`Context`], without the validation
+/// layer.
 #[derive(Debug)]
 pub struct Bencher {
     context: Context,
@@ -30,9 +31,9 @@ impl Bencher {
         Self { context: context.clone(), seconds: Cell::new(None) }
     }
 
-    /// Measures what `run` puts on the default stream, by the timestamps of the device, and blocks until that is done. `run`
-    /// is called many times on the same arrays. Make arrays and kernels before, since what `run` waits for on the host counts
-    /// too.
+    /// Measures the work that `run` puts on the default stream, by the timestamps of the device, and blocks until the
+    /// work is complete. `run` is called many times on the same arrays. Make arrays and kernels before, since what
+    /// `run` waits for on the host counts too.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -47,7 +48,7 @@ impl Bencher {
     ///
     /// # Errors
     ///
-    /// Those of `run`, and a device whose queue has no timestamps.
+    /// The errors that `run` returns, and an error for a device whose queue has no timestamps.
     pub fn iter<E>(&self, mut run: impl FnMut() -> std::result::Result<(), E>) -> Result<()>
     where
         vkarray::Error: From<E>,
@@ -103,7 +104,7 @@ impl Deref for Bencher {
     }
 }
 
-/// How many calls a sample has, if one takes so long.
+/// How many calls a sample has, if one call takes `one`.
 fn n_calls(one: Duration) -> u32 {
     let n = SAMPLE.as_nanos().div_ceil(one.as_nanos().max(1));
     u32::try_from(n).unwrap_or(MAX_CALLS).clamp(1, MAX_CALLS)

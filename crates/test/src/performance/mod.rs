@@ -1,9 +1,10 @@
-//! Whether kernels have become slower: [`Benches`], a program that measures kernels, and compares two checkouts of them.
+//! [`Benches`]: a program that measures kernels, and compares two checkouts of them to find whether kernels became
+//! slower.
 //!
-//! Times of one run are never judged, since they depend on the machine and its load. Base and head are measured in turns, and
-//! the ratios of their times decide.
-//! Read `ratio.rs` first, the decision. `rounds.rs` builds the base and runs both programs, `bencher.rs` measures a kernel on
-//! the device, and this file has the command line.
+//! Times of one run are never judged, since they depend on the machine and its load. Base and head are measured in
+//! turns, and the ratios of their times decide.
+//! Read `ratio.rs` first, which decides. `rounds.rs` builds the base and runs both programs, `bencher.rs` measures a
+//! kernel on the device, and this file has the command line.
 
 mod bencher;
 mod ratio;
@@ -31,7 +32,8 @@ use rounds::{Line, Program};
 /// A function that measures one kernel. It returns the message of its failure.
 type Measurement = Box<dyn Fn(&Bencher) -> Option<String>>;
 
-/// Kernels to measure, each in a function of a [`Bencher`]. [`benches!`](crate::benches) makes it of functions.
+/// Kernels to measure, each in a function of a [`Bencher`]. [`benches!`](crate::benches) makes a value of this type
+/// from functions.
 ///
 /// ```no_run
 /// // benches/kernels.rs; in Cargo.toml: [[bench]] name = "kernels", harness = false
@@ -58,9 +60,9 @@ type Measurement = Box<dyn Fn(&Bencher) -> Option<String>>;
 /// }
 /// ```
 ///
-/// `cargo bench --bench kernels` prints the time of each kernel on the device. With a folder in which the same package lies
-/// as it was before, `cargo bench --bench kernels -- --against ../base` builds that, measures both in turns, and fails if a
-/// kernel is slower. The guide has the rule and the options.
+/// `cargo bench --bench kernels` prints the time of each kernel on the device. Given a folder with an earlier version
+/// of the package, `cargo bench --bench kernels -- --against ../base` builds that version, measures both in turns, and
+/// fails if a kernel is slower. The guide has the rule and the options.
 #[must_use = "kernels are measured when `run` is called"]
 pub struct Benches {
     name: String,
@@ -102,7 +104,7 @@ struct Options {
 }
 
 impl Benches {
-    /// Without functions. `name` is that of the program in the manifest of its package.
+    /// A program without functions. `name` is the name of the program in the manifest of its package.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), functions: Vec::new() }
     }
@@ -124,8 +126,8 @@ impl Benches {
         self
     }
 
-    /// Measures, or compares, as the arguments of the program say. The exit code is a failure if a kernel is slower than its
-    /// base, or could not be measured.
+    /// Measures, or compares, as the arguments of the program say. The exit code is a failure if a kernel is slower
+    /// than in the base, or could not be measured.
     #[must_use]
     pub fn run(self) -> ExitCode {
         let options = Options::parse();
@@ -180,12 +182,12 @@ impl Benches {
         Ok(if is_slower { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// Where the reports are.
+    /// The folder of the reports.
     fn folder(&self) -> PathBuf {
         target_folder().join(format!("{}-performance", self.name))
     }
 
-    /// Writes the same reports as tests have.
+    /// Writes reports in the form of the reports of tests.
     fn report(&self, comparisons: &[Comparison]) -> Result<(), String> {
         let builder = vkarray::device::Instance::builder();
         let instance = builder.build().map_err(|error| error.to_string())?;

@@ -1,7 +1,8 @@
 //! Whether a kernel is slower than before, from the times of several rounds. Pure.
 //!
-//! Each round measures base, head and base again. The head's time over the mean of the base's two is free of what changes
-//! slowly, such as clocks and temperature. The base's two times over each other show how much of a difference means nothing.
+//! Each round measures base, head and base again. The ratio of the head's time to the mean of the base's two times does
+//! not change with slow drifts, such as clocks and temperature. The ratio of the base's two times shows how large a
+//! difference without a meaning can be.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,15 +34,15 @@ pub(super) struct Rule {
     threshold: f64,
 }
 
-/// What became of a kernel.
+/// The decision about a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The whole interval lies above the threshold, and above what the base does against itself.
+    /// The whole interval lies above the threshold, and above the differences of the base from itself.
     Slower,
     Faster,
     /// The whole interval lies below the threshold.
     Unchanged,
-    /// The interval includes the threshold, or the base differs from itself as much.
+    /// The interval includes the threshold, or the base differs from itself by as much.
     Undecided,
 }
 
@@ -62,7 +63,7 @@ pub(super) struct Comparison {
 impl Rule {
     /// # Errors
     ///
-    /// A threshold that is not a ratio above 1.
+    /// An error for a threshold that is not above 1.
     pub(super) fn new(threshold: f64) -> Result<Self, String> {
         let is_ratio = threshold > 1.0 && threshold.is_finite();
         if is_ratio { Ok(Self { threshold }) } else { Err(format!("the threshold is {threshold}, not above 1")) }
@@ -109,8 +110,8 @@ fn comparison(name: &str, times: &[[f64; 3]], rule: Rule) -> Comparison {
     }
 }
 
-/// The median of some values, at least one, with its interval by the bootstrap: the medians of many draws of as many values,
-/// with replacement. The draws are the same at every call.
+/// The median of some values, at least one, with its interval by the bootstrap: the medians of many draws of as many
+/// values, with replacement. Every call makes the same draws.
 fn interval(values: &[f64]) -> Interval {
     let mut random = fastrand::Rng::with_seed(0);
     let mut medians: Vec<f64> = (0..N_RESAMPLES)
@@ -154,7 +155,7 @@ impl fmt::Display for Comparison {
 mod tests {
     use super::*;
 
-    /// Rounds of one kernel: the base's time with a disturbance that repeats, and the head's as a multiple.
+    /// Rounds of one kernel: the base's time with a disturbance that repeats, and the head's time as a multiple of it.
     fn rounds(disturbance: &[f64], factor: f64) -> Vec<Round> {
         let times = |time: f64| BTreeMap::from([("sum".to_owned(), time)]);
         let n = disturbance.len();

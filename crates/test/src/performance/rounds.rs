@@ -14,7 +14,7 @@ use super::ratio::Round;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Line {
     name: String,
-    /// In microseconds.
+    /// The time in microseconds.
     pub(super) value: f64,
     unit: String,
 }
@@ -39,11 +39,12 @@ impl Program {
         Ok(Self { executable: env::current_exe().map_err(failed)?, folder: env::current_dir().map_err(failed)? })
     }
 
-    /// Builds the program of that name in the package of a folder, with the cargo that started this one.
+    /// Builds the program of that name in the package of a folder, with the cargo that started this program.
     ///
     /// # Errors
     ///
-    /// A folder that is not there, a build that failed (cargo has printed why), or one that took this program's place.
+    /// An error for a folder that does not exist, for a build that failed (cargo has printed why), and for a build that
+    /// took this program's place.
     pub(super) fn of_folder(folder: &Path, name: &str, profile: &str) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         let folder = folder.canonicalize().map_err(failed)?;
@@ -55,8 +56,8 @@ impl Program {
         Self { executable, folder }.beside(&Self::this()?)
     }
 
-    /// Refuses two folders with one executable: cargo gives packages of one name the same place in a shared target folder, so
-    /// that a program would be compared with itself.
+    /// Refuses two folders with one executable: cargo gives packages of one name the same place in a shared target
+    /// folder, and a program would be compared with itself.
     fn beside(self, head: &Self) -> Result<Self, String> {
         if self.executable == head.executable && self.folder != head.folder {
             let executable = self.executable.display();
@@ -97,7 +98,7 @@ fn time(line: &str) -> Result<(String, f64), String> {
     if is_time { Ok((read.name, read.value * 1e-6)) } else { Err(format!("`{line}` is no time in us")) }
 }
 
-/// The executable of the bench of that name, if this message of cargo is about it.
+/// The path of the executable of the bench `name`, if this message of cargo is about it.
 fn executable(message: &str, name: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(message).ok()?;
     let target = &message["target"];
@@ -161,7 +162,7 @@ mod tests {
         let program = |executable: &str, folder: &str| Program { executable: executable.into(), folder: folder.into() };
         let head = program("/target/kernels", "/head");
         assert!(program("/base/target/kernels", "/base").beside(&head).is_ok());
-        assert!(program("/target/kernels", "/head").beside(&head).is_ok()); // Compared with itself.
+        assert!(program("/target/kernels", "/head").beside(&head).is_ok()); // The program is compared with itself.
         let error = program("/target/kernels", "/base").beside(&head).unwrap_err();
         assert!(error.contains("different target folders"), "{error}");
     }

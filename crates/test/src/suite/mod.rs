@@ -1,5 +1,5 @@
-//! [`Suite`]: the tests of a program, the devices and profiles they run on, and what holds for the run as a whole.
-//! `plan.rs` checks its settings and runs it.
+//! [`Suite`]: the tests of a program, the devices and profiles they run on, and the rules for the run as a whole.
+//! `plan.rs` checks the settings and runs the suite.
 
 mod plan;
 
@@ -41,8 +41,8 @@ pub struct Suite {
     time_limit: Duration,
 }
 
-/// A [`Suite`] of functions, each a test with the name of the function. The compiler warns of functions that are in no
-/// list, since nothing uses them.
+/// A [`Suite`] of functions, each a test with the name of the function. The compiler warns of a function that is in no
+/// list, since nothing uses it.
 #[macro_export]
 macro_rules! suite {
     ($($test:ident),* $(,)?) => {
@@ -52,8 +52,8 @@ macro_rules! suite {
 }
 
 impl Suite {
-    /// A suite without tests, which runs them plainly and with the sanitizer. `folder` is that of the package, to which paths
-    /// are relative.
+    /// A suite without tests, which runs tests plainly and with the sanitizer. `folder` is the folder of the package,
+    /// to which paths are relative.
     pub fn new(name: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
         Self {
             name: name.into(),
@@ -91,8 +91,8 @@ impl Suite {
         self
     }
 
-    /// The least number of tests that must run on each device, so that a test that is left out or skipped is noticed. A run
-    /// with a filter is not counted.
+    /// The least number of tests that must run on each device, so that a test that is left out or skipped is noticed.
+    /// The number is not checked in a run with a filter.
     pub fn min_tests(mut self, n: usize) -> Self {
         self.min_tests = n;
         self
@@ -110,8 +110,8 @@ impl Suite {
         self
     }
 
-    /// How long a trial may take, with opening its device and building its kernels; ten minutes without this call. A trial
-    /// that takes longer has failed. Its thread is left behind, and the other trials run.
+    /// How long a trial may take, with opening its device and building its kernels; ten minutes without this call. A
+    /// trial that takes longer has failed. Its thread keeps running, and the other trials run.
     ///
     /// ```
     /// use std::time::Duration;
@@ -126,8 +126,8 @@ impl Suite {
         self
     }
 
-    /// Runs the tests as the arguments of the program and the environment say, and writes the reports. Takes the arguments
-    /// of libtest, and runs under cargo-nextest too.
+    /// Runs the tests as the arguments of the program and the environment say, and writes the reports. Takes the
+    /// arguments of libtest, and runs under cargo-nextest too.
     ///
     /// The tests run in another process of the same program, so that a run is a failure also if a test or a driver ends that
     /// process. `main` should do nothing else.
@@ -153,10 +153,10 @@ impl Suite {
 }
 
 impl Suite {
-    /// Runs the tests one after the other for a program that has its own arguments and prints its own report: plainly, on the
-    /// devices that `devices` selects (`all` for every visible one, nothing for the one that a program would open), under
-    /// the validation layer only if `VKARRAY_VALIDATION` is set. `ended` gets each trial as it ends. Of the settings of the
-    /// suite, only [`Suite::cpu_scale`] and [`Suite::time_limit`] matter.
+    /// Runs the tests one after the other, plainly, for a program that has its own arguments and prints its own report.
+    /// `devices` selects the devices: `all` is every visible device, and an empty list is the device that a program
+    /// would open. The validation layer is loaded only if `VKARRAY_VALIDATION` is set. `ended` gets each trial as it
+    /// ends. Of the settings of the suite, only [`Suite::cpu_scale`] and [`Suite::time_limit`] are used.
     ///
     /// ```
     /// use vkarray_test::{Suite, Test, Verdict};
@@ -176,9 +176,10 @@ impl Suite {
     ///
     /// # Errors
     ///
-    /// No device, or a selector that matches none.
+    /// An error if there is no device, or if a selector matches no device.
     pub fn run_on(self, devices: &[String], mut ended: impl FnMut(&Record)) -> Result<Results, vkarray::device::Error> {
-        // Open until all trials have ended, so that drivers stay loaded: NVIDIA's can be loaded some thirty times a process.
+        // The instance stays open until all trials have ended, so that drivers stay loaded: NVIDIA's can be loaded some
+        // thirty times a process.
         let instance = Instance::new()?;
         let targets = targets(&instance, devices)?;
         let settings = Settings { cpu_scale: self.cpu_scale, is_validated: false };

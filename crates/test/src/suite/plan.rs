@@ -21,11 +21,11 @@ use crate::test::Test;
 use crate::trial::supervise::{FAILED, Notes};
 use crate::trial::{self, Log, NO_DEVICE, Run, panics};
 
-/// What a run does on a machine without a device.
+/// The variable that says what a run does on a machine without a device.
 const MODE: &str = "VKARRAY_TEST";
-/// Selectors of devices, with commas between.
+/// The variable with selectors of devices, separated by commas.
 const DEVICES: &str = "VKARRAY_TEST_DEVICES";
-/// Profiles, with commas between.
+/// The variable with profiles, separated by commas.
 const PROFILES: &str = "VKARRAY_TEST_PROFILES";
 
 const SKIP_WITHOUT_DEVICE: &str = "skip-without-device";
@@ -34,10 +34,10 @@ const SKIP_WITHOUT_DEVICE: &str = "skip-without-device";
 pub(super) struct Plan {
     suite: Suite,
     run: Arc<Run>,
-    /// Why nothing runs: there is no device, and that is allowed.
+    /// Why no test runs: there is no device, and that is allowed.
     skipped: Option<String>,
     targets: Vec<Target>,
-    /// Keeps drivers loaded between trials, as in [`Suite::run_on`].
+    /// Keeps drivers loaded between trials; see [`Suite::run_on`].
     _instance: Option<Arc<Instance>>,
 }
 
@@ -46,7 +46,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// What is wrong with the suite, the environment or the machine.
+    /// The error says what is wrong with the suite, the environment or the machine.
     pub(super) fn new(mut suite: Suite, folder: PathBuf, notes: Option<Notes>) -> Result<Self, String> {
         check_names(&suite.tests)?;
         if !(suite.cpu_scale > 0.0 && suite.cpu_scale <= 1.0) {
@@ -62,7 +62,7 @@ impl Plan {
         }
         let expectations = read_expectations(&suite)?;
         let may_skip = may_skip(environment::text(MODE).as_deref())?;
-        // The layer is asked for here too, so that a missing one is reported once.
+        // The layer is loaded here too, so that a missing layer is reported once.
         let selectors = list(DEVICES);
         let instance = Instance::builder().validation(true).build();
         let found = instance.as_ref().map_err(Clone::clone).and_then(|instance| targets(instance, &selectors));
@@ -109,7 +109,8 @@ impl Plan {
         trials
     }
 
-    /// Runs the trials that the arguments choose, and writes the reports. Does not return if a trial was left behind.
+    /// Runs the trials that the arguments choose, and writes the reports. Does not return if the thread of a trial
+    /// still runs.
     pub(super) fn run(self, arguments: &Arguments) -> ExitCode {
         let trials = self.trials();
         if arguments.list {
@@ -132,7 +133,7 @@ impl Plan {
         let is_written = results.report(&self.run.folder);
         if let (true, Some(notes)) = (has_late, &self.run.notes) {
             notes.write_end();
-            std::process::abort(); // What libraries do at the exit of a process may wait for that trial.
+            std::process::abort(); // Code of libraries that runs at the exit of a process may wait for that thread.
         }
         if results.problems.is_empty() && is_written { conclusion.exit_code() } else { ExitCode::from(FAILED) }
     }
@@ -150,7 +151,7 @@ fn note(record: &Record) -> Option<String> {
     Some(format!("{word}: {} on {} ({}): {first_line}", record.test, record.device, record.profile))
 }
 
-/// The parts of a variable that has commas between; none if it is not set or empty.
+/// The parts of a variable, separated by commas; no parts if it is not set or empty.
 fn list(variable: &str) -> Vec<String> {
     let text = environment::text(variable).unwrap_or_default();
     text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
@@ -173,7 +174,7 @@ fn read_expectations(suite: &Suite) -> Result<Expectations, String> {
     Expectations::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Two tests of one name would have the same line in reports.
+/// Refuses two tests of one name, which would have the same line in reports.
 fn check_names(tests: &[Test]) -> Result<(), String> {
     let mut names = BTreeSet::new();
     let twice = tests.iter().find(|test| !names.insert(&test.name));

@@ -1,7 +1,8 @@
 //! One trial: a test on a device under a profile, run, judged and recorded.
 //!
-//! A trial has a thread of its own, so that one that does not end is left behind and named. `panics.rs` catches panics, so
-//! that a device is closed and checked after each test. `supervise.rs` judges the process that all trials run in.
+//! A trial has a thread of its own. If it does not end, the run goes on without it and names it. `panics.rs` catches
+//! panics, so that a device is closed and checked after each test. `supervise.rs` judges the process that all trials
+//! run in.
 
 pub(crate) mod panics;
 pub(crate) mod supervise;
@@ -25,33 +26,33 @@ use crate::test::Test;
 use panics::Running;
 use supervise::Notes;
 
-/// What the trials of a run share.
+/// The state that the trials of a run share.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// Where the files of the run are kept.
+    /// The folder of the run's files.
     pub(crate) folder: PathBuf,
     pub(crate) settings: Settings,
     pub(crate) expectations: Expectations,
     /// How long a trial may take.
     pub(crate) time_limit: Duration,
-    /// Where it is noted which trials run.
+    /// The file that says which trials run.
     pub(crate) notes: Option<Notes>,
     pub(crate) log: Mutex<Log>,
 }
 
-/// What has happened so far.
+/// The record of a run so far.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) records: Vec<Record>,
-    /// The indices of the expectations that trials had.
+    /// The indices of the expectations that trials used.
     pub(crate) used: Vec<usize>,
     /// The names of the trials that have begun and not ended.
     running: Vec<String>,
-    /// Whether a trial was left behind.
+    /// Whether the thread of a trial still runs after its limit.
     pub(crate) has_late: bool,
 }
 
-/// In the place of a device in the reports of a machine without one.
+/// The label that stands for a device in the reports of a machine without devices.
 pub(crate) const NO_DEVICE: &str = "no-device";
 
 /// The name of a trial.
@@ -64,11 +65,11 @@ pub(crate) fn name(test: &str, device: &str, profile: &Profile) -> String {
 
 impl Run {
     pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
-        // A panic under the lock leaves both lists whole.
+        // A panic under the lock leaves both lists valid.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a test, records how it ended, and says it as the harness of other Rust tests does.
+    /// Runs a test, records how it ended, and prints the result in the form of the harness of Rust tests.
     pub(crate) fn trial(
         self: &Arc<Self>,
         test: &Test,
@@ -82,7 +83,7 @@ impl Run {
         }
     }
 
-    /// Records a test that is not run, since there is no device.
+    /// Records a test that is not run because there is no device.
     pub(crate) fn skip(&self, test: &Test, reason: &str) -> Completion {
         let verdict = Verdict::Skipped(reason.to_owned());
         let (device, profile) = (NO_DEVICE.to_owned(), Profile::Plain.to_string());
@@ -126,13 +127,14 @@ impl Run {
         }
     }
 
-    /// Runs a test on a thread of its own. One that takes longer than the limit has failed, and its thread is left behind.
+    /// Runs a test on a thread of its own. A test that takes longer than the limit has failed, and its thread keeps
+    /// running.
     fn limited(self: &Arc<Self>, name: &str, test: &Test, target: &Target, profile: &Profile) -> Verdict {
         let (sender, receiver) = mpsc::channel();
         let (run, of) = (Arc::clone(self), (name.to_owned(), test.clone(), target.clone(), profile.clone()));
         let work = move || {
             let (name, test, target, profile) = of;
-            // Nobody receives it after the limit.
+            // Nobody receives the verdict after the limit.
             sender.send(run.verdict(&Running::new(name), &test, &target, &profile)).ok();
         };
         let thread = match thread::Builder::new().name(name.to_owned()).spawn(work) {
@@ -147,7 +149,7 @@ impl Run {
             }
             received => {
                 if let Err(payload) = thread.join() {
-                    std::mem::forget(payload); // Dropping it may panic again.
+                    std::mem::forget(payload); // Dropping the payload may panic again.
                 }
                 received.unwrap_or_else(|_| Verdict::Failed("its thread panicked outside of the test".to_owned()))
             }
@@ -177,8 +179,8 @@ impl Run {
         judge(expected, &attempts)
     }
 
-    /// Opens the device, runs the test and closes the device. The inner error is the message of a failure, the outer one the
-    /// reason why the test cannot be judged under the profile.
+    /// Opens the device, runs the test and closes the device. The inner error is the message of a failure; the outer
+    /// error is the reason why the test cannot be judged under the profile.
     fn attempt(
         &self,
         running: &Running,
@@ -204,7 +206,7 @@ impl Run {
             return Err(reason);
         }
         if let Some(message) = failure {
-            // What is found when the device is closed may follow from the failure.
+            // Problems that are found when the device is closed may follow from the failure.
             return Ok(Err(problems.iter().fold(message, |message, problem| format!("{message}\nalso: {problem}"))));
         }
         if is_idle {

@@ -1,7 +1,9 @@
-//! Panics while tests run: those of tests become messages of their trials, and those of other threads fail them too.
+//! Panics while tests run. A panic of a test becomes the message of its trial; a panic of another thread fails a trial
+//! too.
 //!
-//! A panic in the callback of a stream or in a thread that is not joined reaches no test by itself. The hook notes it with the
-//! trials that were running: of one trial alone it is a failure, of several at once a problem of the run.
+//! A panic in the callback of a stream or in a thread that is not joined reaches no test by itself. The hook notes it
+//! with the trials that were running: if one trial was running, the trial fails; if several were, the panic is a
+//! problem of the run.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
@@ -17,11 +19,11 @@ thread_local! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stray {
     message: String,
-    /// The trials that ran then.
+    /// The trials that were running at the time of the panic.
     during: Vec<String>,
 }
 
-/// What the hook knows.
+/// The panics and trials that the hook knows of.
 #[derive(Debug)]
 struct Watch {
     running: Vec<String>,
@@ -35,8 +37,8 @@ fn watch() -> MutexGuard<'static, Watch> {
     WATCH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the messages of panics in tests for the reports, instead of printing them at once. Those of other threads are
-/// printed too.
+/// Keeps the messages of panics in tests for the reports, instead of printing them at once. Panics of other threads are
+/// also printed.
 pub(crate) fn keep() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -63,12 +65,12 @@ pub(crate) fn catch<T>(test: impl FnOnce() -> T) -> Result<T, String> {
     let outcome = panic::catch_unwind(AssertUnwindSafe(test));
     let message = OWN.take().unwrap_or_default();
     outcome.map_err(|payload| {
-        std::mem::forget(payload); // Dropping it runs code of the test, which may panic again.
+        std::mem::forget(payload); // Dropping the payload runs code of the test, which may panic again.
         message
     })
 }
 
-/// A trial that runs, until this is dropped.
+/// A trial that runs, until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Running(String);
 
@@ -78,7 +80,7 @@ impl Running {
         Self(trial)
     }
 
-    /// Takes the panics of other threads that happened while this trial alone ran.
+    /// Takes the panics of other threads that happened while only this trial ran.
     pub(crate) fn take_strays(&self) -> Vec<String> {
         let mut watch = watch();
         let (own, others) = watch.strays.drain(..).partition(|stray| stray.during == [self.0.as_str()]);
@@ -86,7 +88,7 @@ impl Running {
         Vec::into_iter(own).map(|stray: Stray| stray.message).collect()
     }
 
-    /// Takes the panics of other threads that happened while this trial ran, also of those at the same time.
+    /// Takes the panics of other threads that happened while this trial ran, also while other trials ran.
     pub(crate) fn forgive_strays(&self) {
         watch().strays.retain(|stray| !stray.during.contains(&self.0));
     }
@@ -101,7 +103,7 @@ impl Drop for Running {
     }
 }
 
-/// Takes the panics of other threads that are no trial's, a line each.
+/// Takes the panics of other threads that belong to no trial, a line for each.
 pub(crate) fn take_strays() -> Vec<String> {
     let line = |stray: Stray| match stray.during.as_slice() {
         [] => format!("{}; no test ran then", stray.message),

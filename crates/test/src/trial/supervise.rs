@@ -1,8 +1,8 @@
 //! [`supervise`]: a suite runs in a process of its own, so that the run is judged also if that process ends too early.
 //!
-//! A test that calls `exit(0)` ends its process with success, and a driver that crashes ends it without a report. The program
-//! therefore starts itself again, with [`VARIABLE`]. The second process notes in the file that it names which trials run, and
-//! at last that all have ended. Without that note the run has failed.
+//! A test that calls `exit(0)` ends its process with success, and a driver that crashes ends it without a report. The
+//! program therefore starts itself again, with [`VARIABLE`] set to a file. The second process notes in the file which
+//! trials run, and in the end that all have ended. Without that last note the run has failed.
 
 use std::env;
 use std::fs;
@@ -11,13 +11,13 @@ use std::process::{Command, ExitCode};
 
 use crate::report::{Results, remove_reports};
 
-/// Set for the process that runs the tests: the file of its notes.
+/// The variable with the file of notes, set for the process that runs the tests.
 const VARIABLE: &str = "VKARRAY_TEST_RUN";
 
 /// The note of a run that has ended by itself.
 const ENDED: &str = "all trials have ended";
 
-/// The exit code of a run with failures, as libtest has it.
+/// The exit code of a run with failures, which is libtest's.
 pub(crate) const FAILED: u8 = 101;
 
 /// The file of notes, in a process that runs the tests.
@@ -34,7 +34,7 @@ impl Notes {
 
     /// Notes which trials run.
     pub(crate) fn write_running(&self, trials: &[String]) {
-        fs::write(&self.0, trials.join(", ")).ok(); // Without notes the run fails, which is the safe side.
+        fs::write(&self.0, trials.join(", ")).ok(); // If the notes cannot be written, the run fails.
     }
 
     /// Notes that the run has ended by itself.
@@ -53,7 +53,7 @@ pub(crate) fn supervise(suite: &str, folder: &Path) -> ExitCode {
         Err(problem) => {
             eprintln!("error: {suite}: {problem}");
             Results::of_problem(suite, problem).report(folder);
-            drop(noted); // There is none if the process did not begin.
+            drop(noted); // The file does not exist if the process did not begin.
             ExitCode::from(FAILED)
         }
     }

@@ -32,7 +32,7 @@ const ADD_ONE: &str = "
         if id.x < arrayLength(&x) { x[id.x] += 1.0; }
     }";
 
-/// The same for CUDA: `x[i] += 1` for each `i` below `n`.
+/// The kernel for CUDA: `x[i] += 1` for each `i` below `n`.
 const ADD_ONE_PTX: &str = "
 .version 7.0
 .target sm_52
@@ -75,7 +75,7 @@ fn main() -> Result<()> {
         None => Other::Cuda(Cuda::open(ctx.info(), &memory, semaphore)?),
     };
     for round in 0..rounds {
-        // Odd values: it is the other's turn. Even values: it is ours.
+        // At an odd value the other program has its turn, at an even value this one.
         add_one.launch(Groups::covering(N as usize), (&x,))?;
         // SAFETY: only this program signals odd values, each once and in order.
         unsafe { ctx.default_stream().signal_external(&turn, 2 * round + 1) }?;
@@ -100,13 +100,13 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Who adds one between our kernels.
+/// The program that adds one between our kernels.
 enum Other {
     Cuda(Cuda),
     Python(std::process::Child),
 }
 
-/// The same array and semaphore, in CUDA.
+/// The array and the semaphore, in CUDA.
 struct Cuda {
     stream: Arc<CudaStream>,
     kernel: CudaFunction,
@@ -142,13 +142,13 @@ impl Cuda {
         let config = LaunchConfig { grid_dim: (N.div_ceil(256), 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
         let mut launch = self.stream.launch_builder(&self.kernel);
         launch.arg(&address).arg(&N);
-        // SAFETY: the kernel changes the first `N` numbers at the address, which the mapping has, and the wait before and the
-        // signal after keep the other side away.
+        // SAFETY: the kernel changes the first `N` numbers at the address, all of which are mapped. The wait before and
+        // the signal after the kernel keep the other program from using them.
         unsafe { launch.launch(config) }?;
-        // SAFETY: as for `wait`.
+        // SAFETY: a structure of numbers, for which zero is the default.
         let mut signal: sys::CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS = unsafe { zeroed() };
         signal.params.fence.value = value + 1;
-        // SAFETY: as for the wait.
+        // SAFETY: the semaphore is imported, and `signal` is complete; the call copies it.
         unsafe { sys::cuSignalExternalSemaphoresAsync(&self.turn, &signal, 1, self.stream.cu_stream()) }.result()?;
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // SAFETY: imported once, and its last use is over: the program read the array behind it.
+        // SAFETY: the semaphore was imported once, and its last use is over: the program read the array after it.
         let _ = unsafe { sys::cuDestroyExternalSemaphore(self.turn) };
     }
 }
@@ -169,10 +169,10 @@ fn import_timeline(semaphore: OwnedFd) -> Result<sys::CUexternalSemaphore> {
         reserved: [0; 16],
     };
     let mut imported = MaybeUninit::uninit();
-    // SAFETY: the descriptor is that of a timeline semaphore of the same GPU; the call writes the handle if it succeeds.
+    // SAFETY: the descriptor is a timeline semaphore's of the same GPU; the call writes the handle if it succeeds.
     unsafe { sys::cuImportExternalSemaphore(imported.as_mut_ptr(), &description) }.result()?;
-    let _ = semaphore.into_raw_fd(); // CUDA has it now.
-    // SAFETY: the call succeeded.
+    let _ = semaphore.into_raw_fd(); // CUDA owns the descriptor now.
+    // SAFETY: the call succeeded, so it wrote the handle.
     Ok(unsafe { imported.assume_init() })
 }
 
@@ -181,7 +181,7 @@ fn start_python(python: &str, rounds: u64, memory: &ExportedMemory, semaphore: O
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/cuda/shared.py");
     let (memory_fd, size) = (memory.fd()?, memory.description().allocation_size);
     for fd in [&memory_fd, &semaphore] {
-        rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::empty())?; // Inherited by the other process.
+        rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::empty())?; // The other process inherits the descriptor.
     }
     let numbers =
         [memory_fd.as_raw_fd().into(), i64::try_from(size)?, semaphore.as_raw_fd().into(), N.into(), rounds as i64];

@@ -1,5 +1,5 @@
-//! Element types that are what they say, and that are not, as documentation tests: what is wrong is found when arrays of
-//! them are compiled, which `tests/compile_fail.rs` does not do.
+//! Element types that match their declaration and types that do not, as documentation tests. A mistake is found when
+//! arrays of the type are compiled, which `tests/compile_fail.rs` does not do.
 //!
 //! Good:
 //!

@@ -1,5 +1,5 @@
-//! Good and bad uses of [`kernel!`](crate::kernel!), as documentation tests: what is bad differs from what is good in one
-//! place. What the messages of the macro say is tested beside it.
+//! Good and bad uses of [`kernel!`](crate::kernel!), as documentation tests: each bad use differs from the good one in
+//! one place. The messages of the macro are tested in its own crate.
 //!
 //! Good:
 //!
@@ -39,7 +39,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! An argument too few:
+//! A call with an argument too few:
 //!
 //! ```compile_fail,E0061
 //! use vkarray::prelude::*;
@@ -58,7 +58,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! A constant that is not there:
+//! A constant that the shader does not have:
 //!
 //! ```compile_fail,E0599
 //! use vkarray::prelude::*;
@@ -77,7 +77,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! A struct that lies as the shader's:
+//! A struct with the layout of the shader's struct:
 //!
 //! ```no_run
 //! #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -95,7 +95,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! One whose fields are the other way round:
+//! A struct whose fields are in the reverse order:
 //!
 //! ```compile_fail,E0080
 //! #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
