@@ -1,7 +1,7 @@
 //! Figures, and the lines of JSON with which programs print them: first a header, then a figure per line.
 //!
-//! Every program here and the scripts for other libraries print such lines, each as soon as it is
-//! measured. Read `merge.rs` next.
+//! Every program here and the scripts for other libraries print such lines, each as soon as its figure is measured.
+//! Read `merge.rs` next.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub const ABSENT: u8 = 2;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "PrintedFigure")]
 pub struct Figure {
-    /// What was measured.
+    /// The name of the figure.
     pub name: String,
     /// The median.
     pub value: f64,
@@ -52,14 +52,14 @@ pub enum Line {
     Figure(Figure),
     /// A figure that is left out.
     Skipped {
-        /// Its name.
+        /// The name of the figure.
         skipped: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The program cannot measure on this machine, which is not a failure.
     Absent {
-        /// Why.
+        /// The reason.
         absent: String,
     },
     /// Any other object: a header, or a script's remark.
@@ -111,12 +111,12 @@ impl Report {
         println!("{}", json!({"about": about, "remark": remark}));
     }
 
-    /// Prints that a figure is left out, and why.
+    /// Prints that a figure is left out, with the reason.
     pub fn skipped(self, name: &str, reason: &str) {
         println!("{}", json!({"skipped": name, "reason": reason}));
     }
 
-    /// Prints that the program cannot measure on this machine, and why.
+    /// Prints that the program cannot measure on this machine, with the reason.
     pub fn absent(self, reason: &str) {
         println!("{}", json!({"absent": reason}));
     }
@@ -125,23 +125,24 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// Those of `run`.
+    /// The errors that `run` returns.
     pub fn runs<T>(self, run: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
         self.samples(self.runs, run)
     }
 
-    /// As [`Report::runs`], `n` times.
+    /// Runs once to warm up and then `n` times, and returns the results.
     ///
     /// # Errors
     ///
-    /// Those of `run`.
+    /// The errors that `run` returns.
     pub fn samples<T>(self, n: u32, mut run: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
         run()?;
         (0..n).map(|_| run()).collect()
     }
 }
 
-/// Sorts some values, at least one, and returns the middle one; of an even number the upper of the middle two.
+/// Sorts some values, at least one, and returns the middle one; of an even number of values the upper of the middle
+/// two.
 #[must_use]
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -178,16 +179,18 @@ mod tests {
         let cases = [
             (r#"{"name":"a","value":2.0,"min":1.0,"max":4,"unit":"us"}"#, Some(figure(2.0, [1.0, 4.0]))),
             (r#"{"name":"a","value":2,"unit":"us"}"#, Some(figure(2.0, [2.0, 2.0]))), // A script without extremes.
-            (r#"{"name":"a","value":2,"unit":"us","us":7}"#, Some(figure(2.0, [2.0, 2.0]))), // With more than asked.
+            // With a field more than needed.
+            (r#"{"name":"a","value":2,"unit":"us","us":7}"#, Some(figure(2.0, [2.0, 2.0]))),
             (
                 r#"{"skipped":"a","reason":"no room"}"#,
                 Some(Line::Skipped { skipped: "a".to_owned(), reason: "no room".to_owned() }),
             ),
             (r#"{"absent":"no driver"}"#, Some(Line::Absent { absent: "no driver".to_owned() })),
             (r#"{"device":"d"}"#, Some(remark(r#"{"device":"d"}"#))), // A header.
-            (r#"{"name":"a","value":"2"}"#, Some(remark(r#"{"name":"a","value":"2"}"#))), // No unit, no number.
-            ("Warming up", None),                                     // What scripts print beside.
-            ("7", None),                                              // JSON, but no object.
+            // Neither a unit nor a number.
+            (r#"{"name":"a","value":"2"}"#, Some(remark(r#"{"name":"a","value":"2"}"#))),
+            ("Warming up", None), // Scripts print other text too.
+            ("7", None),          // JSON, but no object.
         ];
         for (line, expected) in cases {
             assert_eq!(Line::parse(line), expected, "{line}");

@@ -22,18 +22,19 @@ pub use self::table::table;
 ///
 /// # Errors
 ///
-/// Those of `work`.
+/// The errors that `work` returns.
 pub fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
     let start = Instant::now();
     work()?;
     Ok(start.elapsed())
 }
 
-/// The longest time that one of `n` threads takes for `work`. All begin it together, each with what it has prepared.
+/// The longest time that one of `n` threads takes for `work`. All threads begin it together, each with the value that
+/// `prepare` made for it.
 ///
 /// # Errors
 ///
-/// Those of `prepare` and `work`.
+/// The errors that `prepare` and `work` return.
 pub fn at_once<P>(
     n: u32,
     prepare: impl Fn(u32) -> anyhow::Result<P> + Sync,

@@ -1,6 +1,6 @@
 //! Merges the figures of many programs into rows: a row per figure, and a cell per program with the median of its rounds.
 //!
-//! All functions are pure. The names are those of `bench`; other names that scripts use are translated. Read
+//! All functions are pure. The names are the ones of `bench`; other names that scripts use are translated. Read
 //! `table.rs` next.
 
 use std::collections::BTreeMap;
@@ -28,9 +28,9 @@ pub fn canonical(name: &str) -> String {
 /// A figure that one program printed in one round.
 #[derive(Debug)]
 pub struct Sample {
-    /// Which program: `vkarray`, `floor`, `wgpu`, or the name of another.
+    /// The program: `vkarray`, `floor`, `wgpu`, or the name of another.
     pub source: String,
-    /// What it printed.
+    /// The figure that the program printed.
     pub figure: Figure,
 }
 
@@ -39,22 +39,22 @@ pub struct Sample {
 pub struct Cell {
     /// The median of the rounds' medians.
     pub value: f64,
-    /// The least of all.
+    /// The least value of all rounds.
     pub min: f64,
-    /// The largest of all.
+    /// The largest value of all rounds.
     pub max: f64,
-    /// Rounds in which it was printed.
+    /// The number of rounds in which the figure was printed.
     pub rounds: usize,
 }
 
 /// A figure of all programs.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What was measured.
+    /// The name of the figure.
     pub name: String,
     /// `us`, `GB/s`, …
     pub unit: String,
-    /// By program.
+    /// The cells by program.
     pub cells: BTreeMap<String, Cell>,
 }
 
@@ -120,12 +120,12 @@ mod tests {
             ("graph_axpy16", "graph_dependent_axpy16"), // A captured stream is a chain.
             ("graph_nop1", "graph_dependent_nop1"),
             ("graph_host_axpy16", "host_graph_dependent_axpy16"),
-            ("graph_independent_axpy16", "graph_independent_axpy16"), // Ours already.
+            ("graph_independent_axpy16", "graph_independent_axpy16"), // A name of `bench`.
             ("graph_dependent_axpy16", "graph_dependent_axpy16"),
             ("h2d_pinned_256MiB", "copy_up_pinned_256MiB"),
             ("d2h_pageable_1MiB", "copy_down_pageable_1MiB"),
             ("stream_axpy16", "stream_axpy16"),
-            ("launch_sync", "launch_sync"), // Unknown names stay.
+            ("launch_sync", "launch_sync"), // Unknown names are not changed.
         ];
         for (theirs, ours) in cases {
             assert_eq!(canonical(theirs), ours);
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn better_is_less_time_and_more_bytes() {
         let row = |unit: &str| Row { name: String::new(), unit: unit.to_owned(), cells: BTreeMap::new() };
-        // Unit, value, than, how many times better.
+        // The unit, the value, the value to compare with, and how many times better.
         let cases = [("us", 2.0, 4.0, 2.0), ("us", 4.0, 2.0, 0.5), ("GB/s", 50.0, 25.0, 2.0), ("ratio", 1.1, 2.2, 2.0)];
         for (unit, value, than, expected) in cases {
             assert_eq!(row(unit).better(value, than), expected, "{value} {unit} than {than}");

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 
-/// What is compared. `bench` measures the same and more.
+/// The suites that are compared. `bench` measures these and more.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Suite {
     /// Small dispatches
@@ -20,7 +20,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// As on a command line.
+    /// The name of the suite on a command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

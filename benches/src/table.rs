@@ -1,7 +1,7 @@
 //! Formats rows as a Markdown table: vkarray, the floor, the others, and two ratios.
 //!
-//! "of floor" is how many times worse vkarray's figure is than that of raw Vulkan; "of best" is how many times better it
-//! is than the best of the others.
+//! "of floor" is how many times worse vkarray's figure is than raw Vulkan's; "of best" is how many times better it is
+//! than the best of the others.
 
 use crate::merge::Row;
 
@@ -10,7 +10,7 @@ const OURS: &str = "vkarray";
 /// The column of raw Vulkan.
 const FLOOR: &str = "floor";
 
-/// Makes a table of rows. `others` are the columns behind ours and the floor's.
+/// Makes a table of rows. `others` are the columns after vkarray's and the floor's.
 #[must_use]
 pub fn table(rows: &[Row], others: &[String]) -> String {
     let titles = ["figure", "unit", OURS, FLOOR].into_iter().chain(others.iter().map(String::as_str));
@@ -37,7 +37,7 @@ fn cells(row: &Row, others: &[String]) -> Vec<String> {
     cells
 }
 
-/// Three digits or more.
+/// A number with three digits or more.
 fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),

@@ -1,6 +1,6 @@
 //! The program `bench`: every figure that is promised is printed once, and is a figure.
 //!
-//! How large it is depends on the machine, so no test asks.
+//! The size of a figure depends on the machine, so no test checks it.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Two blocks of device memory that live at a time, and one that could not be had.
+/// Two blocks of device memory that live at the same time, and an allocation that failed.
 const LOG: &str = "\
 Thread,Time,Action,Pointer,Size,Stream
 1,10:00:00.000001,allocate,0x1,3145728,0x0
@@ -19,7 +19,7 @@ Thread,Time,Action,Pointer,Size,Stream
 1,10:00:00.000006,free,0x1,2097152,0x0
 ";
 
-/// `bench` with the words of `line`, in a folder with the log, not yet run.
+/// The command `bench` with the words of `line`, in a folder with the log, not yet run.
 fn command(folder: &TempDir, line: &str) -> Command {
     fs::write(folder.path().join("log.csv"), LOG).expect("the folder is ours");
     let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
@@ -27,7 +27,7 @@ fn command(folder: &TempDir, line: &str) -> Command {
     command
 }
 
-/// The lines of a suite, as JSON, the first apart. It runs under the validation layer.
+/// Runs a suite under the validation layer. Returns its lines as JSON: the first line, and the others.
 fn lines(suite: &str) -> (Value, Vec<Value>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     parsed(&command(&folder, suite).env("VKARRAY_VALIDATION", "1").output().expect("the program starts"))
@@ -40,7 +40,7 @@ fn parsed(output: &Output) -> (Value, Vec<Value>) {
     (lines.next().expect("a header"), lines.collect())
 }
 
-/// Checks the figures of a suite and returns their names, those of skipped ones too.
+/// Checks the figures of a suite and returns their names, including the names of skipped figures.
 fn names(suite: &str) -> Vec<String> {
     let (header, figures) = lines(suite);
     for field in ["device", "driver", "vulkan", "version", "date"] {
@@ -79,7 +79,7 @@ fn launches() {
     assert_eq!(names("launch"), expected);
 }
 
-/// The order between two streams is the device's work.
+/// The device orders two streams, without the host.
 #[test]
 fn no_host_thread_stands_between_two_streams() {
     let (_, figures) = lines("launch");
@@ -129,7 +129,7 @@ fn a_log_is_replayed_on_the_manager_of_choice() {
         assert_eq!((figures[2]["value"].as_f64(), figures[5]["value"].as_f64()), (Some(4.0), Some(0.0)), "{manager}");
         assert!(figures[3]["value"].as_f64() >= Some(4.0), "{manager}: {}", figures[3]);
         let fragmentation = figures[4]["value"].as_f64().expect("a number");
-        let range = if manager == "pool" { 0.0..=1.0 } else { 0.0..=0.0 }; // Without a pool nothing lies idle.
+        let range = if manager == "pool" { 0.0..=1.0 } else { 0.0..=0.0 }; // Without a pool no freed memory is kept.
         assert!(range.contains(&fragmentation), "{manager}: {fragmentation}");
     }
 }

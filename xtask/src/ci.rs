@@ -1,8 +1,7 @@
 //! `cargo xtask ci`: the gate that every change must pass.
 //!
-//! This file has the list of stages; the last two, the tests, are in `suite.rs` and `downstream.rs`.
-//! Miri runs if the nightly toolchain has it.
-//! The first stage that fails ends the run, and its exit code is that of the gate.
+//! This file has the list of stages; the last two, the tests, are in `suite.rs` and `downstream.rs`. Miri runs if the
+//! nightly toolchain has it. The first stage that fails ends the run, and its exit code is the exit code of the gate.
 
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
@@ -68,16 +67,16 @@ fn stages() -> impl Iterator<Item = (String, CommandLine)> {
 /// The measurements, a workspace of their own.
 const BENCHES: &str = "benches/Cargo.toml";
 
-/// A subcommand of cargo for the measurements, without the program that needs wgpu, which takes minutes to compile. What
-/// they depend on is built where the workspace has it.
+/// A subcommand of cargo for the measurements, without the program that needs wgpu, which takes minutes to compile. The
+/// dependencies of the measurements are built in the target folder of the workspace.
 fn benches(subcommand: &str) -> CommandLine {
     let target = workspace_root().join("target");
     CommandLine::new(["cargo", subcommand, "--manifest-path", BENCHES, "--no-default-features"])
         .with_env("CARGO_TARGET_DIR", &target.to_string_lossy())
 }
 
-/// The modules whose unit tests run under Miri, by the folder of their crate.
-/// Their tests open no device and cover all code with `unsafe`, locks or atomics that needs none.
+/// The modules whose unit tests run under Miri, by the folder of their crate. Their tests open no device and cover all
+/// code with `unsafe`, locks or atomics that needs no device.
 const MIRI_MODULES: [(&str, &[&str]); 3] = [
     ("driver", &["lock", "drop_later", "host_access", "label"]),
     ("allocator", &["defer_guard", "cleanup_queue", "deferred", "frame"]),
@@ -89,7 +88,8 @@ fn miri() -> impl Iterator<Item = (String, CommandLine)> {
     MIRI_MODULES.into_iter().map(|(folder, modules)| {
         let test = nightly(&["miri", "test", "-p", &format!("vkarray-{folder}"), "--lib", "--"]);
         let filters = modules.iter().map(|module| format!("{module}::"));
-        // Isolated from the machine, the tests could not read thread identifiers and the clock.
+        // Miri isolates tests from the machine by default, and the tests could not read thread identifiers and the
+        // clock.
         let command = test.with_args(filters).with_env("MIRIFLAGS", "-Zmiri-disable-isolation");
         (format!("miri: {folder}"), command)
     })

@@ -24,13 +24,13 @@ impl CommandLine {
         Self { env: Vec::new(), words: words.into_iter().map(Into::into).collect() }
     }
 
-    /// The same command with `name` set to `value` in its environment.
+    /// Sets `name` to `value` in the command's environment.
     pub(crate) fn with_env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same command with more arguments.
+    /// Adds arguments to the command.
     pub(crate) fn with_args<W: Into<String>>(mut self, args: impl IntoIterator<Item = W>) -> Self {
         self.words.extend(args.into_iter().map(Into::into));
         self
@@ -83,7 +83,7 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    // Quoting fails for a nul byte only, which no argument of a process can contain.
+    // Quoting fails only for a nul byte, which no argument of a process can contain.
     shlex::try_quote(word).map_or_else(|_| word.escape_debug().to_string(), Into::into)
 }
 

@@ -1,8 +1,7 @@
 //! `cargo xtask demo`: draws a picture (or takes the user's), blurs it and sharpens it, all on the device.
 //!
-//! The pipeline is a list of `vkarray run` commands, made by a pure function. Each is printed before it runs, so that
-//! a reader can repeat and change it.
-//! The filters are in `weights.rs`, the shaders in `shaders/samples/`.
+//! The pipeline is a list of `vkarray run` commands, made by a pure function. Each is printed before it runs, so that a
+//! reader can repeat and change it. The filters are in `weights.rs`, the shaders in `shaders/samples/`.
 
 use std::env;
 use std::fs;
@@ -187,8 +186,8 @@ fn empty(like: &Picture) -> String {
 
 /// Builds the `vkarray` command and returns the path of the executable.
 ///
-/// In the profile that xtask itself is built in: a first build shares half of its crates with xtask, and none is optimised
-/// beyond what development needs. The work is the device's.
+/// The command is built in the profile of xtask: a first build shares half of its crates with xtask, and no crate is
+/// optimised beyond what development needs, since the device does the work.
 pub(crate) fn build() -> Result<String> {
     let command = CommandLine::new(["cargo", "build", "--package", "vkarray-cli"])
         .with_args(["--message-format", "json-render-diagnostics"]);
@@ -240,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_given_picture_keeps_its_size_and_its_name() {
-        // Wider than high, so that a swap of width and height fails the test.
+        // The picture is wider than high, so that a swap of width and height fails the test.
         let given =
             Picture { path: "/home/ada/my cat.jpg".to_owned(), stem: "my cat".to_owned(), width: 640, height: 480 };
         let lines = lines(Some(&given));

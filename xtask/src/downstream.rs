@@ -1,8 +1,9 @@
-//! `cargo xtask downstream`: runs the tests of `examples/downstream/`, a project that depends on vkarray as others do.
+//! `cargo xtask downstream`: runs the tests of `examples/downstream/`, a project that depends on vkarray like a user's
+//! project.
 //!
-//! All tests pass first. Then faults are planted one by one, and each has to be found by the check that is for it: a run
-//! that passes, or fails with another message, is a failure of this command.
-//! Kernels are measured too: against themselves they are not slower, and in a copy of the project one of them is.
+//! All tests pass first. Then faults are planted one by one, and the check for each fault has to find it: a run that
+//! passes, or fails with another message, is a failure of this command. Kernels are measured too: against themselves
+//! they are not slower, and in a copy of the project one kernel is.
 
 use std::fs;
 use std::path::Path;
@@ -12,13 +13,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::command::CommandLine;
 use crate::workspace_root;
 
-/// A fault, where it is planted, and how it is found.
+/// A fault, the place where it is planted, and the check that finds it.
 struct Fault {
     /// The value of `DOWNSTREAM_FAULT`, or a setting of the environment.
     name: &'static str,
-    /// The trials that run; all without.
+    /// The trials that run; all trials if it is empty.
     filter: &'static str,
-    /// Words of the output, all of which name the fault; of those with ` or ` between, one.
+    /// Words of the output, all of which name the fault; of words with ` or ` between them, one.
     found_by: &'static [&'static str],
 }
 
@@ -33,7 +34,7 @@ const FAULTS: [Fault; 15] = [
     Fault {
         name: "missing-barrier",
         filter: "transposes",
-        // One writes, the other reads: whichever invocation is later finds the race.
+        // One invocation writes, the other reads. The later of the two finds the race, so either line may be named.
         found_by: &["transpose.wgsl:22: or transpose.wgsl:26:", "`tile[", "no barrier in between"],
     },
     Fault {
@@ -65,7 +66,7 @@ const FAULTS: [Fault; 15] = [
     Fault { name: "VKARRAY_TEST=skip", filter: "", found_by: &["VKARRAY_TEST is \"skip\"", "skip-without-device"] },
 ];
 
-/// Runs the tests without a fault, then with each.
+/// Runs the tests without a fault, then with each fault.
 pub(crate) fn run() -> Result<()> {
     command("").run_to_success()?;
     let mut missed = Vec::new();
@@ -92,7 +93,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// The fault of the copy: a kernel that is right, and takes several times as long.
+/// The fault of the copy: a kernel that computes the right result and takes several times as long.
 const SLOWER_KERNEL: &str = "slower-kernel";
 
 /// Compares the project with itself, which has to pass, and a copy with a slower kernel with the project, which has to fail.
@@ -118,7 +119,7 @@ fn finds_slower_kernel() -> Result<bool> {
     Ok(is_found)
 }
 
-/// Measures the kernels of a folder against those of another one, in the profile that the tests are built with.
+/// Measures the kernels of a folder against the kernels of another one, in the profile of the tests.
 fn comparison(head: &Path, base: &Path) -> CommandLine {
     let manifest = head.join("Cargo.toml");
     let (manifest, base) = (manifest.to_string_lossy(), base.to_string_lossy());
@@ -146,14 +147,14 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Replaces a text in a file, which has to be there.
+/// Replaces a text in a file. The text must be in the file.
 fn replace(path: &Path, from: &str, to: &str) -> Result<()> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     ensure!(text.contains(from), "{}: `{from}` is not there", path.display());
     fs::write(path, text.replace(from, to)).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// `cargo test` in the project. Its libraries are built where those of the workspace are.
+/// `cargo test` in the project. Its libraries are built in the target folder of the workspace.
 fn command(filter: &str) -> CommandLine {
     let target = workspace_root().join("target");
     let words = ["cargo", "test", "--quiet", "--manifest-path", "examples/downstream/Cargo.toml", "--test", "kernels"];

@@ -1,7 +1,7 @@
 //! A snapshot of this machine as plain data, taken before each decision.
 //!
-//! It covers what set-up depends on: Vulkan (through `probe.rs`), tools on PATH, package manager, rights.
-//! `plan.rs` decides from this snapshot alone.
+//! It covers what set-up depends on: Vulkan (through `probe.rs`), tools on PATH, package manager, rights. `plan.rs`
+//! decides from this snapshot alone.
 
 use std::env;
 use std::fmt;
@@ -62,7 +62,7 @@ impl Found {
     }
 }
 
-/// A line for each thing, found or not.
+/// A line for each part of the snapshot.
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Vulkan loader: {}", self.loader.as_deref().unwrap_or("not found"))?;
@@ -117,7 +117,7 @@ impl PackageManager {
         match self {
             Self::Apt => any_file("/var/lib/apt/lists", "Packages"),
             Self::Pacman => any_file("/var/lib/pacman/sync", ".db"),
-            // These fetch their lists by themselves.
+            // These managers fetch their lists by themselves.
             Self::Dnf | Self::Brew => true,
         }
     }
@@ -198,8 +198,9 @@ mod tests {
             (vec![], None),
             (vec![cpu.clone()], Some("cpu")),
             (vec![cpu.clone(), integrated.clone()], Some("integrated")),
-            (vec![cpu.clone(), first.clone(), second], Some("first")), // Of one kind, the first that the driver lists.
-            (vec![old.clone(), cpu], Some("cpu")),                     // A refused device is not usable.
+            // Of devices of one kind, the first that the driver lists.
+            (vec![cpu.clone(), first.clone(), second], Some("first")),
+            (vec![old.clone(), cpu], Some("cpu")), // A refused device is not usable.
             (vec![old], None),
         ] {
             let found = Found { devices: devices.clone(), ..Found::bare() };

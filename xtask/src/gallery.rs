@@ -1,7 +1,7 @@
 //! `cargo xtask gallery`: makes the pictures of `docs/samples.md`, by running the commands of that page.
 //!
-//! The page is the only list of the commands. Those in `sh` blocks are also run by the tests of the command
-//! (`crates/cli/tests/cli/guide.rs`); those in `shell` blocks build and run examples first.
+//! The page is the only list of the commands. Commands in `sh` blocks are also run by the tests of the command
+//! (`crates/cli/tests/cli/guide.rs`); commands in `shell` blocks build and run examples first.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! `cargo xtask guide`: builds the guide of `docs/` and checks the links of all Markdown files.
 //!
-//! The work is done by the program in `xtask/guide`, a workspace of its own, since mdBook has a hundred dependencies that
-//! nothing else needs. `cargo test -p vkarray-guide` runs the code of the guide.
+//! The program in `xtask/guide` does the work. It is a workspace of its own, since mdBook has a hundred dependencies
+//! that nothing else needs. `cargo test -p vkarray-guide` runs the code of the guide.
 
 use crate::command::CommandLine;
 
@@ -34,7 +34,7 @@ mod tests {
         for page in ["README.md", "CONTRIBUTING.md", "docs/install.md", "docs/index.md"] {
             let text = fs::read_to_string(workspace_root().join(page)).unwrap();
             for line in text.lines().filter(|line| line.starts_with("cargo xtask ")) {
-                let words = shlex::split(line).unwrap(); // Without the comment.
+                let words = shlex::split(line).unwrap(); // The comment is left out.
                 let parsed = Cli::try_parse_from(&words[1..]);
                 assert!(parsed.is_ok(), "{page}: {line}: {}", parsed.err().unwrap());
                 n_commands += 1;

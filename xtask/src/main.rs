@@ -1,11 +1,9 @@
 //! `cargo xtask`: sets up a machine, runs the demo, the tests, the gate and the check of the source tree.
 //!
-//! This file has only the command line.
-//! Each task has a file of its own: `setup.rs`, `suite.rs` (the tests), `downstream.rs`, `demo.rs`, `gallery.rs`,
-//! `guide.rs`, `ci.rs`, `structure.rs` and `package.rs`.
-//! The decisions of a task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop.
-//! xtask does not link to vkarray, so it still builds when the library does not.
-//! Read `plan.rs` next.
+//! This file has only the command line. Each task has a file of its own: `setup.rs`, `suite.rs` (the tests),
+//! `downstream.rs`, `demo.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs` and `package.rs`. The decisions of a
+//! task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop. xtask does not link to
+//! vkarray, so it still builds when the library does not. Read `plan.rs` next.
 
 mod ci;
 mod command;

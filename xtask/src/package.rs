@@ -1,8 +1,8 @@
 //! `cargo xtask package`: checks that the packages of the workspace can be published.
 //!
-//! `cargo publish --workspace --dry-run` builds every package and needs the network. This command needs neither: it reads
-//! the manifests and the lists of files, so that the gate notices a missing version or file when it is made.
-//! The rules are a pure function of the output of `cargo metadata`.
+//! `cargo publish --workspace --dry-run` builds every package and needs the network. This command does neither: it
+//! reads the manifests and the lists of files, so that the gate notices a missing version or file at once. The rules
+//! are a pure function of the output of `cargo metadata`.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::command::CommandLine;
 /// What every package has beside its sources.
 const FILES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
-/// What `cargo metadata` says of the workspace, as far as the rules need it.
+/// The part of the output of `cargo metadata` that the rules need.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -24,7 +24,7 @@ struct Metadata {
 struct Package {
     name: String,
     version: String,
-    /// The registries it may go to: any without, none if it is empty.
+    /// The registries that the package may go to: `None` for any registry, an empty list for no registry.
     publish: Option<Vec<String>>,
     description: Option<String>,
     license: Option<String>,
@@ -38,7 +38,7 @@ struct Package {
 #[derive(Debug, Deserialize)]
 struct Dependency {
     name: String,
-    /// The versions; `*` where there is only a path.
+    /// The required versions; `*` where there is only a path.
     req: String,
     /// `dev`, `build`, or none.
     kind: Option<String>,
@@ -75,7 +75,7 @@ fn output(words: &[&str]) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("the output of `{command}`"))
 }
 
-/// What keeps packages from being published, or users from finding them.
+/// The faults that keep packages from being published, or users from finding them.
 fn objections(packages: &[Package]) -> Vec<String> {
     let mut objections = Vec::new();
     for package in packages.iter().filter(|package| package.is_published()) {
@@ -95,8 +95,8 @@ fn objections(packages: &[Package]) -> Vec<String> {
     objections
 }
 
-/// What is wrong with a dependency on a package of the workspace. One for tests alone needs no version, since cargo leaves it
-/// out of the package then.
+/// The fault of a dependency on a package of the workspace. A dependency for tests alone needs no version, since cargo
+/// leaves it out of the package.
 fn objection(packages: &[Package], dependency: &Dependency) -> Option<String> {
     let name = &dependency.name;
     dependency.path.as_ref()?;
@@ -138,7 +138,7 @@ mod tests {
             ("b", "^0.2.0", "null", "\"/b\"", None),
             ("b", "*", "null", "\"/b\"", Some("a: the dependency on b has a path and no version")),
             ("b", "*", "\"build\"", "\"/b\"", Some("a: the dependency on b has a path and no version")),
-            ("b", "*", "\"dev\"", "\"/b\"", None), // Left out by cargo.
+            ("b", "*", "\"dev\"", "\"/b\"", None), // cargo leaves the dependency out of the package.
             ("b", "^0.1.0", "null", "\"/b\"", Some("a: the dependency on b is of version 0.1.0, not 0.2.0")),
             ("tests", "*", "\"dev\"", "\"/t\"", None),
             (

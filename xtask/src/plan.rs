@@ -1,7 +1,7 @@
 //! Decides what set-up does: it turns a snapshot of the machine into a list of steps.
 //!
-//! All functions here are pure, so that every package manager and every case is tested on any machine.
-//! `found.rs` takes the snapshot; `setup.rs` runs the steps.
+//! All functions here are pure, so that every package manager and every case is tested on any machine. `found.rs` takes
+//! the snapshot; `setup.rs` runs the steps.
 
 use std::fmt;
 
@@ -95,9 +95,9 @@ pub(crate) fn plan(found: &Found, tests: bool) -> Vec<Step> {
 
 /// Whether set-up may call the package manager.
 enum Rights {
-    /// Yes, with these words before the command.
+    /// It may, with these words before the command.
     As(&'static [&'static str]),
-    /// No; the text says as which user to run it.
+    /// It may not; the text says as which user to run it.
     Wrong(&'static str),
 }
 

@@ -1,9 +1,9 @@
 //! Lists the Vulkan devices and layers of this machine, in a child process.
 //!
-//! This is the only file of xtask that calls Vulkan: it loads the loader, creates an instance and lists devices.
-//! `ask` does so in a child process, so that a driver that crashes or hangs ends the child only, and a driver that was
-//! just installed is found, because the child loads everything again.
-//! `plan.rs` decides what is missing and what to do about it.
+//! This is the only file of xtask that calls Vulkan: it loads the loader, creates an instance and lists devices. `ask`
+//! does so in a child process, so that a driver that crashes or hangs ends the child only, and a driver that was just
+//! installed is found, because the child loads everything again. `plan.rs` decides what is missing and what to do about
+//! it.
 
 use std::env;
 use std::ffi::CStr;
@@ -44,9 +44,9 @@ pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) api: String,
-    /// Why vkarray cannot use it; `None` if it can.
+    /// Why vkarray cannot use the device; `None` if it can.
     pub(crate) refused: Option<String>,
-    /// What its driver is known to compute wrong, and what to do about it.
+    /// The known faults of the device's driver, and what to do about each.
     pub(crate) faults: Vec<String>,
 }
 
@@ -204,14 +204,15 @@ fn list_devices(entry: &Entry, version: u32) -> Result<Vec<Device>, vk::Result> 
 fn describe(instance: &Instance, device: vk::PhysicalDevice) -> Device {
     // SAFETY: the caller listed `device` from `instance`, which it keeps alive.
     let properties = unsafe { instance.get_physical_device_properties(device) };
-    // SAFETY: as above.
+    // SAFETY: the caller listed `device` from `instance`, which it keeps alive.
     let families = unsafe { instance.get_physical_device_queue_family_properties(device) };
     let has_compute = families.iter().any(|family| family.queue_flags.contains(vk::QueueFlags::COMPUTE));
     let refused = refusal(properties.api_version, has_compute);
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     if refused.is_none() {
         let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
-        // SAFETY: as above; device and instance are of a version that has both structures.
+        // SAFETY: the caller listed `device` from `instance`, which it keeps alive; both are of a version that has both
+        // structures.
         unsafe { instance.get_physical_device_properties2(device, &mut all) };
     }
     let info = driver.driver_info_as_c_str().map(CStr::to_string_lossy).unwrap_or_default();
@@ -263,8 +264,8 @@ mod tests {
     fn a_device_is_refused_for_its_version_or_its_queues() {
         for (version, has_compute, why) in [
             ((1, 0, 3), true, Some("its driver supports Vulkan 1.0.3, vkarray needs 1.3")),
-            ((1, 2, 999), true, Some("its driver supports Vulkan 1.2.999, vkarray needs 1.3")), // Just too old.
-            ((1, 3, 0), true, None),                                                            // The oldest.
+            ((1, 2, 999), true, Some("its driver supports Vulkan 1.2.999, vkarray needs 1.3")), // One version too old.
+            ((1, 3, 0), true, None), // The oldest supported version.
             ((1, 4, 300), true, None),
             ((2, 0, 0), true, None), // The major version counts before the minor one.
             ((1, 3, 0), false, Some("it has no compute queue")),

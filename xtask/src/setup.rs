@@ -1,7 +1,7 @@
 //! `cargo xtask setup`: installs what vkarray needs and this machine lacks.
 //!
-//! It takes a snapshot of the machine (`found.rs`), decides (`plan.rs`), acts, and takes a second snapshot.
-//! On a machine that has a loader and a usable device it changes nothing.
+//! It takes a snapshot of the machine (`found.rs`), decides (`plan.rs`), acts, and takes a second snapshot. On a
+//! machine that has a loader and a usable device it changes nothing.
 
 use anyhow::{Result, bail};
 

@@ -1,12 +1,12 @@
 //! `cargo xtask structure`: checks the rules of the source tree that help a newcomer to find a place in it.
 //!
-//! A room is a file or folder directly in a crate's `src/`. For every crate in `crates/` the rules are:
-//! a crate has at most [`MAX_ROOMS`] rooms, the rooms do not import each other in a cycle, no two types of a crate share
-//! a name, and a file opens with `//!` and has at most [`MAX_LINES`] lines.
-//! For the files in [`OTHER_FOLDERS`] only the last two rules hold: the opening and the length.
+//! A room is a file or folder directly in a crate's `src/`. For every crate in `crates/` the rules are: a crate has at
+//! most [`MAX_ROOMS`] rooms, the rooms do not import each other in a cycle, no two types of a crate share a name, and a
+//! file opens with `//!` and has at most [`MAX_LINES`] lines. For the files in [`OTHER_FOLDERS`] only the last two
+//! rules hold: the opening and the length.
 //!
-//! `structure/facts.rs` reads the source with `syn`, and `structure/rules.rs` compares it with the rules.
-//! This file has only the command.
+//! `structure/facts.rs` reads the source with `syn`, and `structure/rules.rs` compares it with the rules. This file has
+//! only the command.
 
 mod facts;
 mod rules;

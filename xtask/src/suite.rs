@@ -1,7 +1,7 @@
 //! `cargo xtask test`: sets up, then runs every test under the validation layer.
 //!
-//! This file builds the command, and reports skipped tests and the device after it.
-//! The tests themselves are in the crates and in `tests/`; set-up is in `setup.rs`.
+//! This file builds the command, and reports skipped tests and the device after it. The tests themselves are in the
+//! crates and in `tests/`; set-up is in `setup.rs`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::command::{CommandLine, exit_code};
 use crate::found::Found;
 use crate::{setup, workspace_root};
 
-/// Runs the tests; the exit code is that of `cargo test`.
+/// Runs the tests. The exit code is the exit code of `cargo test`.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let found = setup::run(true)?;
     let skips = skips_file()?;
@@ -37,7 +37,7 @@ fn skips_file() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Prints the skipped tests. Returns whether all tests ran and no test needed some line of the table.
+/// Prints the skipped tests. Returns whether all tests ran and some line of the table was needed by no test.
 fn report_skips(file: &str, is_whole: bool) -> Result<bool> {
     let table = skips::table().map_err(Error::msg)?;
     let summary = Summary::new(&table, file);
@@ -86,7 +86,8 @@ mod tests {
             (&["-pxtask"], "VKARRAY_VALIDATION=1 cargo test -pxtask"),
             (&["--package", "xtask"], "VKARRAY_VALIDATION=1 cargo test --package xtask"),
             (&["--profile", "x"], "VKARRAY_VALIDATION=1 cargo test --workspace --profile x"), // Not -p.
-            (&["--", "-p"], "VKARRAY_VALIDATION=1 cargo test --workspace -- -p"), // The test binary's, not cargo's.
+            // The `-p` is an argument of the test binary.
+            (&["--", "-p"], "VKARRAY_VALIDATION=1 cargo test --workspace -- -p"),
         ] {
             let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
             assert_eq!(command(&args).to_string(), shown, "{args:?}");

@@ -1,8 +1,8 @@
 //! Builds the guide: `docs/` as pages, by mdBook, into `target/guide/`. `cargo xtask guide` runs it.
 //!
 //! Before that it reads every Markdown file of the repository (`markdown.rs`) and checks what the files refer to
-//! (`references.rs`, `tested.rs`, `variables.rs`): a link or a path that leads nowhere, a page whose code no test compiles, a
-//! test that does not exist and an environment variable that is not documented end the build.
+//! (`references.rs`, `tested.rs`, `variables.rs`): a link or a path that leads nowhere, a page whose code no test
+//! compiles, a test that does not exist and an environment variable that is not documented end the build.
 
 mod markdown;
 mod references;

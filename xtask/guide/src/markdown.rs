@@ -1,6 +1,6 @@
-//! Markdown files, reduced to what the checks ask for: links, headings, inline code and code blocks.
+//! Markdown files, reduced to what the checks read: links, headings, inline code and code blocks.
 //!
-//! Nothing is judged here; `references.rs` does that.
+//! `references.rs` judges them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,11 +14,11 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 pub(crate) struct Page {
     /// Targets of links and pictures.
     pub(crate) links: Vec<(usize, String)>,
-    /// What headings are called in addresses.
+    /// The names of headings in addresses.
     pub(crate) anchors: Vec<String>,
     /// Texts between single backticks.
     pub(crate) code: Vec<(usize, String)>,
-    /// The words behind the opening fence of each code block.
+    /// The words after the opening fence of each code block.
     pub(crate) blocks: Vec<(usize, String)>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn read_all(root: &Path) -> Result<BTreeMap<PathBuf, Page>> {
     Ok(pages)
 }
 
-/// All files below `root`, apart from hidden folders and those of build results.
+/// All files below `root`, except for hidden folders and folders of build results.
 pub(crate) fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
     let (mut files, mut folders) = (Vec::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -76,7 +76,7 @@ pub(crate) fn read(text: &str) -> Page {
     page
 }
 
-/// What mdBook and code forges call a heading in an address.
+/// The name that mdBook and code forges give a heading in an address.
 fn anchor(heading: &str) -> String {
     let name = |c: char| match c {
         c if c.is_whitespace() => Some('-'),

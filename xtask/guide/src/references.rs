@@ -1,7 +1,7 @@
-//! What Markdown files refer to, checked: links, paths in backticks, and code that has to be compiled.
+//! Checks what Markdown files refer to: links, paths in backticks, and code that has to be compiled.
 //!
-//! A page of the guide links to pages of the guide only, since the rest of the repository is not beside the built pages; it
-//! names other files as paths in backticks. Those are checked too.
+//! A page of the guide links only to pages of the guide, since the rest of the repository is not beside the built
+//! pages; it names other files as paths in backticks, which are checked too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -71,7 +71,7 @@ fn judge_link(root: &Path, pages: &BTreeMap<PathBuf, Page>, path: &Path, link: &
     pages.get(&target).is_some_and(is_missing).then(|| format!("the page has no such heading: {link}"))
 }
 
-/// The paths of all source files of the repository, each once more without `src`, which texts may leave out.
+/// The paths of all source files of the repository. Each is listed once more without `src`, which texts may leave out.
 fn sources(root: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for path in files_below(root)? {
@@ -111,7 +111,7 @@ fn judge_block(path: &Path, words: &str, tests: &str) -> Option<String> {
     (is_compiled && is_guide && !is_tested).then(|| format!("no test compiles this code: name the page in {TESTS}"))
 }
 
-/// `path` as seen from `folder`, without `..`.
+/// The path of `path` relative to `folder`, without `..`.
 fn joined(folder: &Path, path: &Path) -> PathBuf {
     let mut whole = folder.to_owned();
     for component in path.components() {

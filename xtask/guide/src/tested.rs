@@ -1,4 +1,4 @@
-//! Tests that the tables of ported tests and the decisions name, compared with the sources: each exists where they say.
+//! Checks that the tests which the tables of ported tests and the decisions name exist in the sources.
 //!
 //! A test is written `module::name` or, where a module has many, `module::*`; a sentence as a name may stand alone.
 
@@ -14,10 +14,10 @@ use crate::markdown::{Page, files_below};
 /// The pages that name tests.
 const TABLES: [&str; 2] = ["docs/conformance", "docs/decisions"];
 
-/// Where tests are.
+/// The folders of tests.
 const FOLDERS: [&str; 3] = ["benches", "crates", "tests"];
 
-/// The words that make a name without a module the name of a test.
+/// A name without a module is a test's if it has at least this many words.
 const SENTENCE: usize = 5;
 
 /// The functions of each module. A module is the path of its file, without `mod` and `.rs`.
@@ -32,7 +32,7 @@ pub(crate) fn objections(root: &Path, pages: &BTreeMap<PathBuf, Page>) -> Result
     Ok(missing.map(|(path, line, code)| format!("{}:{line}: no such test: {code}", path.display())).collect())
 }
 
-/// The module and the name of a test, if that is what is written. The module is empty where none is named.
+/// The module and the name of a test, if `code` is written like a test. The module is empty where none is named.
 fn test(code: &str) -> Option<(&str, &str)> {
     let (module, name) = code.rsplit_once("::").unwrap_or(("", code));
     let is_lower =
@@ -43,7 +43,7 @@ fn test(code: &str) -> Option<(&str, &str)> {
     (is_lower(module) && (is_test || is_whole_module)).then_some((module, name))
 }
 
-/// Whether there is a function of this name in a file of this module, or in a file below its folder, or such a file.
+/// Whether a function of this name exists in a file of this module, or in a file below its folder, or such a file.
 fn exists(modules: &Modules, (module, name): (&str, &str)) -> bool {
     // A module of tests may be written beside the code or in a file of its own.
     let parts: Vec<_> = module.split(['/', ':']).filter(|part| !["", "…", "tests"].contains(part)).collect();

@@ -1,4 +1,4 @@
-//! The page of environment variables, compared with the sources: it names every variable that they do, and no other.
+//! Checks that the page of environment variables names every variable that the sources name, and no other.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 /// The page that lists all variables.
 const PAGE: &str = "docs/environment.md";
 
-/// Where sources read or set variables.
+/// The folders of sources that read or set variables.
 const FOLDERS: [&str; 4] = ["benches", "crates", "tests", "xtask"];
 
 /// How the names of variables begin.
@@ -34,7 +34,7 @@ fn names_below(folder: &Path) -> Result<BTreeSet<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
-        // What builds the guide names variables that are none.
+        // The sources of the guide's builder contain names that are not variables.
         if path.is_dir() && !path.ends_with("target") && !path.ends_with("xtask/guide") {
             found.extend(names_below(&path)?);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -45,7 +45,7 @@ fn names_below(folder: &Path) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// The variables in a text. The name of a layer, `VK_LAYER_VKARRAY_…`, is none.
+/// The variables in a text. The name of a layer, `VK_LAYER_VKARRAY_…`, is not a variable.
 fn names(text: &str) -> BTreeSet<String> {
     let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let starts = text.match_indices(PREFIX).map(|(at, _)| at);

@@ -1,4 +1,5 @@
-//! Tests of the plan for every package manager, set of rights and set of missing things; they change nothing here.
+//! Tests of the plan for every package manager, set of rights and set of missing things. They change nothing on the
+//! machine.
 
 use super::*;
 use crate::probe::{Device, Kind};
@@ -61,7 +62,8 @@ fn every_package_manager_has_its_own_command_and_package_names() {
     for (manager, needs, command) in [
         (Apt, &[Loader, Device][..], format!("{APT} libvulkan1 mesa-vulkan-drivers | apt-get update")),
         (Apt, &[Device], format!("{APT} mesa-vulkan-drivers | apt-get update")), // The loader is installed.
-        (Apt, &[ValidationLayer], format!("{APT} vulkan-validationlayers | apt-get update")), // So is a driver.
+        // The loader and a driver are installed.
+        (Apt, &[ValidationLayer], format!("{APT} vulkan-validationlayers | apt-get update")),
         (Apt, &[SpirvVal], format!("{APT} spirv-tools | apt-get update")),
         (Dnf, &[Loader, Device], format!("{DNF} vulkan-loader mesa-vulkan-drivers")),
         (Dnf, &[ValidationLayer], format!("{DNF} vulkan-validation-layers")),
@@ -133,7 +135,7 @@ fn missing_package_lists_are_fetched_first() {
         (Apt, true, false, Some("refresh: sudo apt-get update")),
         (Apt, false, true, Some("refresh: apt-get update")),
         (Pacman, false, true, Some("refresh: pacman -Sy")),
-        (Dnf, false, true, None), // Fetches its lists by itself.
+        (Dnf, false, true, None), // Dnf fetches its lists by itself.
         (Brew, false, false, None),
     ] {
         let found = Found {

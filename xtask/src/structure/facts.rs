@@ -1,4 +1,4 @@
-//! The facts of a folder of source files that the rules are about: its files, their types and the modules they refer to.
+//! The facts about a folder of source files that the rules need: its files, their types and the modules they refer to.
 //!
 //! The files are parsed with `syn`, so comments and strings do not count. Test modules are left out, since a test may
 //! refer to any room. References inside macro calls are found among their tokens if they start with `crate`.
@@ -14,12 +14,12 @@ use syn::{Attribute, Item, UseTree};
 
 use crate::workspace_root;
 
-/// A folder of source files; of a crate, its `src/`.
+/// A folder of source files. For a crate it is `src/`.
 #[derive(Debug, Default)]
 pub(crate) struct SourceFacts {
     /// The folder's path from the root of the workspace.
     pub(crate) folder: PathBuf,
-    /// Every Rust file in it and in the folders below.
+    /// Every Rust file in the folder and in the folders below.
     pub(crate) files: Vec<FileFacts>,
     /// The room of each name that the crate's root re-exports.
     pub(crate) reexports: BTreeMap<String, String>,
@@ -28,33 +28,33 @@ pub(crate) struct SourceFacts {
 /// One file.
 #[derive(Debug, Default)]
 pub(crate) struct FileFacts {
-    /// Its path below the folder.
+    /// The file's path below the folder.
     pub(crate) path: PathBuf,
-    /// The number of its lines.
+    /// The number of the file's lines.
     pub(crate) n_lines: usize,
-    /// Whether its first line starts with `//!`.
+    /// Whether the file's first line starts with `//!`.
     pub(crate) is_introduced: bool,
-    /// Whether it contains nothing but tests.
+    /// Whether the file contains nothing but tests.
     pub(crate) is_test: bool,
-    /// The types that it defines, with their lines.
+    /// The types that the file defines, with their lines.
     pub(crate) types: Vec<(String, usize)>,
     /// The first names after `crate::`, with the lines that use them.
     pub(crate) references: Vec<(String, usize)>,
 }
 
 impl FileFacts {
-    /// The file or folder in `src/` that it belongs to, without an extension.
+    /// The file or folder in `src/` that the file belongs to, without an extension.
     pub(crate) fn room(&self) -> &str {
         let first = self.path.iter().next().and_then(|part| part.to_str()).unwrap_or_default();
         first.strip_suffix(".rs").unwrap_or(first)
     }
 
-    /// Whether it is the crate's root, which declares every room.
+    /// Whether the file is the crate's root, which declares every room.
     pub(crate) fn is_root(&self) -> bool {
         matches!(self.path.to_str(), Some("lib.rs" | "main.rs"))
     }
 
-    /// Whether it may refer to every room: the crate's root, its error enum and tests may.
+    /// Whether the file may refer to every room: the crate's root, its error enum and tests may.
     pub(crate) fn is_free(&self) -> bool {
         self.is_root() || self.room() == "error" || self.is_test
     }
@@ -116,7 +116,7 @@ fn reexports(items: &[Item]) -> Vec<(String, String)> {
     found
 }
 
-/// Lists the leaves of a `use` as (path with the leaf, name that it gets).
+/// Lists the leaves of a `use` as (path with the leaf, name in this module).
 fn flatten(tree: &UseTree, path: &mut Vec<String>, leaves: &mut Vec<(Vec<String>, String)>) {
     match tree {
         UseTree::Path(part) => {
@@ -161,7 +161,7 @@ impl Reader {
         let n_up = names.iter().take_while(|name| *name == "super").count();
         let first = match names.first().map(String::as_str) {
             Some("crate") => names.get(1).cloned(),
-            // After as many `super`s as lead to the crate's root, the next name is that of a room.
+            // After as many `super`s as lead to the crate's root, the next name is a room's.
             Some("super") if n_up == self.module.len() => names.get(n_up).cloned(),
             _ => None,
         };

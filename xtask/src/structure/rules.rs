@@ -51,7 +51,7 @@ fn shared_names(facts: &SourceFacts) -> Vec<String> {
         .collect()
 }
 
-/// For each pair of rooms of which the first uses the second: one such use, as a message shows it.
+/// For each pair of rooms of which the first uses the second, one such use in the form of a message.
 type Uses<'a> = BTreeMap<(&'a str, &'a str), String>;
 
 /// Cycles among the rooms, each with one use for every step.
@@ -75,7 +75,7 @@ fn cycles(facts: &SourceFacts) -> Vec<String> {
     found
 }
 
-/// Which room uses which other room, and where it does so first.
+/// The rooms that each room uses, with the first use of each.
 fn uses(facts: &SourceFacts) -> Uses<'_> {
     let rooms: BTreeSet<&str> = facts.files.iter().map(|file| file.room()).collect();
     let mut uses = Uses::new();

@@ -1,8 +1,8 @@
 //! The cost of arrays that compute: expressions with packed, strided and repeated operands, reductions over all, rows and
 //! columns, functions, and what evaluating a known expression costs the host.
 //!
-//! Work is timed in a row, as in `copy.rs`. Bytes that are counted are those that have to be moved: of each array once, read
-//! or written, and of an array of which every second element is read, all.
+//! Work is timed in a row, as in `copy.rs`. The bytes that count are the bytes that have to be moved: the bytes of each
+//! array once, read or written; and of an array of which every second element is read, all bytes.
 
 use std::time::Instant;
 
@@ -17,7 +17,8 @@ use vkarray_benches::timed;
 use crate::copy::in_a_row;
 use crate::{Bench, size_text};
 
-/// Elements of an array, if the device has memory for eight, and on a CPU driver, whose rates do not grow with the size.
+/// Elements of an array, if the device has memory for eight such arrays. CPU drivers, whose rates do not grow with the
+/// size, use fewer.
 const N: usize = 1 << 28;
 const CPU_N: usize = 1 << 20;
 
@@ -26,10 +27,10 @@ const ROWS: [usize; 4] = [64, 1 << 10, 1 << 15, 1 << 20];
 
 /// Elements of sums that are too short to be as fast as memory.
 const SHORT_SUMS: [usize; 3] = [1 << 14, 1 << 16, 1 << 18];
-/// How many of them are timed in a row.
+/// How many of these sums are timed in a row.
 const SUMS: u32 = 100;
 
-/// Elements of the arrays and the expressions in a row, for the cost on the host.
+/// Elements of the arrays, and the number of expressions in a row, for the cost on the host.
 const SMALL: usize = 1024;
 const IN_A_ROW: u32 = 1000;
 
@@ -60,7 +61,7 @@ fn assigned<T: Element>(
     in_a_row(bench, &name, stream, counted(target.nbytes(), n_arrays), || Ok(expr().on(stream).assign_to(target)?))
 }
 
-/// The bytes that `in_a_row`, which counts a byte twice, is given for that many arrays.
+/// The bytes to pass to `in_a_row`, which counts a byte twice, for this many arrays.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -95,7 +96,7 @@ fn expressions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     assigned(bench, ("transposed", 3.0), stream, &out, &|| &x + &across)
 }
 
-/// The operation that takes most instructions, on devices without one for it.
+/// The operation that takes the most instructions, on devices without an instruction for it.
 fn division(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     if !bench.ctx.info().features.shader_int64 {
         bench.report.skipped("arrays_divide_i64", "the device has no 64-bit integers");
@@ -169,7 +170,7 @@ fn functions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     in_a_row(bench, &format!("arrays_cumulative_sum_{size}"), stream, counted(x.nbytes(), 2.0), sums)
 }
 
-/// What the host takes for an expression whose kernel is built.
+/// The host's time for an expression whose kernel is built.
 fn host_cost(bench: Bench<'_>, stream: &Stream) -> Result<()> {
     let (x, y) = (bench.ctx.full(SMALL, 1.0_f32)?, bench.ctx.full(SMALL, 2.0_f32)?);
     let assign = || Ok((&x * 0.5 + &y).on(stream).assign_to(&y)?);

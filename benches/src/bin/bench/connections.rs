@@ -1,8 +1,8 @@
-//! Copies between all devices of the machine, by every way there is, and all devices busy at once.
+//! Copies between all devices of the machine, by every route, and all devices busy at once.
 //!
-//! The contexts are one on each device, and a second one on the first. `0>1` is a copy from the first to the second in that
-//! order. Each way is forced by a limit, and its bytes are compared with those that were sent. The pinned copies of each
-//! device in the same run are what a way through the host can reach at most.
+//! There is one context on each device, and a second one on the first. `0>1` is a copy from the first to the second in
+//! that order. Each route is forced by a limit, and its bytes are compared with the bytes that were sent. The pinned
+//! copies of each device in the same run are an upper bound for a route through the host.
 
 use std::sync::Arc;
 use std::thread;
@@ -23,7 +23,7 @@ const PINNED_BYTES: u64 = 256 << 20;
 /// Bytes that are compared at once.
 const PIECE: usize = 16 << 20;
 
-/// Elements of the array that keeps a device busy, and rounds of its kernel.
+/// Elements of the array that keeps a device busy, and iterations of its kernel.
 const BUSY_ITEMS: usize = 1 << 20;
 const BUSY_ROUNDS: u32 = 256;
 
@@ -57,7 +57,7 @@ fn contexts(first: &Context) -> Result<Vec<Context>> {
     [Ok(first.clone())].into_iter().chain(opened).collect()
 }
 
-/// Every way from one context to another, for ordinary memory and for an exportable source.
+/// Every route from one context to another, for ordinary memory and for an exportable source.
 fn pair(bench: Bench<'_>, from: (usize, &Context), to: (usize, &Context), bytes: u64) -> Result<()> {
     let name = format!("{}>{}", from.0, to.0);
     let (from, to) = (from.1, to.1);
@@ -110,7 +110,7 @@ fn words(start: u64, bytes: u64) -> Vec<u32> {
 }
 
 impl Route<'_> {
-    /// The bytes in pieces: where each starts, and its length.
+    /// The bytes in pieces: the start and the length of each.
     fn pieces(&self) -> impl Iterator<Item = (u64, usize)> + use<> {
         let bytes = self.from.range.end;
         let piece = PIECE as u64;
@@ -188,7 +188,7 @@ impl Busy {
     }
 }
 
-/// The sum of the devices' throughputs while all are busy, over that of the first alone.
+/// The sum of the devices' throughputs while all are busy, divided by the throughput of the first device alone.
 fn busy(bench: Bench<'_>, contexts: &[Context]) -> Result<()> {
     if contexts.len() < 2 {
         bench.report.skipped("busy_one_thread, busy_threads", "one device");

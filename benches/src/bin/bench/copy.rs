@@ -60,7 +60,7 @@ fn pageable(bench: Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     each(bench, &format!("copy_down_pageable_{size}"), stream, bytes, down)
 }
 
-/// Memory of the program: the registration alone, with its end; then copies of memory that is registered once.
+/// Memory of the program: first the registration alone, with its end; then copies of memory that is registered once.
 fn registered(bench: Bench<'_>, stream: &Stream, bytes: u64) -> Result<()> {
     let (size, len) = (size_text(bytes), usize::try_from(bytes).expect("a size that fits every host"));
     let device = bench.ctx.zeros::<u8>([len])?;
@@ -102,7 +102,7 @@ pub(crate) fn on_device(bench: Bench<'_>, stream: &Stream) -> Result<()> {
     in_a_row(bench, &format!("copy_device_command_{size}"), stream, bytes, by_command)
 }
 
-/// The largest power of two that a kernel can bind, and of which two take at most half of the device's memory.
+/// The largest power of two that a kernel can bind, if two such arrays take at most half of the device's memory.
 fn device_bytes(bench: Bench<'_>) -> u64 {
     let info = bench.ctx.info();
     let limit = Limits::from(info).max_storage_buffer_range.min(info.device_memory_bytes() / 4);

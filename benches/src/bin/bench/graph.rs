@@ -1,7 +1,7 @@
 //! The cost of a graph: a thousand small dispatches recorded once, replayed back to back, then a wait.
 //!
-//! The nodes are those of `launch.rs`: a chain on one pair of arrays, or 64 pairs in turn. Replays of one graph use
-//! the same arrays, so they run one after the other; within a replay, nodes of different pairs may overlap.
+//! The nodes are the dispatches of `launch.rs`: a chain on one pair of arrays, or 64 pairs in turn. Replays of one
+//! graph use the same arrays, so they run one after the other; within a replay, nodes of different pairs may overlap.
 
 use anyhow::Result;
 use vkarray::kernel::Error as KernelError;

@@ -1,7 +1,8 @@
-//! The cost of small jobs: a few bytes up, one kernel, a few bytes down; and of many small things at once.
+//! The cost of small jobs: a few bytes up, one kernel, a few bytes down; and of many small objects at once.
 //!
-//! A job begins at its first call and ends when its answer is on the host. `job_plain_…` copies from and to plain memory,
-//! `job_pinned_…` from and to pinned memory, `job_fresh_…` makes its arrays and its answer too; `job_down_…` has no upload.
+//! A job begins at its first call and ends when its result is on the host. `job_plain_…` copies from and to plain
+//! memory, `job_pinned_…` from and to pinned memory, `job_fresh_…` also makes its arrays and its result; `job_down_…`
+//! has no upload.
 
 use anyhow::Result;
 use vkarray::kernel::Error as KernelError;
@@ -16,10 +17,10 @@ use crate::{Bench, size_text};
 /// Elements of the arrays.
 const SIZES: [usize; 3] = [1 << 10, 16 << 10, 256 << 10];
 
-/// Jobs, one by one.
+/// Jobs, timed one by one.
 const JOBS: u32 = 301;
 
-/// Arrays that live at once: the cost of one must not grow with their number.
+/// Arrays that live at once: the cost of one array must not grow with their number.
 const ARRAYS: [u32; 2] = [1_000, 100_000];
 /// Streams that live at once.
 const STREAMS: u32 = 1_000;

@@ -6,13 +6,13 @@ use vkarray::{Context, DeviceNDArray, Groups, Kernel, Source, Stream};
 /// Elements of the arrays of small launches.
 pub(crate) const N: u32 = 1024;
 
-/// `axpy`: `x = a y + x`. `nop` does nothing, but its signature says that it writes `x`.
+/// Two kernels. `axpy` computes `x = a y + x`. `nop` does nothing, but its signature says that it writes `x`.
 const SMALL: &str = include_str!("small.wgsl");
 
 /// Copies sixteen bytes in each invocation. Workgroups are in rows.
 const COPY: &str = include_str!("copy.wgsl");
 
-/// `n` xorshift rounds on each element, so that `n` chooses how long the kernel runs.
+/// A kernel of `n` xorshift iterations on each element, so that `n` chooses how long it runs.
 const SPIN: &str = "
 @group(0) @binding(0) var<storage, read_write> x: array<u32>;
 var<immediate> n: u32;

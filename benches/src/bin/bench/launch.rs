@@ -1,7 +1,7 @@
-//! The cost of a small dispatch: in a chain of dependent ones, among independent ones, and with a wait.
+//! The cost of a small dispatch: in a chain of dependent dispatches, among independent dispatches, and with a wait.
 //!
-//! The CUDA and wgpu programs in `benches/` measure the same: 16 workgroups of 64 invocations, 1,024 numbers. Graphs of the
-//! same dispatches are in `graph.rs`.
+//! The CUDA and wgpu programs in `benches/` measure the same work: 16 workgroups of 64 invocations, 1,024 numbers.
+//! Graphs of these dispatches are in `graph.rs`.
 
 use std::time::{Duration, Instant};
 
@@ -36,9 +36,9 @@ pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let launch = |i: u32| pairs[(i % PAIRS) as usize].launch(&kernel, &stream, 16);
     let times = bench.report.runs(|| chain(&stream, CHAIN, launch))?;
     report(bench, "independent", "host_independent", "axpy16", &times)?;
-    // A dispatch of no workgroups is checked by the same code as any other, and then not recorded. So this measures what a
-    // dispatch does before it takes the stream's lock: two arrays and two numbers are described, checked against the signature
-    // and each other, and listed as bindings and accesses.
+    // A dispatch of no workgroups is checked by the same code as any other, and then not recorded. The time is
+    // therefore the work before the dispatch takes the stream's lock: two arrays and two numbers are described, checked
+    // against the signature and each other, and listed as bindings and accesses.
     let times = bench.report.runs(|| timed(|| (0..CHAIN).try_for_each(|_| pairs[0].launch(&kernel, &stream, 0))))?;
     bench.report.micros("host_checks", &times, CHAIN);
     Ok(())
@@ -46,9 +46,9 @@ pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
 
 /// The times of a burst of operations.
 pub(crate) struct Burst {
-    /// Until all are recorded.
+    /// The time until all operations are recorded.
     pub(crate) host: Duration,
-    /// Until all are complete.
+    /// The time until all operations are complete.
     pub(crate) total: Duration,
 }
 

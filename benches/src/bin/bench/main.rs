@@ -101,7 +101,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The first line: the device, and when it was measured.
+/// The first line: the device, and the time of the measurements.
 fn header(ctx: &Context) -> serde_json::Value {
     let info = ctx.info();
     let driver = format!("{} {}", info.driver.name, info.driver.info);
@@ -137,7 +137,7 @@ fn measure(bench: Bench<'_>, args: &CommandLine, log: &[LogStep]) -> Result<()> 
     }
 }
 
-/// What every measurement uses.
+/// The state that every measurement uses.
 #[derive(Debug, Clone, Copy)]
 struct Bench<'a> {
     ctx: &'a Context,

@@ -1,11 +1,11 @@
 //! Whether an upload, a kernel and a download on three streams run at the same time.
 //!
-//! Thirty-two chunks are uploaded, changed by a kernel and downloaded, in two measurements. In the first, the kernel takes
-//! longer than both copies together; `overlap_ratio` is the time of all stages over that of the kernel alone, and 1 is
-//! perfect. In the second, the kernel is shorter than a copy, so the link to the host is the bottleneck;
-//! `overlap_link_ratio` is the time of all stages over that of uploads and downloads at the same time without the kernel,
-//! since on many machines both directions share one link. Nothing overlaps the first upload and the last download, which
-//! adds a few hundredths to both ratios.
+//! Thirty-two chunks are uploaded, changed by a kernel and downloaded, in two measurements. In the first, the kernel
+//! takes longer than both copies together; `overlap_ratio` is the time of all stages divided by the time of the kernel
+//! alone, and 1 is perfect. In the second, the kernel is shorter than a copy, so the link to the host is the
+//! bottleneck; `overlap_link_ratio` is the time of all stages divided by the time of simultaneous uploads and downloads
+//! without the kernel, since on many machines both directions share one link. Nothing overlaps the first upload and the
+//! last download, which adds a few hundredths to both ratios.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +21,12 @@ const CHUNKS: usize = 32;
 const CHUNK_BYTES: u64 = 8 << 20;
 const CHUNK_WORDS: u64 = CHUNK_BYTES / 4;
 
-/// The most rounds of the kernel: some drivers end a loop after 65,535.
+/// The most iterations of the kernel: some drivers end a loop after 65,535.
 const MAX_ROUNDS: u32 = 60_000;
 
-/// The kernel's time over that of both copies, in the first measurement.
+/// The kernel's time divided by the time of both copies, in the first measurement.
 const LONGEST: f64 = 1.4;
-/// The same in the second measurement: shorter than either copy.
+/// This ratio in the second measurement: the kernel is shorter than either copy.
 const SHORTEST: f64 = 0.25;
 
 pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
@@ -128,7 +128,7 @@ impl Pipeline {
         })
     }
 
-    /// Sets the kernel's rounds so that all chunks take about `wanted`.
+    /// Sets the kernel's iterations so that all chunks take about `wanted`.
     fn fit_kernel(&mut self, wanted: Duration) -> Result<()> {
         self.rounds = 1;
         loop {

@@ -27,7 +27,7 @@ pub(crate) fn measure(bench: Bench<'_>, log: &[LogStep]) -> Result<()> {
     let run = || timed(|| Ok(replay(allocator, log, |_| {}).map(drop)?));
     bench.report.micros("replay_first", &[run()?], n);
     bench.report.micros("replay_step", &bench.report.runs(run)?, n);
-    // All memory goes back first, so that only this log's memory is counted.
+    // All cached memory is freed first, so that only this log's memory is counted.
     allocator.flush()?;
     allocator.trim(0)?;
     let mut peaks = Peaks::default();

@@ -1,4 +1,4 @@
-// axpy: x = a y + x. nop: nothing, but as far as anyone can tell from outside it writes x.
+// axpy: x = a y + x. nop: nothing, but its signature says that it writes x.
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
 @group(0) @binding(1) var<storage, read> y: array<f32>;
 struct Params { n: u32, a: f32 }

@@ -33,7 +33,7 @@ const DRIVER_CACHES_OFF: [(&str, &str); 2] = [("__GL_SHADER_DISK_CACHE", "0"), (
 struct Start {
     open: f64,
     kernels: f64,
-    /// Until the call that evaluates it returns.
+    /// The time until the call that evaluates the expression returns.
     expression: f64,
     sum: f64,
 }

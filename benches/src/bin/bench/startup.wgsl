@@ -1,4 +1,4 @@
-// Five kernels of usual size, whose element type and function are put in: TYPE, and FUNCTION of `a` and `b`.
+// Five kernels of usual size. The bench replaces TYPE by an element type, and FUNCTION by a function of `a` and `b`.
 const WIDTH: u32 = 128u;
 
 @group(0) @binding(0) var<storage, read> x: array<TYPE>;

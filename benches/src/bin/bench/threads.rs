@@ -1,7 +1,7 @@
 //! The cost of a dispatch while several threads dispatch, each on a stream and on arrays of its own.
 //!
-//! A figure is the time until all threads have waited for their work, over the number of all dispatches: half of it on
-//! twice as many threads means that they do not hinder each other.
+//! A figure is the time until all threads have waited for their work, divided by the number of all dispatches: half of
+//! it on twice as many threads means that the threads do not slow each other down.
 
 use anyhow::Result;
 use vkarray_benches::at_once;

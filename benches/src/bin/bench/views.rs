@@ -13,7 +13,7 @@ use crate::{Bench, size_text};
 /// Elements along an edge of the square that is copied: 1 GiB of `f32`.
 const EDGE: usize = 16_384;
 
-/// The same on a CPU driver, whose rates do not grow with the size.
+/// The edge of the square on a CPU driver, whose rates do not grow with the size.
 const CPU_EDGE: usize = 1024;
 
 /// Channels of a picture.
@@ -43,7 +43,7 @@ fn square(bench: Bench<'_>, edge: usize) -> Result<DeviceNDArray<f32>> {
     Ok(bench.ctx.full([edge, edge], 1.5)?)
 }
 
-/// A picture whose channels come last, to one where they come first, and back.
+/// Copies a picture whose channels come last to a picture whose channels come first, and back.
 fn channels<T: Element>(bench: Bench<'_>, name: &str, stream: &Stream, edge: usize) -> Result<()> {
     let last = bench.ctx.zeros::<T>([edge, edge, CHANNELS])?;
     let first = bench.ctx.zeros::<T>([CHANNELS, edge, edge])?;

@@ -1,7 +1,7 @@
 //! How does vkarray compare with raw Vulkan, wgpu, CUDA and other programs on this machine?
 //!
-//! Runs `bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown
-//! table of the medians. `program.rs` runs one of them; the library's `merge.rs` and `table.rs` evaluate their lines.
+//! Runs `bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown table
+//! of the medians. `program.rs` runs one program; the library's `merge.rs` and `table.rs` evaluate the printed lines.
 
 mod program;
 
@@ -41,7 +41,7 @@ struct Args {
     json: Option<PathBuf>,
 }
 
-/// The programs beside ours: the column, and what is run.
+/// The programs beside ours: the column, and the command to run.
 const fn peers(suite: Suite) -> &'static [(&'static str, &'static str)] {
     match suite {
         Suite::Launch | Suite::Copy | Suite::Jobs | Suite::Threads => {
@@ -71,19 +71,19 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What was printed so far.
+/// The figures and remarks that were printed so far.
 #[derive(Debug, Default)]
 struct Comparison {
-    /// Our first line: where and when.
+    /// Our first line: the device and the time.
     header: Option<Value>,
     samples: Vec<Sample>,
-    /// Where others were measured, what was left out, what failed; each once.
+    /// The devices of other programs, figures that were left out, and failures; each once.
     remarks: Vec<String>,
     n_failures: u32,
 }
 
 impl Comparison {
-    /// Runs vkarray first, since the others get the name of its device.
+    /// Runs vkarray first, since the other programs get the name of its device.
     fn suite(&mut self, suite: Suite, runs: u32) -> Result<()> {
         self.run(Program::measuring("vkarray", "bench", suite.name(), (runs, None))?)?;
         let header = self.header.clone().context("`bench` has printed nothing")?;
@@ -133,7 +133,7 @@ impl Comparison {
         write(&args.json, format!("{:#}\n", json!({"header": self.header, "rows": rows, "remarks": self.remarks})))
     }
 
-    /// Where and when, the table, the remarks.
+    /// The device and the time, the table, the remarks.
     fn text(&self, also: &[String]) -> String {
         let has_cuda = self.samples.iter().any(|sample| sample.source == "cuda");
         let mut others = vec!["wgpu"];

@@ -12,7 +12,7 @@ use vkarray_benches::{ABSENT, Line};
 /// A program that prints figures.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// Its column in the table.
+    /// The program's column in the table.
     pub(crate) source: String,
     command: Command,
 }
@@ -25,7 +25,8 @@ pub(crate) struct Printed {
 }
 
 impl Program {
-    /// A program of this package, for a suite, on the device that vkarray used; vkarray's own goes first, on its choice.
+    /// A program of this package, for a suite, on the device that vkarray used. vkarray's own program runs first, and
+    /// chooses the device.
     pub(crate) fn measuring(source: &str, program: &str, suite: &str, settings: (u32, Option<&str>)) -> Result<Self> {
         let path = beside(program)?;
         ensure!(path.exists(), "{} is not built: run `cargo build --release`", path.display());
@@ -56,7 +57,7 @@ impl Program {
             parsed
         });
         let lines: Vec<_> = lines.collect();
-        // An invalid command line has the same exit code, so the line is needed too.
+        // An invalid command line has the same exit code, so the printed line is checked too.
         let is_absent = output.status.code() == Some(ABSENT.into()) && matches!(lines[..], [.., Line::Absent { .. }]);
         let failed = || format!("{} failed ({}): {:?}", self.source, output.status, self.command);
         Ok(Printed { lines, failure: (!output.status.success() && !is_absent).then(failed) })
@@ -82,9 +83,10 @@ mod tests {
     fn a_command_may_name_its_column() {
         let cases = [
             ("cuda=python3 chain.py", ("cuda", "python3 chain.py")),
-            ("python3 chain.py", ("python3 chain.py", "python3 chain.py")), // Named by itself.
-            ("python3 x.py --n=3", ("python3 x.py --n=3", "python3 x.py --n=3")), // What stands before is no word.
-            ("cuda=N=3 python3 x.py", ("cuda", "N=3 python3 x.py")),        // The first one counts.
+            ("python3 chain.py", ("python3 chain.py", "python3 chain.py")), // The command is its own name.
+            // The text before the first `=` is no word.
+            ("python3 x.py --n=3", ("python3 x.py --n=3", "python3 x.py --n=3")),
+            ("cuda=N=3 python3 x.py", ("cuda", "N=3 python3 x.py")), // The first `=` ends the name.
             ("=x", ("=x", "=x")),
         ];
         for (text, expected) in cases {
@@ -105,11 +107,11 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn an_absent_program_has_not_failed() {
-        // Script, whether it failed.
+        // The script, and whether it failed.
         let cases = [
             (r#"echo '{"absent":"no driver"}'; exit 2"#, false),
-            (r#"echo '{"absent":"no driver"}'; exit 1"#, true), // It failed besides.
-            ("exit 2", true),                                   // A command line that was not understood.
+            (r#"echo '{"absent":"no driver"}'; exit 1"#, true), // The program is absent, and failed too.
+            ("exit 2", true),                                   // An invalid command line.
             (r#"echo '{"absent":"no driver"}'; echo '{"name":"a","value":1,"unit":"us"}'; exit 2"#, true),
         ];
         for (script, has_failed) in cases {

@@ -1,7 +1,7 @@
 //! The speed of uploads, downloads and copies on the device with CUDA.
 //!
-//! Sizes and repetitions are those of `bench copy`. Pinned and registered memory is copied asynchronously on a
-//! stream, followed by a wait; pageable memory with the plain copies, which wait themselves.
+//! Sizes and repetitions are the ones of `bench copy`. Pinned and registered memory is copied asynchronously on a
+//! stream, followed by a wait; pageable memory is copied with the plain functions, which wait themselves.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -41,7 +41,7 @@ impl Copies<'_> {
     fn pinned(&self, device: Address, (bytes, size): (usize, &str)) -> Result<()> {
         for (name, is_combined) in [("pinned", false), ("combined", true)] {
             let host = self.gpu.pinned(bytes, is_combined)?;
-            // SAFETY: so many bytes were made there; no reference to them lives.
+            // SAFETY: the memory was allocated with `bytes` bytes, and no reference to it exists.
             unsafe { ptr::write_bytes(host.0.cast::<u8>(), 7, bytes) };
             self.each(&format!("copy_up_{name}_{size}"), bytes, || self.up(device, host.0, bytes))?;
             if !is_combined {
@@ -53,22 +53,22 @@ impl Copies<'_> {
         Ok(())
     }
 
-    /// Memory of the program: as it is, and registered.
+    /// Copies of the program's memory: plain, and registered.
     fn pageable(&self, device: Address, (bytes, size): (usize, &str)) -> Result<()> {
         let mut memory = vec![7_u8; bytes];
         let (host, functions): (*mut c_void, _) = (memory.as_mut_ptr().cast(), &self.gpu.functions);
         self.each(&format!("copy_up_pageable_{size}"), bytes, || {
-            // SAFETY: both sides have as many bytes, and live until the copy is done.
+            // SAFETY: both sides have `bytes` bytes, and live until the copy is complete.
             functions.check("cuMemcpyHtoD", unsafe { (functions.copy_up)(device, host, bytes) })?;
-            self.gpu.wait(Gpu::default_stream()) // Small ones return before they are done.
+            self.gpu.wait(Gpu::default_stream()) // A small copy returns before it is complete.
         })?;
         self.each(&format!("copy_down_pageable_{size}"), bytes, || {
-            // SAFETY: as above; nothing else uses the memory.
+            // SAFETY: both sides have `bytes` bytes and live until the copy is complete; nothing else uses the memory.
             functions.check("cuMemcpyDtoH", unsafe { (functions.copy_down)(host, device, bytes) })
         })?;
         // SAFETY: the memory lives until it is unregistered.
         let register = || functions.check("cuMemHostRegister", unsafe { (functions.register_host)(host, bytes, 0) });
-        // SAFETY: it was registered, and no copy is in flight.
+        // SAFETY: the memory was registered, and no copy is in flight.
         let unregister = || functions.check("cuMemHostUnregister", unsafe { (functions.unregister_host)(host) });
         let times = self.report.runs(|| timed(|| register().and_then(|()| unregister())))?;
         self.report.micros(&format!("register_{size}"), &times, 1);
@@ -76,23 +76,24 @@ impl Copies<'_> {
         self.each(&format!("copy_up_registered_{size}"), bytes, || self.up(device, host, bytes))?;
         self.each(&format!("copy_down_registered_{size}"), bytes, || self.down(host, device, bytes))?;
         unregister()?; // Every copy was waited for.
-        drop(memory); // Used through its address until here.
+        drop(memory); // Used through its address up to this line.
         Ok(())
     }
 
-    /// A copy up that is waited for. Both sides have so many bytes.
+    /// A copy to the device, with the wait for it. Both sides have `bytes` bytes.
     fn up(&self, device: Address, host: Handle, bytes: usize) -> Result<()> {
         let functions = &self.gpu.functions;
-        // SAFETY: the callers' memory has as many bytes on both sides, and lives until the wait below is over.
+        // SAFETY: the callers' memory has `bytes` bytes on both sides, and lives until the wait below is over.
         let code = unsafe { (functions.copy_up_in_order)(device, host, bytes, self.stream.0) };
         functions.check("cuMemcpyHtoDAsync", code)?;
         self.gpu.wait(self.stream)
     }
 
-    /// A copy down that is waited for. Both sides have so many bytes.
+    /// A copy to the host, with the wait for it. Both sides have `bytes` bytes.
     fn down(&self, host: Handle, device: Address, bytes: usize) -> Result<()> {
         let functions = &self.gpu.functions;
-        // SAFETY: as in `up`; nothing else uses the host's side.
+        // SAFETY: the callers' memory has `bytes` bytes on both sides and lives until the wait below; nothing else uses
+        // the host's side.
         let code = unsafe { (functions.copy_down_in_order)(host, device, bytes, self.stream.0) };
         functions.check("cuMemcpyDtoHAsync", code)?;
         self.gpu.wait(self.stream)
@@ -112,7 +113,7 @@ impl Copies<'_> {
         let (kernel, n_groups) = (self.gpu.kernel(c"copy")?, n_items.div_ceil(GROUP));
         let (gpu, stream) = (self.gpu, self.stream);
         let by_command = || {
-            // SAFETY: both arrays have so many bytes, do not overlap, and are never freed.
+            // SAFETY: both arrays have `DEVICE_BYTES` bytes, do not overlap, and are never freed.
             let code = unsafe { (gpu.functions.copy_in_order)(target, source, DEVICE_BYTES, stream.0) };
             gpu.functions.check("cuMemcpyDtoDAsync", code)
         };
@@ -120,7 +121,7 @@ impl Copies<'_> {
         let arguments: [*mut c_void; 3] =
             [(&raw mut source).cast(), (&raw mut target).cast(), (&raw mut n_items).cast()];
         let by_kernel = || {
-            // SAFETY: these are the kernel's arguments, and both arrays have so many items.
+            // SAFETY: these are the kernel's arguments, and both arrays have as many items as the kernel copies.
             unsafe { gpu.launch(stream, kernel, [n_groups, GROUP], &mut { arguments }) }
         };
         self.in_a_row("copy_device_kernel_1GiB", by_kernel)

@@ -1,7 +1,7 @@
 //! The functions of the CUDA driver, found when the program runs: no toolkit is needed to build it, and no driver.
 //!
-//! Declared as the driver's documentation declares them; a call's name is the newest that its version 12 has. Read next:
-//! `gpu.rs`, which calls them.
+//! Each is declared as in the driver's documentation; the name of a call is the newest name that version 12 of the
+//! driver has. Read next: `gpu.rs`, which calls the functions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -11,7 +11,7 @@ use libloading::Library;
 
 /// A pointer to the device's memory.
 pub(crate) type Address = u64;
-/// What the driver hands out, and what only it looks into.
+/// A handle that the driver hands out, whose content only the driver reads.
 pub(crate) type Handle = *mut c_void;
 /// Pointers to a kernel's arguments.
 pub(crate) type Arguments = *mut *mut c_void;
@@ -32,17 +32,18 @@ pub(crate) struct KernelNode {
 
 macro_rules! functions {
     ($($name:ident = $symbol:literal($($argument:ty),*);)*) => {
-        /// What is called of the driver. Each returns an error's number, or 0.
+        /// The functions of the driver that are called. Each returns the number of an error, or 0.
         pub(crate) struct Functions {
             $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
-            _library: Library, // Their code.
+            _library: Library, // The library keeps the code of the functions loaded.
         }
 
         impl Functions {
             fn of(library: Library) -> Result<Self, libloading::Error> {
                 Ok(Self {
                     $($name: {
-                        // SAFETY: the driver's function of that name has this type, and the library stays as long.
+                        // SAFETY: the driver's function of that name has this type, and the library stays loaded as
+                        // long as the pointer is used.
                         let function = unsafe { library.get($symbol.as_bytes()) };
                         *function?
                     },)*
@@ -105,7 +106,7 @@ impl Functions {
             return Ok(());
         }
         let mut name = ptr::null();
-        // SAFETY: the pointer has room for one text, which is the driver's for ever.
+        // SAFETY: the pointer has room for one text, which the driver never frees.
         let unknown = unsafe { (self.error_name)(code, &raw mut name) };
         if unknown != 0 || name.is_null() {
             bail!("{call} failed with {code}");
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_kernel_node_lies_as_the_driver_reads_it() {
-        // On a machine of 64 bits: a pointer, seven numbers and a gap, two pointers.
+        // The size on a machine of 64 bits: a pointer, seven numbers and a gap, two pointers.
         assert_eq!(size_of::<KernelNode>(), 56);
         assert_eq!(offset_of!(KernelNode, arguments), 40);
     }

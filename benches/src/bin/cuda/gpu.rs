@@ -1,7 +1,7 @@
 //! A device opened with CUDA's driver: its context, streams, memory, kernels.
 //!
 //! The process ends with its measurements, so that nothing is destroyed and every handle lives as long as the `Gpu`;
-//! only what is measured is freed. Read next: `graph.rs`, `launch.rs`, `copy.rs`, `memory.rs`.
+//! only memory whose freeing is measured is freed. Read next: `graph.rs`, `launch.rs`, `copy.rs`, `memory.rs`.
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::ptr;
@@ -14,13 +14,13 @@ use crate::functions::{Address, Functions, Handle};
 const NON_BLOCKING: c_uint = 1;
 /// Memory that the host only writes: `CU_MEMHOSTALLOC_WRITECOMBINED`.
 const WRITE_COMBINED: c_uint = 4;
-/// How much a pool keeps of what was freed: `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`.
+/// How much freed memory a pool keeps: `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`.
 const RELEASE_THRESHOLD: c_int = 4;
 
 /// The kernels, which the driver compiles.
 const KERNELS: &str = concat!(include_str!("kernels.ptx"), "\0");
 
-/// A device and what every measurement uses of it.
+/// A device, and the objects of it that every measurement uses.
 pub(crate) struct Gpu {
     pub(crate) functions: Functions,
     pub(crate) name: String,
@@ -29,10 +29,11 @@ pub(crate) struct Gpu {
     module: Handle,
 }
 
-// SAFETY: the driver's functions may be called from any thread, and its handles are names for what lies behind its locks.
+// SAFETY: the driver's functions may be called from any thread, and its handles name objects that the driver's locks
+// protect.
 unsafe impl Sync for Gpu {}
 
-/// What became of opening a device.
+/// The result of opening a device.
 pub(crate) enum Opened {
     Gpu(Box<Gpu>),
     /// This machine has no such device, or no driver for it.
@@ -52,13 +53,13 @@ pub(crate) struct Kernel(pub(crate) Handle);
 pub(crate) struct Pinned(pub(crate) Handle);
 
 impl Gpu {
-    /// Opens the device of that name, or else the first, for this thread.
+    /// Opens the device of that name, or without a name the first device, for this thread.
     pub(crate) fn open(name: Option<&str>) -> Result<Opened> {
         let functions = match Functions::load() {
             Ok(functions) => functions,
             Err(error) => return Ok(Opened::Absent(format!("no CUDA driver: {error}"))),
         };
-        // SAFETY: no flags are what the function takes.
+        // SAFETY: the function takes no flags, and none are passed.
         if let Err(error) = functions.check("cuInit", unsafe { (functions.init)(0) }) {
             return Ok(Opened::Absent(format!("the CUDA driver does not start: {error}")));
         }
@@ -67,7 +68,7 @@ impl Gpu {
             return Ok(Opened::Absent(format!("CUDA has no device {name:?} among {devices:?}")));
         };
         let (device, name, mut context, mut module) = (*device, name.clone(), ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the device is one of the driver's; there is room for a handle.
+        // SAFETY: the driver listed the device; there is room for a handle.
         let code = unsafe { (functions.retain_context)(&raw mut context, device) };
         functions.check("cuDevicePrimaryCtxRetain", code)?;
         // SAFETY: the context was retained above, and is never released.
@@ -78,7 +79,7 @@ impl Gpu {
         Ok(Opened::Gpu(Box::new(Self { functions, name, device, context, module })))
     }
 
-    /// Makes the device this thread's.
+    /// Makes the device the current one of this thread.
     pub(crate) fn enter(&self) -> Result<()> {
         // SAFETY: the context is never released.
         self.functions.check("cuCtxSetCurrent", unsafe { (self.functions.set_context)(self.context) })
@@ -100,29 +101,29 @@ impl Gpu {
         Ok(Stream(stream))
     }
 
-    /// The stream whose work the plain copies are.
+    /// The stream of the plain copies.
     pub(crate) const fn default_stream() -> Stream {
         Stream(ptr::null_mut())
     }
 
-    /// Blocks until the work of a stream is done.
+    /// Blocks until the work of a stream is complete.
     pub(crate) fn wait(&self, stream: Stream) -> Result<()> {
         // SAFETY: the stream is never destroyed.
         self.functions.check("cuStreamSynchronize", unsafe { (self.functions.synchronize_stream)(stream.0) })
     }
 
-    /// Blocks until all work is done.
+    /// Blocks until all work is complete.
     pub(crate) fn wait_for_all(&self) -> Result<()> {
         // SAFETY: this thread has a context.
         self.functions.check("cuCtxSynchronize", unsafe { (self.functions.synchronize)() })
     }
 
-    /// Launches a kernel on so many workgroups of so many threads.
+    /// Launches a kernel on `n_groups` workgroups of `size` threads.
     ///
     /// # Safety
     ///
-    /// The kernel has as many arguments, each pointer is one to an argument of its type, and the kernel stays inside the
-    /// memory that they name.
+    /// The array has as many pointers as the kernel has arguments, each points to an argument of its type, and the
+    /// kernel stays inside the memory that the arguments name.
     pub(crate) unsafe fn launch(
         &self,
         stream: Stream,
@@ -146,10 +147,10 @@ impl Gpu {
         Ok(address)
     }
 
-    /// As [`Gpu::allocate`], and all of it zero.
+    /// Takes zeroed memory from the driver.
     pub(crate) fn zeros(&self, bytes: usize) -> Result<Address> {
         let address = self.allocate(bytes)?;
-        // SAFETY: the memory was just made, of so many bytes.
+        // SAFETY: the memory was allocated just now, with `bytes` bytes.
         self.functions.check("cuMemsetD8", unsafe { (self.functions.fill)(address, 0, bytes) })?;
         Ok(address)
     }
@@ -158,16 +159,16 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// It came from [`Gpu::allocate`], was not given back, and is not used any more.
+    /// The address came from [`Gpu::allocate`], was not freed before, and is not used any more.
     pub(crate) unsafe fn free(&self, address: Address) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the address is allocated and unused.
         self.functions.check("cuMemFree", unsafe { (self.functions.free)(address) })
     }
 
-    /// Keeps in the device's pool whatever was freed.
+    /// Lets the device's pool keep all freed memory.
     pub(crate) fn keep_freed(&self) -> Result<()> {
         let (mut pool, mut all) = (ptr::null_mut(), u64::MAX);
-        // SAFETY: the device is one of the driver's; there is room for a handle.
+        // SAFETY: the driver listed the device; there is room for a handle.
         let code = unsafe { (self.functions.default_pool)(&raw mut pool, self.device) };
         self.functions.check("cuDeviceGetDefaultMemPool", code)?;
         // SAFETY: the attribute's value is a number of 64 bits.
@@ -188,9 +189,11 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// It came from [`Gpu::allocate_in_order`], was not given back, and nothing uses it after the stream's work so far.
+    /// The address came from [`Gpu::allocate_in_order`], was not freed before, and nothing uses it after the stream's
+    /// work so far.
     pub(crate) unsafe fn free_in_order(&self, stream: Stream, address: Address) -> Result<()> {
-        // SAFETY: the caller's promise; the stream is never destroyed.
+        // SAFETY: the caller promises that the address is allocated and unused after the stream's work; the stream is
+        // never destroyed.
         self.functions.check("cuMemFreeAsync", unsafe { (self.functions.free_in_order)(address, stream.0) })
     }
 
@@ -208,9 +211,9 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// It came from [`Gpu::pinned`], was not given back, and is not used any more.
+    /// The memory came from [`Gpu::pinned`], was not freed before, and is not used any more.
     pub(crate) unsafe fn free_pinned(&self, pinned: Pinned) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the memory is allocated and unused.
         self.functions.check("cuMemFreeHost", unsafe { (self.functions.free_host)(pinned.0) })
     }
 }
@@ -225,7 +228,7 @@ fn devices(functions: &Functions) -> Result<Vec<(c_int, String)>> {
 
 fn device(functions: &Functions, i: c_int) -> Result<(c_int, String)> {
     let (mut device, mut name) = (0, [0_u8; 256]);
-    // SAFETY: there are more devices than `i`; there is room for one.
+    // SAFETY: there are more devices than `i`; there is room for a device.
     functions.check("cuDeviceGet", unsafe { (functions.device)(&raw mut device, i) })?;
     // SAFETY: there is room for 256 bytes.
     let code = unsafe { (functions.device_name)(name.as_mut_ptr().cast(), 256, device) };
@@ -249,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_is_absent() {
-        // Whether this machine has a driver or not.
+        // The name matches no device, so no device is opened on any machine.
         let opened = Gpu::open(Some("a device of no name")).unwrap();
         assert!(matches!(opened, Opened::Absent(reason) if !reason.is_empty()));
     }

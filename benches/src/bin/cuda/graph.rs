@@ -17,10 +17,10 @@ pub(crate) struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Makes a graph of `n` launches of so many workgroups that go round the pairs.
+    /// Makes a graph of `n` launches of `n_groups` workgroups, which use the pairs in turn.
     pub(crate) fn new(gpu: &'a Gpu, kernel: Kernel, pairs: &[Pair], (n, n_groups): (u32, u32)) -> Result<Self> {
         let (mut graph, mut executable) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: there is room for a handle; no flags are what the function takes.
+        // SAFETY: there is room for a handle; the function takes no flags, and none are passed.
         gpu.functions.check("cuGraphCreate", unsafe { (gpu.functions.create_graph)(&raw mut graph, 0) })?;
         let mut newest: Vec<Option<Handle>> = vec![None; pairs.len()];
         for i in 0..n as usize {
@@ -34,7 +34,7 @@ impl<'a> Graph<'a> {
         Ok(Self { gpu, executable })
     }
 
-    /// Sends it. Does not wait.
+    /// Launches the graph. Does not wait.
     pub(crate) fn replay(&self, stream: Stream) -> Result<()> {
         // SAFETY: graph and stream are never destroyed, and the arrays that the graph names are not freed.
         let code = unsafe { (self.gpu.functions.launch_graph)(self.executable, stream.0) };
@@ -55,7 +55,7 @@ fn add(gpu: &Gpu, graph: Handle, behind: &[Handle], launch: (Kernel, Pair, u32))
         extra: ptr::null_mut(),
     };
     let add = gpu.functions.add_kernel_node;
-    // SAFETY: the nodes are the graph's; the driver copies the arguments, which are those of the kernel.
+    // SAFETY: the nodes belong to the graph; the driver copies the arguments, which are the kernel's.
     let code = unsafe { add(&raw mut node, graph, behind.as_ptr(), behind.len(), &raw const kernel) };
     gpu.functions.check("cuGraphAddKernelNode", code)?;
     Ok(node)

@@ -1,6 +1,7 @@
-//! What a small job costs with CUDA: bytes up, a kernel, bytes down, on one stream; and dispatches of several threads.
+//! The cost of a small job with CUDA: bytes up, a kernel, bytes down, on one stream; and dispatches of several threads.
 //!
-//! Plain memory is copied with the asynchronous functions too, which stage it. Fresh memory is the stream-ordered pool's.
+//! Plain memory is also copied with the asynchronous functions, which stage it. Fresh memory comes from the
+//! stream-ordered pool.
 
 use std::ffi::c_void;
 
@@ -11,10 +12,10 @@ use crate::gpu::{Gpu, Kernel, Stream};
 use crate::launch::{GROUP, Pair};
 
 const SIZES: [(usize, &str); 3] = [(4 << 10, "4KiB"), (64 << 10, "64KiB"), (1 << 20, "1MiB")];
-/// Jobs, one by one.
+/// Jobs, timed one by one.
 const JOBS: u32 = 301;
 const THREADS: [u32; 5] = [1, 2, 4, 8, 16];
-/// Dispatches of a thread, and the pairs of arrays between which they go round.
+/// Dispatches of a thread, and the pairs of arrays that they use in turn.
 const DISPATCHES: u32 = 20_000;
 const PAIRS: u32 = 8;
 
@@ -45,7 +46,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
         each("pinned", &|| jobs.up(pair, pinned).and_then(|()| jobs.down(pair, pinned)))?;
         each("fresh", &|| jobs.fresh(plain))?;
         each("down", &|| jobs.down(pair, plain))?;
-        drop((up, down)); // Used through their addresses until here.
+        drop((up, down)); // Used through their addresses up to this line.
     }
     Ok(())
 }
@@ -53,7 +54,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
 impl Jobs<'_> {
     fn up(&self, pair: Pair, (host, _): Host) -> Result<()> {
         let functions = &self.gpu.functions;
-        // SAFETY: both sides have so many bytes, and live until the job is waited for.
+        // SAFETY: both sides have `self.bytes` bytes, and live until the job is waited for.
         let code = unsafe { (functions.copy_up_in_order)(pair.y, host, self.bytes, self.stream.0) };
         functions.check("cuMemcpyHtoDAsync", code)
     }
@@ -63,7 +64,7 @@ impl Jobs<'_> {
         let functions = &self.gpu.functions;
         let n_groups = u32::try_from(self.bytes / 4)? / GROUP;
         pair.launch(self.gpu, self.stream, self.axpy, n_groups)?;
-        // SAFETY: as in `up`.
+        // SAFETY: both sides have `self.bytes` bytes, and live until the job is waited for.
         let code = unsafe { (functions.copy_down_in_order)(host, pair.x, self.bytes, self.stream.0) };
         functions.check("cuMemcpyDtoHAsync", code)?;
         self.gpu.wait(self.stream)
@@ -73,14 +74,14 @@ impl Jobs<'_> {
         let allocate = || self.gpu.allocate_in_order(self.stream, self.bytes);
         let pair = Pair::of(allocate()?, allocate()?, u32::try_from(self.bytes / 4)?);
         let functions = &self.gpu.functions;
-        // SAFETY: the memory was just made, of so many bytes.
+        // SAFETY: the memory was allocated just now, with `self.bytes` bytes.
         let code = unsafe { (functions.fill_in_order)(pair.x, 0, self.bytes, self.stream.0) };
         functions.check("cuMemsetD8Async", code)?;
         self.up(pair, host)?;
         self.down(pair, host)?;
-        // SAFETY: made above; the stream's work was waited for.
+        // SAFETY: the memory was allocated above, and the stream's work was waited for.
         unsafe { self.gpu.free_in_order(self.stream, pair.x) }?;
-        // SAFETY: as above.
+        // SAFETY: the memory was allocated above, and the stream's work was waited for.
         unsafe { self.gpu.free_in_order(self.stream, pair.y) }
     }
 }

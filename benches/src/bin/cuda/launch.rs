@@ -1,7 +1,7 @@
-//! What a small launch costs with CUDA: in a chain, on several streams, in a graph, and with a wait.
+//! The cost of a small launch with CUDA: in a chain, on several streams, in a graph, and with a wait.
 //!
-//! Work of one CUDA stream never overlaps, so its users put independent work on several streams; more than eight gain
-//! nothing. A graph has its dependencies as edges.
+//! Work of one CUDA stream never overlaps, so CUDA's users put independent work on several streams; more than eight
+//! streams gain nothing. A graph has its dependencies as edges.
 
 use std::ffi::{CStr, c_void};
 use std::time::{Duration, Instant};
@@ -20,14 +20,14 @@ pub(crate) const GROUP: u32 = 64;
 const N: u32 = 1024;
 /// Launches of a chain.
 const CHAIN: u32 = 2000;
-/// Launches of a graph, and how often it is sent.
+/// Launches of a graph, and how often the graph is launched.
 const NODES: u32 = 1000;
 const REPLAYS: u32 = 50;
-/// Launches that are waited for, one by one.
+/// Launches, each with a wait.
 const WAITS: u32 = 301;
-/// Pairs of arrays between which the independent launches go round.
+/// Pairs of arrays that the independent launches use in turn.
 const PAIRS: u32 = 64;
-/// Streams between which they go round.
+/// Streams that the independent launches use in turn.
 const STREAMS: usize = 8;
 
 /// The arguments of a small launch.
@@ -50,14 +50,14 @@ impl Pair {
         Self { x, y, n, a: 0.5 }
     }
 
-    /// Where the arguments are, in the kernels' order.
+    /// The addresses of the arguments, in the kernels' order.
     pub(crate) fn arguments(&mut self) -> [*mut c_void; 4] {
         [(&raw mut self.x).cast(), (&raw mut self.y).cast(), (&raw mut self.n).cast(), (&raw mut self.a).cast()]
     }
 
     pub(crate) fn launch(mut self, gpu: &Gpu, stream: Stream, kernel: Kernel, n_groups: u32) -> Result<()> {
         let mut arguments = self.arguments();
-        // SAFETY: these are the arguments of both small kernels, which keep to the first `n` elements.
+        // SAFETY: both small kernels have these arguments, and use only the first `n` elements.
         unsafe { gpu.launch(stream, kernel, [n_groups, GROUP], &mut arguments) }
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     }
     let axpy = gpu.kernel(c"axpy")?;
     let launch = |i: u32| {
-        let place = (i % PAIRS) as usize; // A pair's launches are in order: all are of one stream.
+        let place = (i % PAIRS) as usize; // The launches of one pair are on one stream, in order.
         pairs[place].launch(gpu, streams[place % STREAMS], axpy, 16)
     };
     chain(gpu, report, ("independent", "host_independent"), "axpy16", launch)?;
@@ -91,7 +91,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     Ok(())
 }
 
-/// Reports what one launch of a chain takes until all are done, and until all are sent.
+/// Reports the time of one launch of a chain until all are complete, and until all are sent.
 fn chain(
     gpu: &Gpu,
     report: Report,
@@ -106,7 +106,7 @@ fn chain(
     Ok(())
 }
 
-/// Sends `n` times, then waits: the time until all were sent, and until all were done.
+/// Sends `n` times, then waits. Returns the time until all were sent, and until all were complete.
 fn burst(gpu: &Gpu, n: u32, send: impl Fn(u32) -> Result<()>) -> Result<(Duration, Duration)> {
     gpu.wait_for_all()?;
     let start = Instant::now();

@@ -1,9 +1,8 @@
-//! What does the same work cost with CUDA?
+//! What does vkarray's work cost with CUDA?
 //!
-//! The work and the names are those of `bench`, with calls of the CUDA driver. The driver is loaded when the
-//! program runs; without one the program prints that it is absent and exits with 2. `functions.rs` is the driver's
-//! interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs`, `memory.rs` and `jobs.rs`
-//! measure.
+//! The work and the names are the ones of `bench`, with calls of the CUDA driver. The driver is loaded when the program
+//! runs; without a driver the program prints that it is absent and exits with 2. `functions.rs` is the driver's
+//! interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs`, `memory.rs` and `jobs.rs` measure.
 
 #![expect(unsafe_code, reason = "the CUDA driver is a C library")]
 

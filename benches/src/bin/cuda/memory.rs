@@ -1,7 +1,7 @@
 //! The cost of allocating and freeing memory with CUDA.
 //!
-//! `alloc_…` is the device's stream-ordered pool, set to keep freed memory, which is CUDA's fastest way. `alloc_plain_…`
-//! allocates from the driver each time. Each of several threads has its own stream.
+//! `alloc_…` is the device's stream-ordered pool, set to keep freed memory, which is CUDA's fastest allocation.
+//! `alloc_plain_…` allocates from the driver each time. Each of several threads has its own stream.
 
 use anyhow::Result;
 use vkarray_benches::{Report, at_once, timed};
@@ -10,7 +10,7 @@ use crate::gpu::{Gpu, Stream};
 
 /// Allocations of a run.
 const IN_A_ROW: u32 = 2000;
-/// Allocations of a run with a use in between, and of one that takes memory from the driver.
+/// Allocations of a run with a use in between, and of a run that takes memory from the driver.
 const USED_IN_A_ROW: u32 = 200;
 const PLAIN_IN_A_ROW: u32 = 20;
 /// Threads at once, where more than one is measured.
@@ -21,7 +21,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     let stream = gpu.stream()?;
     let (source, target) = (gpu.zeros(4)?, gpu.zeros(4)?);
     let use_small = |to| {
-        // SAFETY: both sides have four bytes, and the target is not freed before the stream is done with it.
+        // SAFETY: both sides have four bytes, and the target is not freed before the stream has used it.
         let code = unsafe { (gpu.functions.copy_in_order)(to, source, 4, stream.0) };
         gpu.functions.check("cuMemcpyDtoDAsync", code)
     };
@@ -31,7 +31,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
         each(gpu, report, &format!("alloc_{size}_used"), USED_IN_A_ROW, || {
             let address = gpu.allocate_in_order(stream, bytes)?;
             use_small(address)?;
-            // SAFETY: made above; its use is the stream's.
+            // SAFETY: the address was allocated above, and only the stream uses it.
             unsafe { gpu.free_in_order(stream, address) }
         })?;
         let prepare = |_| {
@@ -44,19 +44,19 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
         let times = report.runs(|| at_once(N_THREADS, prepare, work))?;
         report.micros(&format!("alloc_{size}_{N_THREADS}_threads"), &times, IN_A_ROW);
         each(gpu, report, &format!("alloc_plain_{size}"), PLAIN_IN_A_ROW, || {
-            // SAFETY: it is made here, and nothing uses it.
+            // SAFETY: the memory is allocated here, and nothing uses it.
             gpu.allocate(bytes).and_then(|address| unsafe { gpu.free(address) })
         })?;
     }
     each(gpu, report, "alloc_pinned_64MiB", 3, || {
-        // SAFETY: it is made here, and nothing uses it.
+        // SAFETY: the memory is allocated here, and nothing uses it.
         gpu.pinned(64 << 20, false).and_then(|pinned| unsafe { gpu.free_pinned(pinned) })
     })
 }
 
 fn allocate(gpu: &Gpu, stream: Stream, bytes: usize) -> Result<()> {
     let address = gpu.allocate_in_order(stream, bytes)?;
-    // SAFETY: just made, and nothing uses it.
+    // SAFETY: the memory was allocated just now, and nothing uses it.
     unsafe { gpu.free_in_order(stream, address) }
 }
 

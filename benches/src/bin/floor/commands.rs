@@ -1,7 +1,7 @@
 //! Command buffers of small dispatches and of copies.
 //!
-//! Dispatches are recorded as our runtime records them: the pipeline once, then descriptors and constants pushed for
-//! each. The barrier is one from compute to compute. Read next: `launch.rs`.
+//! Dispatches are recorded as in our runtime: the pipeline once, then descriptors and constants pushed for each. The
+//! barrier is one from compute to compute. Read next: `launch.rs`.
 
 use anyhow::Result;
 use ash::vk;
@@ -10,7 +10,7 @@ use crate::gpu::{Gpu, Place};
 
 /// Elements of the arrays of small dispatches.
 const N: u64 = 1024;
-/// Their bytes.
+/// The bytes of an array.
 const BYTES: u64 = N * 4;
 
 /// The two arrays of a small dispatch.
@@ -20,7 +20,7 @@ pub(crate) struct Pair {
     pub(crate) bytes: u64,
 }
 
-/// A command buffer that is being recorded, or was.
+/// A command buffer that is being recorded, or that was recorded.
 pub(crate) struct Commands<'a> {
     gpu: &'a Gpu,
     pub(crate) buffer: vk::CommandBuffer,
@@ -40,7 +40,7 @@ impl<'a> Commands<'a> {
         Ok(commands)
     }
 
-    /// Records others in their place. Nothing sent may still use them.
+    /// Records other commands in place of the recorded ones. No submission may still use the buffer.
     pub(crate) fn record_again(&self, record: impl FnOnce(&Self)) -> Result<()> {
         let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
         // SAFETY: the pool allows a reset, and by this function's contract the buffer is not pending.
@@ -51,11 +51,11 @@ impl<'a> Commands<'a> {
     }
 
     pub(crate) fn bind(&self, pipeline: vk::Pipeline) {
-        // SAFETY: the buffer is being recorded; the pipeline is the device's.
+        // SAFETY: the buffer is being recorded; the pipeline belongs to the device.
         unsafe { self.gpu.device.cmd_bind_pipeline(self.buffer, vk::PipelineBindPoint::COMPUTE, pipeline) };
     }
 
-    /// Orders dispatches, copies or both, before it and behind it.
+    /// Orders the dispatches and copies before the barrier and after it.
     pub(crate) fn barrier(&self, between: Between) {
         let dispatches = (
             vk::PipelineStageFlags2::COMPUTE_SHADER,
@@ -109,19 +109,19 @@ impl<'a> Commands<'a> {
         let stage = vk::ShaderStageFlags::COMPUTE;
         // SAFETY: the buffer is being recorded; the layout has a range of eight bytes.
         unsafe { self.gpu.device.cmd_push_constants(self.buffer, layout, stage, 0, &constants) };
-        // SAFETY: the caller has bound a pipeline of the layout, and pushed all it uses just above.
+        // SAFETY: the caller has bound a pipeline of the layout, and everything that it uses was pushed just above.
         unsafe { self.gpu.device.cmd_dispatch(self.buffer, n_groups, 1, 1) };
     }
 
-    /// Copies so many bytes from the start of one buffer to that of another.
+    /// Copies `bytes` bytes from the start of one buffer to the start of another.
     pub(crate) fn copy(&self, to: vk::Buffer, from: vk::Buffer, bytes: u64) {
         let regions = [vk::BufferCopy::default().size(bytes)];
-        // SAFETY: the buffer is being recorded; both have as many bytes, and do not overlap.
+        // SAFETY: the buffer is being recorded; both buffers have at least `bytes` bytes, and do not overlap.
         unsafe { self.gpu.device.cmd_copy_buffer(self.buffer, from, to, &regions) };
     }
 }
 
-/// What a barrier stands between.
+/// The commands before and after a barrier.
 #[derive(Clone, Copy)]
 pub(crate) enum Between {
     Dispatches,

@@ -1,6 +1,6 @@
 //! The cost of copies between pinned memory and the device in raw Vulkan: a recorded copy is submitted and polled.
 //!
-//! On the compute queue, in the sizes and the numbers of `bench copy`.
+//! The copies run on the compute queue, in the sizes and the numbers of `bench copy`.
 
 use anyhow::Result;
 use vkarray_benches::{Report, timed};

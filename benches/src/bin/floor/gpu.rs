@@ -1,4 +1,4 @@
-//! A device opened with raw Vulkan: queues, memory, pipelines, submissions. Nothing of our runtime.
+//! A device opened with raw Vulkan: queues, memory, pipelines, submissions. Nothing of our runtime is used.
 //!
 //! The process ends with its measurements, so that nothing is destroyed and every handle lives as long as the `Gpu`.
 //! `commands.rs` records, the other files measure.
@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use anyhow::{Context as _, Result, ensure};
 use ash::{Entry, Instance, khr, vk};
 
-/// A device and what every measurement uses of it.
+/// A device, and the objects of it that every measurement uses.
 pub(crate) struct Gpu {
     _entry: Entry,
     instance: Instance,
@@ -16,13 +16,13 @@ pub(crate) struct Gpu {
     pub(crate) device: ash::Device,
     pub(crate) push_descriptor: khr::push_descriptor::Device,
     family: u32,
-    /// Up to eight, of a family that computes and, where there is such, does not draw.
+    /// Up to eight queues, of a family that computes and, where there is such a family, does not draw.
     pub(crate) queues: Vec<vk::Queue>,
     /// Two storage buffers, and eight bytes of push constants.
     pub(crate) layout: vk::PipelineLayout,
 }
 
-/// Where a buffer's memory is.
+/// The place of a buffer's memory.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
     Device,
@@ -31,16 +31,16 @@ pub(crate) enum Place {
     Pinned,
 }
 
-/// A semaphore that counts, and how far it will have counted when all that was submitted is done.
+/// A timeline semaphore, and the value that it has when all submitted work is complete.
 pub(crate) struct Timeline {
     pub(crate) semaphore: vk::Semaphore,
     pub(crate) value: u64,
 }
 
 impl Gpu {
-    /// Opens the device of that name, or else the first.
+    /// Opens the device of that name, or without a name the first device.
     pub(crate) fn open(name: Option<&str>) -> Result<Self> {
-        // SAFETY: the loader is the system's own, and nothing of it is used after `_entry` is gone.
+        // SAFETY: the loader is the system's own, and nothing of the library is used after `_entry` is gone.
         let entry = unsafe { Entry::load() }.context("loading Vulkan")?;
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
         let create = vk::InstanceCreateInfo::default().application_info(&application);
@@ -53,7 +53,7 @@ impl Gpu {
         let physical = all.into_iter().find(is_wanted).with_context(|| format!("no device {name:?}"))?;
         let (family, n_queues) = compute_family(&instance, physical)?;
         let device = create_device(&instance, physical, (family, n_queues))?;
-        // SAFETY: so many queues of the family were asked for when the device was made.
+        // SAFETY: the device was created with at least `i + 1` queues of the family.
         let queue = |i| unsafe { device.get_device_queue(family, i) };
         let queues = (0..n_queues).map(queue).collect();
         let push_descriptor = khr::push_descriptor::Device::new(&instance, &device);
@@ -70,7 +70,7 @@ impl Gpu {
         Ok(self.bound(bytes, place)?.0)
     }
 
-    /// As [`Gpu::buffer`], with the address of its memory on the host.
+    /// Makes a buffer with memory of its own, and maps the memory. Returns its address too.
     pub(crate) fn mapped(&self, bytes: u64, place: Place) -> Result<(vk::Buffer, *mut u8)> {
         let (buffer, memory) = self.bound(bytes, place)?;
         // SAFETY: the memory is of a type that the host sees, and nothing has mapped it.
@@ -85,21 +85,21 @@ impl Gpu {
         let create = vk::BufferCreateInfo::default().size(bytes).usage(usage);
         // SAFETY: the structure is filled; the device is alive.
         let buffer = unsafe { self.device.create_buffer(&create, None) }?;
-        // SAFETY: the buffer is the device's.
+        // SAFETY: the buffer belongs to the device.
         let needs = unsafe { self.device.get_buffer_memory_requirements(buffer) };
         let memory_type = self.memory_type(needs.memory_type_bits, place).context("no such memory")?;
         let allocate = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(memory_type);
-        // SAFETY: the type is one of the device's.
+        // SAFETY: the memory type is one of the device's.
         let memory = unsafe { self.device.allocate_memory(&allocate, None) }?;
-        // SAFETY: the memory is of a type and a size that the buffer takes, and nothing else is bound to either.
+        // SAFETY: the buffer takes memory of this type and size, and neither is bound to anything else.
         unsafe { self.device.bind_buffer_memory(buffer, memory, 0) }?;
         Ok((buffer, memory))
     }
 
-    /// The first type with what the place needs and, on the device, without what the host could see.
+    /// The first memory type that has the place's properties and, for device memory, that the host does not see.
     fn memory_type(&self, allowed: u32, place: Place) -> Option<u32> {
         use vk::MemoryPropertyFlags as Flags;
-        // SAFETY: the physical device is the instance's.
+        // SAFETY: the physical device belongs to the instance.
         let memory = unsafe { self.instance.get_physical_device_memory_properties(self.physical) };
         let pinned = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
         let (preferred, avoided) = match place {
@@ -127,7 +127,7 @@ impl Gpu {
             .module(module)
             .name(entry);
         let create = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(self.layout)];
-        // SAFETY: the module has the entry point, and uses what the layout names.
+        // SAFETY: the module has the entry point, and uses only bindings of the layout.
         let made = unsafe { self.device.create_compute_pipelines(vk::PipelineCache::null(), &create, None) };
         Ok(made.map_err(|(_, error)| error)?[0])
     }
@@ -152,7 +152,7 @@ impl Gpu {
         Ok(Timeline { semaphore, value: 0 })
     }
 
-    /// Submits a recorded buffer, or none, that raises a timeline by one, after another has reached its value.
+    /// Submits a recorded buffer, or none, that raises a timeline by one, after another timeline has reached its value.
     pub(crate) fn submit(
         &self,
         queue: vk::Queue,
@@ -171,14 +171,14 @@ impl Gpu {
             .wait_semaphore_infos(waits.as_slice())
             .command_buffer_infos(commands.as_slice())
             .signal_semaphore_infos(&signals)];
-        // SAFETY: the buffer is recorded and may be pending more than once; the value is larger than all before it; what
-        // is waited for has been submitted; no other thread uses the queue meanwhile.
+        // SAFETY: the buffer is recorded and may be pending more than once; the value is larger than all earlier
+        // values; the awaited value has been submitted; no other thread uses the queue meanwhile.
         unsafe { self.device.queue_submit2(queue, &submit, vk::Fence::null()) }?;
         raises.value += 1;
         Ok(())
     }
 
-    /// Asks until all that raises the timeline is done.
+    /// Polls until all work that raises the timeline is complete.
     pub(crate) fn poll(&self, timeline: &Timeline) -> Result<()> {
         // SAFETY: the semaphore is a timeline of the device.
         let reached = || unsafe { self.device.get_semaphore_counter_value(timeline.semaphore) };
@@ -196,7 +196,7 @@ impl Gpu {
 }
 
 fn device_name(instance: &Instance, physical: vk::PhysicalDevice) -> String {
-    // SAFETY: the physical device is the instance's.
+    // SAFETY: the physical device belongs to the instance.
     let properties = unsafe { instance.get_physical_device_properties(physical) };
     let name = properties.device_name_as_c_str().unwrap_or_default();
     name.to_string_lossy().into_owned()
@@ -204,7 +204,7 @@ fn device_name(instance: &Instance, physical: vk::PhysicalDevice) -> String {
 
 /// A family for compute, if possible without graphics, and how many of its queues are used.
 fn compute_family(instance: &Instance, physical: vk::PhysicalDevice) -> Result<(u32, u32)> {
-    // SAFETY: the physical device is the instance's.
+    // SAFETY: the physical device belongs to the instance.
     let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
     let computes = |family: &&(u32, vk::QueueFamilyProperties)| family.1.queue_flags.contains(vk::QueueFlags::COMPUTE);
     let draws = |family: &&(u32, vk::QueueFamilyProperties)| family.1.queue_flags.contains(vk::QueueFlags::GRAPHICS);
@@ -215,7 +215,7 @@ fn compute_family(instance: &Instance, physical: vk::PhysicalDevice) -> Result<(
 }
 
 fn create_device(instance: &Instance, physical: vk::PhysicalDevice, queues: (u32, u32)) -> Result<ash::Device> {
-    // SAFETY: the physical device is the instance's.
+    // SAFETY: the physical device belongs to the instance.
     let has = unsafe { instance.enumerate_device_extension_properties(physical) }?;
     let push_descriptor = khr::push_descriptor::NAME;
     let has_it = has.iter().any(|has| has.extension_name_as_c_str() == Ok(push_descriptor));
@@ -232,7 +232,7 @@ fn create_device(instance: &Instance, physical: vk::PhysicalDevice, queues: (u32
         .enabled_extension_names(&extensions)
         .push_next(&mut timelines)
         .push_next(&mut submits);
-    // SAFETY: the family has so many queues; the device has the extension, and the features where it has Vulkan 1.3.
+    // SAFETY: the family has this many queues; the device has the extension, and the features where it has Vulkan 1.3.
     unsafe { instance.create_device(physical, &create, None) }.context("opening the device")
 }
 
@@ -252,6 +252,6 @@ fn create_layout(device: &ash::Device) -> Result<vk::PipelineLayout> {
     let set_layout = unsafe { device.create_descriptor_set_layout(&create, None) }?;
     let (sets, constants) = ([set_layout], [vk::PushConstantRange::default().stage_flags(stage).size(8)]);
     let create = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&constants);
-    // SAFETY: the set layout is the device's; every device has as many push constants.
+    // SAFETY: the set layout belongs to the device; every device has at least eight bytes of push constants.
     Ok(unsafe { device.create_pipeline_layout(&create, None) }?)
 }

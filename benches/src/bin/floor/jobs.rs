@@ -1,7 +1,7 @@
 //! The cost of small jobs in raw Vulkan: bytes up, a kernel, bytes down, in one submission that is polled.
 //!
-//! A job is recorded while it is timed, since a runtime does not have it before. There are several ways for the bytes:
-//! each is a figure of its own, and the best of them is the floor of the job.
+//! A job is recorded while it is timed, since a runtime does not have it before. The bytes take several routes: each
+//! route is a figure of its own, and the best of them is the floor of the job.
 
 use std::ptr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::gpu::{Gpu, Place, Timeline};
 use crate::shader;
 
 const SIZES: [(u64, &str); 3] = [(4 << 10, "4KiB"), (64 << 10, "64KiB"), (1 << 20, "1MiB")];
-/// Jobs, one by one.
+/// Jobs, timed one by one.
 const JOBS: u32 = 301;
 
 pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
@@ -40,7 +40,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     Ok(())
 }
 
-/// How the bytes go up and come down.
+/// The route of the bytes to the device and back.
 #[derive(Clone, Copy)]
 struct Way {
     up: Up,
@@ -59,7 +59,7 @@ enum Up {
     Shader,
     /// The kernel reads pinned memory.
     Direct,
-    /// Nothing is copied up.
+    /// No bytes are copied to the device.
     None,
 }
 
@@ -188,8 +188,8 @@ impl<'a> Job<'a> {
     }
 
     fn copy_on_host(&self, to: *mut u8, from: *const u8) {
-        // SAFETY: each is the start of other memory of so many bytes, mapped or leaked above; the device uses none of them
-        // before the submission and after the poll.
+        // SAFETY: both pointers are starts of different memory of `self.bytes` bytes, mapped or leaked above; the
+        // device uses neither before the submission and after the poll.
         unsafe { ptr::copy_nonoverlapping(from, to, self.bytes as usize) };
     }
 }

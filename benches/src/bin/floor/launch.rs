@@ -1,8 +1,9 @@
 //! The cost of small dispatches in raw Vulkan: recording, running, submitting, waiting, and ordering between queues.
 //!
 //! Each figure has the name and definition of the figure of `bench` for which it is the floor. A chain is recorded
-//! before the clock starts, since a runtime can record while the device works; independent dispatches are not, since the
-//! device runs them faster than they are recorded. `submit_empty` and `hop` exist here only.
+//! before the clock starts, since a runtime can record while the device works. Independent dispatches are recorded
+//! while the clock runs, since the device runs them faster than they are recorded. `submit_empty` and `hop` exist here
+//! only.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -18,14 +19,14 @@ use crate::threads::Recording;
 
 /// Dispatches that are recorded at once for the host's figures.
 const CHAIN: u32 = 2000;
-/// Dispatches of a buffer that is sent again and again, and how often.
+/// Dispatches of a buffer that is submitted repeatedly, and how often it is.
 const NODES: u32 = 1000;
 const REPLAYS: u32 = 50;
-/// Dispatches that are waited for, one by one.
+/// Dispatches, each with a wait.
 const WAITS: u32 = 301;
-/// Pairs of arrays between which the independent dispatches go round.
+/// Pairs of arrays that the independent dispatches use in turn.
 const PAIRS: u32 = 64;
-/// Empty submissions in a row, and hops.
+/// Empty submissions in a row, and dispatches on two queues in turn.
 const SUBMITS: u32 = 200;
 
 pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
@@ -56,7 +57,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     bench.hops(Work { pipeline: axpy, pairs: &pairs[..1], n_groups: 16 })
 }
 
-/// Dispatches that go round some pairs: a chain if there is only one.
+/// Dispatches that use some pairs in turn: a chain if there is only one pair.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     pipeline: vk::Pipeline,
@@ -65,7 +66,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Records `n` dispatches, with a barrier wherever the pairs begin anew: as few as there can be.
+    /// Records `n` dispatches, with a barrier only where the pairs begin anew.
     fn record(self, commands: &Commands<'_>, n: u32) {
         commands.bind(self.pipeline);
         for (i, &pair) in self.pairs.iter().cycle().take(n as usize).enumerate() {
@@ -92,7 +93,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// One recorded dispatch submitted, and asked for until it is done.
+    /// One recorded dispatch, submitted and polled until it is complete.
     fn sync(&mut self, name: &str, work: Work<'_>) -> Result<()> {
         let commands = Commands::record(self.gpu, |commands| work.record(commands, 1))?;
         let times = self.report.samples(WAITS, || timed(|| self.send(&commands).and_then(|()| self.wait())))?;
@@ -100,7 +101,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// A recorded buffer sent again and again: until all was done, and until all was sent.
+    /// A recorded buffer, submitted repeatedly. Returns the times until all work was complete, and until all was sent.
     fn replays(&mut self, work: Work<'_>) -> Result<(Vec<Duration>, Vec<Duration>)> {
         let commands = Commands::record(self.gpu, |commands| work.record(commands, NODES))?;
         let times = self.report.runs(|| {

@@ -1,7 +1,7 @@
 //! The small kernels and the copy of `bench`, as SPIR-V.
 //!
-//! naga writes them without bounds checks, since nothing here is to cost more than it must. Used by `launch.rs`, `jobs.rs`
-//! and `threads.rs`.
+//! naga writes them without bounds checks, since the floor must not include avoidable costs. Used by `launch.rs`,
+//! `jobs.rs` and `threads.rs`.
 
 use anyhow::{Context as _, Result};
 use naga::back::spv;
@@ -11,7 +11,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 const SMALL: &str = include_str!("../bench/small.wgsl");
 const COPY: &str = include_str!("../bench/copy.wgsl");
 
-/// Both small kernels as one module.
+/// The two small kernels as one module.
 pub(crate) fn small() -> Result<Vec<u32>> {
     spirv(SMALL)
 }

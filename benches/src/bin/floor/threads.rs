@@ -1,7 +1,7 @@
 //! The cost of a dispatch in raw Vulkan while several threads dispatch.
 //!
-//! Each thread records its dispatches into command buffers of its own and submits them to one of the device's queues, which
-//! several threads share where there are fewer queues. Nothing else is shared.
+//! Each thread records its dispatches into command buffers of its own and submits them to one of the device's queues.
+//! If there are fewer queues than threads, several threads share one. Nothing else is shared.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -14,14 +14,14 @@ use crate::gpu::{Gpu, Timeline};
 use crate::shader;
 
 const THREADS: [u32; 5] = [1, 2, 4, 8, 16];
-/// Dispatches of a thread, of one command buffer, and command buffers that a thread uses in turn.
+/// Dispatches of a thread, dispatches of one command buffer, and command buffers that a thread uses in turn.
 const DISPATCHES: u32 = 20_000;
 const BATCH: u32 = 128;
 const BUFFERS: usize = 8;
 /// Pairs of arrays that the dispatches of a thread use in turn.
 const PAIRS: u32 = 8;
 
-/// What one thread records into.
+/// The command buffers and the timeline of one thread.
 pub(crate) struct Recording<'a> {
     buffers: Vec<Commands<'a>>,
     pairs: Vec<Pair>,
@@ -58,7 +58,7 @@ impl<'a> Recording<'a> {
         Ok(Self { buffers, pairs, timeline: gpu.timeline()? })
     }
 
-    /// Records dispatches that go round the pairs, submits them as they are recorded, and waits for them.
+    /// Records dispatches that use the pairs in turn, submits them as they are recorded, and waits for them.
     pub(crate) fn run(
         &mut self,
         gpu: &Gpu,
@@ -73,7 +73,7 @@ impl<'a> Recording<'a> {
                 break;
             }
             left -= n;
-            // The buffer was submitted so many submissions ago.
+            // The buffer may be recorded again when its last submission is complete.
             while !gpu.has_reached(&self.timeline, (self.timeline.value + 1).saturating_sub(BUFFERS as u64))? {
                 std::hint::spin_loop();
             }

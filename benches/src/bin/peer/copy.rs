@@ -1,7 +1,7 @@
 //! The speed of uploads, downloads and copies on the device with wgpu.
 //!
-//! What wgpu's users write is `write_buffer`, and a copy to a mapped buffer and out of it: both are pageable copies.
-//! Its nearest to pinned memory is a mapped buffer whose bytes are made and used in place. The device must not have it
+//! wgpu's users write `write_buffer`, and a copy to a mapped buffer and out of it: both are pageable copies. wgpu's
+//! nearest to pinned memory is a mapped buffer whose bytes are made and used in place. The device must not have it
 //! mapped meanwhile, so that each copy pays for one `unmap` and one `map_async`.
 
 use anyhow::{Context as _, Result};
@@ -23,7 +23,7 @@ pub(crate) fn measure(peer: &Peer) -> Result<()> {
         pageable(peer, bytes, size)?;
         mapped(peer, bytes, size)?;
     }
-    // As large as ours, which leave the device half of its memory.
+    // The arrays have the size of vkarray's, which leave half of the device's memory free.
     let limit = peer.limits.max_storage_buffer_binding_size.min(peer.limits.max_buffer_size);
     on_device(peer, DEVICE_BYTES.min((limit / 2 + 1).next_power_of_two()))
 }
@@ -65,7 +65,7 @@ fn mapped(peer: &Peer, bytes: u64, size: &str) -> Result<()> {
     })
 }
 
-/// Maps a buffer and waits for it, and so for the copies before.
+/// Maps a buffer and waits for the mapping, and therefore for the copies before.
 pub(crate) fn map(peer: &Peer, buffer: &Buffer, mode: MapMode) -> Result<()> {
     buffer.slice(..).map_async(mode, |mapped| mapped.expect("nothing else maps it"));
     peer.wait()

@@ -1,7 +1,8 @@
-//! What a small job costs with wgpu: `write_buffer`, a pass, a copy to a mapped buffer; and dispatches of several threads.
+//! The cost of a small job with wgpu: `write_buffer`, a pass, a copy to a mapped buffer; and dispatches of several
+//! threads.
 //!
-//! `job_pinned_…` writes and reads mapped buffers in place, as `copy_…_pinned_…` does. Each thread records its dispatches
-//! into passes of its own; all of them submit to the one queue that wgpu has.
+//! `job_pinned_…` writes and reads mapped buffers in place, like `copy_…_pinned_…`. Each thread records its dispatches
+//! into passes of its own; all threads submit to the one queue that wgpu has.
 
 use anyhow::{Context as _, Result};
 use vkarray_benches::{at_once, timed};
@@ -12,10 +13,10 @@ use crate::launch::{SHADER, chain};
 use crate::peer::Peer;
 
 const SIZES: [(u64, &str); 3] = [(4 << 10, "4KiB"), (64 << 10, "64KiB"), (1 << 20, "1MiB")];
-/// Jobs, one by one.
+/// Jobs, timed one by one.
 const JOBS: u32 = 301;
 const THREADS: [u32; 5] = [1, 2, 4, 8, 16];
-/// Dispatches of a thread and of a pass, and the pairs of buffers between which they go round.
+/// Dispatches of a thread and of a pass, and the pairs of buffers that they use in turn.
 const DISPATCHES: u32 = 20_000;
 const IN_A_PASS: u32 = 1000;
 const PAIRS: u32 = 8;

@@ -1,8 +1,8 @@
-//! What a small dispatch costs: in a chain of dependent ones, among independent ones, and with a wait.
+//! The cost of a small dispatch: in a chain of dependent dispatches, among independent dispatches, and with a wait.
 //!
-//! wgpu's chains are recorded into one pass, its fastest way; `stream_each_*` submits every dispatch, as our streams let
-//! the user do. Its barriers are global to a pass, so that independent dispatches cost what dependent ones do. It has
-//! no graphs: a command buffer is spent when it is submitted.
+//! wgpu's chains are recorded into one pass, its fastest method; `stream_each_*` submits every dispatch, as vkarray's
+//! streams let the user do. wgpu's barriers are global to a pass, so that independent dispatches cost as much as
+//! dependent ones. It has no graphs: a command buffer is spent when it is submitted.
 
 use anyhow::Result;
 use wgpu::{BindGroup, ComputePipeline};
@@ -47,7 +47,7 @@ pub(crate) fn measure(peer: &Peer) -> Result<()> {
     Ok(())
 }
 
-/// Records dispatches, each of so many workgroups, that go round the groups of buffers, and submits them at once.
+/// Records dispatches, each of `n_groups` workgroups, that use the groups of buffers in turn, and submits them at once.
 pub(crate) fn chain(
     peer: &Peer,
     pipeline: &ComputePipeline,

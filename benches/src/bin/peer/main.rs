@@ -1,6 +1,6 @@
-//! What does the same work cost with wgpu?
+//! What does vkarray's work cost with wgpu?
 //!
-//! The work and the names are those of `bench`, written as wgpu's users write it. `peer.rs` opens the device;
+//! The work and the names are the ones of `bench`, written as wgpu's users write it. `peer.rs` opens the device;
 //! `launch.rs`, `copy.rs`, `memory.rs` and `jobs.rs` measure.
 
 mod copy;

@@ -1,4 +1,4 @@
-//! What it costs to make a buffer and drop it again.
+//! The cost of making a buffer and dropping it.
 //!
 //! wgpu frees a destroyed buffer at its next poll, which is part of the measured time, as vkarray's frees are.
 

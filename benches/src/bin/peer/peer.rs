@@ -1,4 +1,4 @@
-//! wgpu on Vulkan, opened on the device that vkarray used, and the calls that its users write.
+//! wgpu on Vulkan, opened on the device that vkarray used, and the calls that wgpu's users write.
 
 use std::time::Duration;
 
@@ -10,23 +10,23 @@ use wgpu::{
     InstanceDescriptor, Limits, PollType, Queue, ShaderModuleDescriptor, ShaderSource,
 };
 
-/// A device of wgpu's.
+/// A device of wgpu.
 #[derive(Debug)]
 pub(crate) struct Peer {
     /// The device.
     pub(crate) device: Device,
-    /// Its queue.
+    /// The queue of the device.
     pub(crate) queue: Queue,
-    /// What it was opened with: all that the adapter has.
+    /// The limits that the device was opened with: all limits of the adapter.
     pub(crate) limits: Limits,
-    /// Its name.
+    /// The name of the device.
     pub(crate) name: String,
-    /// Where its figures go.
+    /// The report to which the figures go.
     pub(crate) report: Report,
 }
 
 impl Peer {
-    /// Opens the device of that name, or else the first.
+    /// Opens the device of that name, or without a name the first device.
     pub(crate) fn open(name: Option<&str>, report: Report) -> Result<Self> {
         let descriptor =
             InstanceDescriptor { backends: Backends::VULKAN, ..InstanceDescriptor::new_without_display_handle() };
@@ -58,7 +58,7 @@ impl Peer {
         self.buffer_for(size, BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC)
     }
 
-    /// Makes a buffer for something else.
+    /// Makes a buffer with these usages.
     pub(crate) fn buffer_for(&self, size: u64, usage: BufferUsages) -> Buffer {
         self.device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
     }
@@ -76,14 +76,14 @@ impl Peer {
         self.submit(|encoder| record(&mut encoder.begin_compute_pass(&Default::default())));
     }
 
-    /// Records and submits.
+    /// Records commands and submits them.
     pub(crate) fn submit(&self, record: impl FnOnce(&mut CommandEncoder)) {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         record(&mut encoder);
         self.queue.submit([encoder.finish()]);
     }
 
-    /// Blocks until all work is done.
+    /// Blocks until all work is complete.
     pub(crate) fn wait(&self) -> Result<()> {
         self.device.poll(PollType::wait_indefinitely()).context("waiting for the device")?;
         Ok(())
@@ -94,7 +94,7 @@ impl Peer {
         self.samples(self.report.runs, run)
     }
 
-    /// As [`Peer::runs`], `n` times.
+    /// Times `run` and the wait for its end, `n` times.
     pub(crate) fn samples(&self, n: u32, mut run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
         self.report.samples(n, || {
             self.wait()?;
@@ -102,7 +102,7 @@ impl Peer {
         })
     }
 
-    /// Times `run` alone; its work is waited for outside.
+    /// Times `run` alone; its work is waited for outside the timed part.
     pub(crate) fn host_runs(&self, mut run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
         self.report.runs(|| {
             self.wait()?;
