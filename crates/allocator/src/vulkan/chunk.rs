@@ -78,8 +78,6 @@ const BUDGETS_GOOD_FOR: Duration = Duration::from_millis(10);
 /// Its lock is held while the driver allocates, which takes milliseconds. Fast paths never take it.
 pub(crate) struct ChunkSource {
     memory: Mutex<gpu_allocator::vulkan::Allocator>, // Dropped before `device`, through which it frees.
-    /// The queue families that share every chunk.
-    families: Vec<u32>,
     is_scarce: [bool; MemoryKind::ALL.len()],
     budgets: BudgetCache<Option<Vec<HeapBudget>>>,
     device: Arc<Device>,
@@ -99,10 +97,9 @@ impl ChunkSource {
         };
         let memory = gpu_allocator::vulkan::Allocator::new(&description).map_err(Error::SubAllocator)?;
         let is_scarce = MemoryKind::ALL.map(|kind| kind.is_scarce(device.info()));
-        let families = device.plan().families();
         let budgets = BudgetCache::new(BUDGETS_GOOD_FOR);
         let memory = Mutex::new(Rank::Chunks, memory);
-        Ok(Self { memory, families, is_scarce, budgets, device: Arc::clone(device) })
+        Ok(Self { memory, is_scarce, budgets, device: Arc::clone(device) })
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
@@ -115,7 +112,8 @@ impl ChunkSource {
         let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
         let rounded = rounded.ok_or(Error::TooLarge { bytes: size, limit })?;
         self.check_window(rounded, kind)?;
-        let buffer = self.create_buffer(rounded, kind)?;
+        let buffer = create_buffer(&self.device, rounded, None)
+            .map_err(|code| self.refused("vkCreateBuffer", code, rounded, kind))?;
         // SAFETY: the buffer is alive and of this device.
         let mut requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
         let memory_type = kind.memory_type(self.device.info(), requirements.memory_type_bits);
@@ -202,19 +200,6 @@ impl ChunkSource {
         SourceUsage { in_use: report.total_allocated_bytes, reserved: report.total_capacity_bytes }
     }
 
-    fn create_buffer(&self, size: u64, kind: MemoryKind) -> Result<Owned<vk::Buffer>> {
-        let families = &self.families;
-        // Streams of any family use every block without ownership transfers.
-        let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
-        let info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE).sharing_mode(sharing);
-        let info = if families.len() > 1 { info.queue_family_indices(families) } else { info };
-        // SAFETY: `info` is complete; the size is checked against the device's limit.
-        let raw = unsafe { self.device.raw().create_buffer(&info, None) }
-            .map_err(|code| self.refused("vkCreateBuffer", code, size, kind))?;
-        // SAFETY: just created, not owned elsewhere, and not used by any work yet.
-        Ok(unsafe { Owned::new(raw, self.device.logical()) })
-    }
-
     /// The error of a failed call.
     fn refused(&self, call: &'static str, code: vk::Result, bytes: u64, kind: MemoryKind) -> Error {
         match Shortage::of_code(code) {
@@ -265,6 +250,29 @@ impl ChunkSource {
         // No caller's code runs under the lock.
         self.memory.lock()
     }
+}
+
+/// Creates a buffer. Memory of the handle type can be bound to it, if there is one.
+pub(super) fn create_buffer(
+    device: &Device,
+    size: u64,
+    external: Option<vk::ExternalMemoryHandleTypeFlags>,
+) -> std::result::Result<Owned<vk::Buffer>, vk::Result> {
+    let families = device.plan().families();
+    // Streams of any family use every block without ownership transfers.
+    let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
+    let mut info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE).sharing_mode(sharing);
+    if families.len() > 1 {
+        info = info.queue_family_indices(&families);
+    }
+    let mut handles = external.map(|handle| vk::ExternalMemoryBufferCreateInfo::default().handle_types(handle));
+    if let Some(handles) = &mut handles {
+        info = info.push_next(handles);
+    }
+    // SAFETY: `info` is complete and borrows what it points to; the caller checks the size against the device's limit.
+    let raw = unsafe { device.raw().create_buffer(&info, None) }?;
+    // SAFETY: just created, not owned elsewhere, and not used by any work yet.
+    Ok(unsafe { Owned::new(raw, device.logical()) })
 }
 
 vkarray_driver::debug_fields!(ChunkSource, this => usage: this.usage());

@@ -11,8 +11,9 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::{BUFFER_USAGE, Device, Owned, log_in_drop};
+use vkarray_driver::{Device, Owned, log_in_drop};
 
+use super::chunk::create_buffer;
 use crate::error::{Error, Result};
 use crate::free::{DeferCount, Deferred, PendingLimits};
 use crate::memory::{MemoryDescription, MemoryKind, MemoryPointer, host_visible_types};
@@ -67,8 +68,9 @@ impl ExternalMemory {
     fn buffer(&self, size: u64) -> Result<(Owned<vk::Buffer>, vk::MemoryRequirements)> {
         let limit = self.device.info().limits.max_buffer_size;
         let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
+        let rounded = rounded.ok_or(Error::TooLarge { bytes: size, limit })?;
         let buffer =
-            create_external_buffer(&self.device, rounded.ok_or(Error::TooLarge { bytes: size, limit })?, HANDLE)?;
+            create_buffer(&self.device, rounded, Some(HANDLE)).map_err(self.device.failed("vkCreateBuffer"))?;
         // SAFETY: the buffer is alive and of this device.
         let requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
         Ok((buffer, requirements))
@@ -156,26 +158,6 @@ pub(crate) fn is_exportable(memory: &MemoryPointer) -> bool {
 
 fn dedicated(memory: &MemoryPointer) -> Option<&Dedicated> {
     memory.owner().and_then(|owner| (**owner).downcast_ref::<Dedicated>())
-}
-
-/// Creates a buffer that can be bound to external memory of that type.
-pub(super) fn create_external_buffer(
-    device: &Device,
-    size: u64,
-    handle: vk::ExternalMemoryHandleTypeFlags,
-) -> Result<Owned<vk::Buffer>> {
-    let families = device.plan().families();
-    let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(handle);
-    let info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE).push_next(&mut external);
-    let info = if families.len() > 1 {
-        info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families)
-    } else {
-        info
-    };
-    // SAFETY: `info` is complete and borrows what it points to.
-    let raw = unsafe { device.raw().create_buffer(&info, None) }.map_err(device.failed("vkCreateBuffer"))?;
-    // SAFETY: just created, not owned elsewhere, and not used by any work yet.
-    Ok(unsafe { Owned::new(raw, device.logical()) })
 }
 
 impl Drop for ExternalMemory {

@@ -13,7 +13,7 @@ use ash::{ext, vk};
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, DeviceInfo, Owned, Point, log_in_drop};
 
-use super::external::create_external_buffer;
+use super::chunk::create_buffer;
 use crate::error::{Error, Result};
 use crate::free::{DeferCount, Deferred, PendingLimits, free_now};
 use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner, coherent_types};
@@ -71,7 +71,7 @@ impl Imports {
             return Err(Error::Unsupported { what: "pinning memory of the program" });
         };
         let pages = self.claim(pointer, size)?;
-        let buffer = create_external_buffer(&self.device, size, HANDLE)?;
+        let buffer = create_buffer(&self.device, size, Some(HANDLE)).map_err(self.device.failed("vkCreateBuffer"))?;
         // SAFETY: the buffer is alive and of this device.
         let wanted = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
         // It is not mapped by the runtime, so it could not be flushed.
