@@ -1,4 +1,4 @@
-//! [`Error`]: everything that can go wrong with memory. The only file that may name types of every folder.
+//! [`Error`]: every failure of this crate. This is the only file that may name types of every folder.
 
 use vkarray_driver as driver;
 
@@ -18,8 +18,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
 pub enum Error {
-    /// Memory ran out, also after all steps against it; see [`OomStep`](crate::OomStep). The text lists the largest live
-    /// blocks.
+    /// Memory ran out, also after all steps against it; see [`OomStep`](crate::OomStep). The text lists the largest
+    /// live blocks.
     #[error(transparent)]
     OutOfMemory(Box<OutOfMemory>),
     /// Bytes for which the host has no memory.
@@ -43,7 +43,7 @@ pub enum Error {
     /// Memory of different devices in one operation.
     #[error("memory of {left} cannot be used together with memory of {right}: they were opened separately")]
     ForeignDevice { left: String, right: String },
-    /// Memory that the host cannot address, or not on every device.
+    /// Memory that the host cannot address, or addresses on some devices only.
     #[error("the host does not address {kind} memory: copy it, or use pinned, mapped or shared memory")]
     NotOnHost { kind: MemoryKind },
     /// A device that is not one of its context's.
@@ -54,10 +54,10 @@ pub enum Error {
         "{size} bytes of {kind} memory cannot be exported: they were not allocated for it, a copy can be (`to_exportable`)"
     )]
     NotExportable { size: u64, kind: MemoryKind },
-    /// Exported memory of another device, or of another driver, than the one that is to import it.
+    /// Exported memory of a device or driver that differs from the importing one.
     #[error("memory exported by device {exporter} cannot be imported by device {importer}: {what} differs")]
     ForeignMemory { exporter: String, importer: String, what: &'static str },
-    /// A description of exported memory that does not fit what this driver needs for so many bytes.
+    /// A description of exported memory that does not match what this driver needs for this many bytes.
     #[error("the description of exported memory does not fit: {what} is {given}, and {expected} is needed")]
     DescriptionMismatch { what: &'static str, given: u64, expected: u64 },
     /// A file descriptor that could not be duplicated, whose file could not be asked about, or whose file is no memory.
@@ -96,16 +96,16 @@ pub enum Error {
     /// A source that is larger than its target.
     #[error("{source_size} bytes do not fit into {target_size}")]
     SizeMismatch { source_size: u64, target_size: u64 },
-    /// A fill with an empty pattern, or one whose length does not divide the size.
+    /// A fill with an empty pattern, or with a pattern whose length does not divide the size.
     #[error("{size} bytes cannot be filled with a pattern of {pattern} bytes: the size must be a multiple of it")]
     BadPattern { pattern: usize, size: u64 },
-    /// A memory object whose allocation was freed, by it or by another object that shares it.
+    /// A memory object whose allocation was freed, by this object or by another that shares it.
     #[error("{nbytes} bytes of memory were used after they were freed")]
     UsedAfterFree { nbytes: u64 },
     /// A memory object that was freed again.
     #[error("{nbytes} bytes of memory were freed twice")]
     FreedTwice { nbytes: u64 },
-    /// Something that this memory manager or this device cannot do.
+    /// An operation that this memory manager or this device does not support.
     #[error("{what} is not supported here")]
     Unsupported { what: &'static str },
     /// A memory manager that was not initialised for a device.
@@ -132,7 +132,7 @@ pub enum Error {
         label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default()
     )]
     DeadMemory { size: u64, kind: MemoryKind, label: Option<Box<BlockLabel>> },
-    /// An arena of zero bytes, or of more than can be counted.
+    /// An arena of zero bytes, or of more bytes than can be counted.
     #[error(
         "an arena cannot have {n_frames} frames of {frame_bytes} bytes: that is nothing, or more than can be counted"
     )]
@@ -146,7 +146,7 @@ pub enum Error {
     /// A destructor of the program panicked while dropped memory was freed. All other memory was freed.
     #[error("freeing dropped memory panicked {} times: {}", messages.len(), messages.join("; "))]
     CleanupPanicked { messages: Vec<String> },
-    /// gpu-allocator failed for another reason.
+    /// gpu-allocator failed for a reason that is not a lack of memory.
     #[error("the sub-allocator failed: {0}")]
     SubAllocator(gpu_allocator::AllocationError),
     /// A tensor that cannot be exported or imported.

@@ -1,6 +1,6 @@
 //! Runs a memory manager that is not part of the library: `cargo run -p vkarray-allocator --example plugin`.
 //!
-//! The manager is `third_party.rs`. This file gives it to an allocator and uses that.
+//! The manager is `third_party.rs`. This file gives it to an allocator and uses the allocator.
 
 mod third_party;
 

@@ -1,7 +1,7 @@
 //! A memory manager over another library: device memory from gpu-allocator, host memory from [`HostOnlyMemoryManager`].
 //!
-//! gpu-allocator decides where memory comes from; each allocation is a `VkBuffer` that is bound to what it gives. The contract
-//! is in the docs of [`MemoryManager`]; the crate `vkarray-conformance` tests it.
+//! gpu-allocator decides where memory comes from; each allocation is a `VkBuffer` that is bound to memory from it. The
+//! contract is in the docs of [`MemoryManager`]; the crate `vkarray-conformance` tests it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -38,7 +38,7 @@ struct Piece {
 #[derive(Debug, Default)]
 struct Pieces {
     live: HashMap<u64, Piece>,
-    /// With the points after which they may be freed.
+    /// Dropped pieces, with the points after which they may be freed.
     dropped: Vec<(Vec<Point>, Piece)>,
 }
 
@@ -87,7 +87,8 @@ impl GpuAllocatorPlugin {
         // SAFETY: `info` is complete and borrows the families.
         let buffer = unsafe { device.raw().create_buffer(&info, None) };
         let buffer = buffer.map_err(DriverError::from_call("vkCreateBuffer"))?;
-        // SAFETY: made by this device just now, and not owned elsewhere; freed only when its last uses are over.
+        // SAFETY: this device made the buffer just now, and nothing else owns it; it is freed only when its last uses
+        // are over.
         let buffer = unsafe { Owned::new(buffer, device.logical()) };
         // SAFETY: the buffer is alive and of this device.
         let needs = unsafe { device.raw().get_buffer_memory_requirements(buffer.raw()) };
@@ -101,7 +102,7 @@ impl GpuAllocatorPlugin {
         let memory = self.library()?.allocate(&wanted).map_err(refused)?;
         // SAFETY: the handle is only bound, and the allocation is kept with the buffer.
         let handle = unsafe { memory.memory() };
-        // SAFETY: memory of a type that the buffer admits, large enough, and bound only here.
+        // SAFETY: the memory is of a type that the buffer admits, is large enough, and is bound only here.
         let bound = unsafe { device.raw().bind_buffer_memory(buffer.raw(), handle, memory.offset()) };
         let piece = Piece { memory, buffer, size: needs.size };
         if let Err(code) = bound {
@@ -136,7 +137,7 @@ impl GpuAllocatorPlugin {
     }
 }
 
-/// The error of the runtime for one of gpu-allocator.
+/// The error of the runtime for an error of gpu-allocator.
 fn refused(error: AllocationError) -> Error {
     match error {
         AllocationError::OutOfMemory => {
@@ -146,9 +147,10 @@ fn refused(error: AllocationError) -> Error {
     }
 }
 
-// SAFETY: each allocation is a buffer of its own and memory that gpu-allocator gives to it alone, made by the device that the
-// host's half accepted, and kept by its tag until it comes back and its last uses are over. What does not come back is
-// leaked, and then gpu-allocator with it. Host memory is the other manager's, and goes back to it.
+// SAFETY: each allocation is a buffer of its own and memory that gpu-allocator gives to it alone, made by the device
+// that the host's half accepted, and kept by its tag until it comes back and its last uses are over. Memory that does
+// not come back is leaked, and then gpu-allocator with it. Host memory belongs to the other manager, and goes back to
+// it.
 unsafe impl MemoryManager for GpuAllocatorPlugin {
     fn interface_version(&self) -> u32 {
         INTERFACE_VERSION
@@ -168,7 +170,7 @@ unsafe impl MemoryManager for GpuAllocatorPlugin {
         });
         let library = library.map_err(refused)?;
         self.device.get_or_init(|| Arc::clone(device));
-        self.library.get_or_init(|| Mutex::new(library)); // Another thread's, if that was faster.
+        self.library.get_or_init(|| Mutex::new(library)); // Another thread may have set the library first.
         Ok(())
     }
 
@@ -189,13 +191,14 @@ unsafe impl MemoryManager for GpuAllocatorPlugin {
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
-        // SAFETY: the caller keeps this function's contract, which is the same.
+        // SAFETY: the caller keeps this function's contract, which is the same as the other manager's.
         unsafe { self.host.mempin(owner, pointer, size, mapped) }
     }
 
     unsafe fn memfree(&self, memory: MemoryPointer) {
         if self.host.owns(&memory) {
-            // SAFETY: the caller keeps this function's contract, and memory of these kinds is the other manager's.
+            // SAFETY: the caller keeps this function's contract, and memory of these kinds belongs to the other
+            // manager.
             return unsafe { self.host.memfree(memory) };
         }
         let Ok(device) = self.device() else { return };
@@ -259,7 +262,7 @@ impl Drop for GpuAllocatorPlugin {
         let mut is_all_free = live.is_empty();
         std::mem::forget(live); // The device or the host may still use memory that never came back.
         for (points, piece) in dropped {
-            // What never ends is leaked, and so is what a failed wait leaves in doubt.
+            // Pieces whose work never ends are leaked, and so are pieces whose wait failed.
             let is_over = points.iter().all(|point| point.wait(Some(std::time::Duration::from_secs(10))).is_ok());
             if is_over {
                 self.release(piece);
@@ -269,7 +272,7 @@ impl Drop for GpuAllocatorPlugin {
             }
         }
         if !is_all_free {
-            std::mem::forget(self.library.take()); // It would free what is leaked.
+            std::mem::forget(self.library.take()); // Dropping it would free the leaked memory.
         }
     }
 }

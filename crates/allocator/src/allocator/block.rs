@@ -1,7 +1,7 @@
 //! [`Block`]: a range of a manager's memory whose uses the device tracks.
 //!
-//! Arrays share a block and view it. The last handle to be dropped gives the memory back to its manager, together with the
-//! work that may still use it. Bytes only; elements are the ndarray crate's.
+//! Arrays share a block and view it. The last handle to be dropped gives the memory back to its manager, together with
+//! the work that may still use it. A block has bytes only; elements are in the ndarray crate.
 
 use std::mem;
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub struct Block {
     memory: Option<MemoryPointer>, // `None` once it was given back.
     /// Assigned at the first use, so that memory which is never used is not tracked.
     id: OnceLock<BlockId>,
-    /// The number of resets of its allocator when it was made.
+    /// The number of resets of the allocator when the block was made.
     generation: u64,
     allocator: Arc<Allocator>,
 }
@@ -58,40 +58,42 @@ impl Block {
         Self { memory: Some(memory), id, generation, allocator: Arc::clone(allocator) }
     }
 
-    /// Its size in bytes, as requested.
+    /// The size of the block in bytes, as requested.
     pub fn size(&self) -> u64 {
         self.memory().size()
     }
 
-    /// Its kind of memory.
+    /// The kind of the block's memory.
     pub fn kind(&self) -> MemoryKind {
         self.memory().kind()
     }
 
-    /// The device of its memory.
+    /// The device of the block's memory.
     #[inline]
     pub fn device(&self) -> &Arc<Device> {
         self.allocator.device()
     }
 
-    /// The allocator that made it.
+    /// The allocator that made the block.
     pub fn allocator(&self) -> &Arc<Allocator> {
         &self.allocator
     }
 
-    /// The buffer that it is a part of. Using the handle needs `unsafe` code, whose author keeps to the rules of Vulkan.
+    /// The buffer that the block is a part of. Using the handle needs `unsafe` code, whose author keeps to the rules of
+    /// Vulkan.
     #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.memory().buffer()
     }
 
-    /// The position of its first byte in the buffer: a multiple of 256, which every device can bind.
+    /// The position of the block's first byte in the buffer: a multiple of 256, which every device can bind.
     #[inline]
     pub fn buffer_offset(&self) -> u64 {
         self.memory().offset()
     }
 
-    /// Describes its bytes `range` for a descriptor. The range may end after the last byte, at the next multiple of four.
+    /// Describes the bytes `range` of the block for a descriptor. The range may end after the last byte, at the next
+    /// multiple of four.
     ///
     /// # Errors
     ///
@@ -104,7 +106,7 @@ impl Block {
         Ok(vk::DescriptorBufferInfo { buffer: memory.buffer(), offset, range })
     }
 
-    /// Its identifier in the device's hazard table.
+    /// The identifier of the block in the device's hazard table.
     #[inline]
     pub fn id(&self) -> BlockId {
         match self.id.get() {
@@ -134,8 +136,8 @@ impl Block {
         Access::write(self.id(), range, stage)
     }
 
-    /// A number that has grown if bytes of the block were written since the last call, by work that was recorded or by the
-    /// host. Memory that other processes or libraries write is not counted. Returns at once.
+    /// A number that grows each time recorded work or the host writes bytes of the block. Writes of other processes or
+    /// libraries are not counted. Returns at once.
     ///
     /// ```
     /// # use vkarray_driver::{Device, Instance, Stream};
@@ -153,7 +155,7 @@ impl Block {
         self.device().write_count(self.id())
     }
 
-    /// Its label, if its manager keeps labels.
+    /// The label of the block, if its manager keeps labels.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -176,7 +178,7 @@ impl Block {
         self.allocator.manager().label(self.memory())
     }
 
-    /// Sets the name in its label, for the report of memory running out. A manager may ignore it.
+    /// Sets the name in the block's label, for the report of memory running out. A manager may ignore the name.
     pub fn set_label(&self, label: impl Into<Arc<str>>) {
         if self.device().is_forked() {
             return;
@@ -186,29 +188,30 @@ impl Block {
         manager.set_label(self.memory(), former.with_name(label));
     }
 
-    /// Whether the host can address it.
+    /// Whether the host can address the block.
     #[inline]
     pub fn is_mapped(&self) -> bool {
         self.mapped().is_some()
     }
 
-    /// Whether the host can address it, and its memory is coherent, so that no write has to be flushed. Guards such as
-    /// [`Block::read_on_host`] flush and invalidate where it is not.
+    /// Whether the host can address the block, and its memory is coherent, so that no write has to be flushed. Guards
+    /// such as [`Block::read_on_host`] flush and invalidate non-coherent memory.
     pub fn is_coherent(&self) -> bool {
         self.mapping().is_some_and(|mapping| mapping.is_coherent())
     }
 
-    /// Whether its allocator has not been reset since it was made. If it has, every use of the block is refused.
+    /// Whether the block's allocator has not been reset since the block was made. After a reset, every use of the block
+    /// is refused.
     #[inline]
     pub fn is_alive(&self) -> bool {
         self.generation == self.allocator.generation()
     }
 
-    /// Checks that its allocator has not been reset; see [`Block::is_alive`].
+    /// Checks that the block's allocator has not been reset; see [`Block::is_alive`].
     ///
     /// # Errors
     ///
-    /// [`Error::DeadMemory`].
+    /// [`Error::DeadMemory`] after a reset.
     pub fn check_alive(&self) -> Result<()> {
         if self.is_alive() { Ok(()) } else { Err(self.dead_memory()) }
     }
@@ -219,7 +222,7 @@ impl Block {
         Error::DeadMemory { size: self.size(), kind: self.kind(), label }
     }
 
-    /// Checks that `len` bytes at `offset` lie in the block, and that it is alive. Returns them as a range.
+    /// Checks that `len` bytes at `offset` lie in the block, and that the block is alive. Returns the bytes as a range.
     ///
     /// # Errors
     ///
@@ -230,7 +233,7 @@ impl Block {
         self.check_bytes(&range).map(|()| range)
     }
 
-    /// Checks that the bytes `range` lie in the block, and that it is alive.
+    /// Checks that the bytes `range` lie in the block, and that the block is alive.
     pub(crate) fn check_bytes(&self, range: &Range<u64>) -> Result<()> {
         self.check_within(range, self.size())
     }
@@ -240,10 +243,10 @@ impl Block {
         if self.is_alive() { self.check_bounds(range, limit) } else { self.check_alive() }
     }
 
-    /// The one place that decides which bytes are bound, copied, filled or shown to the host: those before `limit`.
+    /// The one place that decides which bytes are bound, copied, filled or shown to the host: the bytes before `limit`.
     ///
-    /// Also of a block that is no longer alive: a reset by another thread may end it during a call, and its memory stays
-    /// until the last handle is dropped.
+    /// A block that is no longer alive passes this check: a reset by another thread may end it during a call, and its
+    /// memory stays until the last handle is dropped.
     #[inline]
     pub(super) fn check_bounds(&self, range: &Range<u64>, limit: u64) -> Result<()> {
         if range.start <= range.end && range.end <= limit { Ok(()) } else { Err(self.out_of_bounds(range)) }
@@ -299,13 +302,13 @@ impl Block {
             return mem::forget(memory);
         }
         if let Some(&id) = self.id.get() {
-            // SAFETY: the block tracked the id and is here by value: no guard borrows it, and the id ends with it. The uses
-            // are over, as the caller promises, so that they can be forgotten.
+            // SAFETY: the block tracked the id and is here by value: no guard borrows it, and the id ends with it. The
+            // caller promises that the uses are over, so that they can be forgotten.
             drop(unsafe { self.device().retire_block(id) });
         }
         drop(memory.take_last_uses());
-        // SAFETY: the pointer came from this allocator, and only its last uses were changed. Those are over, as the caller
-        // promises, and the block, which is here by value, is used for no more work.
+        // SAFETY: the pointer came from this allocator, and only its last uses were changed. The caller promises that
+        // those are over, and the block, which is here by value, is used for no more work.
         unsafe { self.allocator.give_back(memory) };
     }
 
@@ -319,7 +322,7 @@ impl Drop for Block {
     fn drop(&mut self) {
         let Some(mut memory) = self.memory.take() else { return };
         if self.device().is_forked() {
-            return mem::forget(memory); // The memory is the parent's.
+            return mem::forget(memory); // The memory belongs to the parent process.
         }
         if let Some(&id) = self.id.get() {
             // SAFETY: the block tracked the id, and this is its last use. Guards over the bytes borrow the block, so none is

@@ -1,6 +1,8 @@
-//! Connections of real devices: what [`memory_connection`] says of two of them, with what was tried before.
+//! Connections of real devices: the answer of [`memory_connection`] for two of them, with the results of earlier
+//! trials.
 //!
-//! The rules are in `memory/connection/`. What was tried is kept by the source's device, for each target that is still open.
+//! The rules are in `memory/connection/`. The source's device keeps the results of trials, for each target that is
+//! still open.
 
 use std::slice;
 use std::sync::{Arc, OnceLock, Weak};
@@ -14,7 +16,7 @@ use crate::memory::{
     ConnectionEnd, ConnectionLimit, ConnectionTraits, ConnectionTrials, MemoryConnection, memory_connection,
 };
 
-/// What was tried from one device to others.
+/// The results of trials from one device to others.
 #[derive(Debug)]
 struct TriedConnections(Mutex<Vec<(Weak<Device>, ConnectionTrials)>>);
 
@@ -35,7 +37,8 @@ impl AsOpened {
     }
 }
 
-/// How memory with these traits on the device `src` reaches the device `dst`, in this process. Tries nothing, and never blocks.
+/// How memory with these traits on the device `src` reaches the device `dst`, in this process. Nothing is tried, and
+/// the call never blocks.
 ///
 /// `VKARRAY_MEMORY_CONNECTION` limits the answer where the devices differ.
 ///
@@ -70,8 +73,8 @@ pub fn connection_between(src: &Arc<Device>, dst: &Arc<Device>, traits: &Connect
     memory_connection(&end(&from, false, src), &end(&to, !Arc::ptr_eq(src, dst), dst), &traits, &trials)
 }
 
-/// Records that an operation over `connection`, from `src` to `dst`, failed although the drivers promise it.
-/// [`connection_between`] then answers with the next weaker way.
+/// Records that an operation over `connection`, from `src` to `dst`, failed although the drivers promise it. After
+/// that, [`connection_between`] answers with the next weaker connection.
 pub fn note_connection_failure(src: &Arc<Device>, dst: &Arc<Device>, connection: MemoryConnection) {
     if src.is_forked() {
         return;
@@ -99,7 +102,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::BadSetting`](crate::Error::BadSetting).
+    /// [`Error::BadSetting`](crate::Error::BadSetting) for a wrong value of `VKARRAY_MEMORY_CONNECTION`.
     pub fn connection_to(&self, target: &Arc<Device>, traits: &ConnectionTraits) -> Result<MemoryConnection> {
         connection_between(self.device(), target, traits)
     }
@@ -110,13 +113,14 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::BadSetting`](crate::Error::BadSetting); [`Error::DeadMemory`](crate::Error::DeadMemory).
+    /// [`Error::BadSetting`](crate::Error::BadSetting) for a wrong value of `VKARRAY_MEMORY_CONNECTION`;
+    /// [`Error::DeadMemory`](crate::Error::DeadMemory).
     pub fn connection_to(&self, target: &Arc<Device>) -> Result<MemoryConnection> {
         self.check_alive()?;
         connection_between(self.device(), target, &self.connection_traits())
     }
 
-    /// What [`memory_connection`] has to know of this memory.
+    /// The traits of this memory that [`memory_connection`] needs.
     pub fn connection_traits(&self) -> ConnectionTraits {
         let traits = ConnectionTraits::of(self.kind()).exportable(self.is_exportable());
         let host_pages = self.imported_from_host().map(|(address, size)| 1 << (address as u64 | size).trailing_zeros());

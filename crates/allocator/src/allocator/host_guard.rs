@@ -1,9 +1,9 @@
 //! Host access in place: guards over bytes of a block that the host addresses.
 //!
-//! A guard waits for the device's conflicting uses and excludes later ones: work that would touch its bytes is refused with
-//! [`HeldByHost`](vkarray_driver::Error::HeldByHost) while it lives. The exclusion is state of the device, so a leaked guard
-//! excludes the device too, until the block is freed. Copies through staging memory, which exclude nothing, are in the
-//! folder `copy`.
+//! A guard waits for the device's conflicting uses and excludes later ones: while the guard lives, work that would
+//! touch its bytes is refused with [`HeldByHost`](vkarray_driver::Error::HeldByHost). The exclusion is state of the
+//! device, so a leaked guard excludes the device too, until the block is freed. Copies through staging memory, which
+//! exclude nothing, are in the folder `copy`.
 
 use std::ops::{Deref, DerefMut, Range};
 use std::slice;
@@ -17,11 +17,11 @@ use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::memory::{HostIntent, Mapping};
 
-/// Bytes of a block, or its elements, that the host reads in place. The device and other guards may read them too.
+/// Bytes of a block, or its elements, that the host reads in place. The device and other guards may also read them.
 pub struct HostRead<'a, T = u8> {
     elements: &'a [T],
     hold: HostAccess<'a>,
-    /// A handle to the block, for a guard that borrows none. Dropped last.
+    /// A handle to the block, for a guard that does not borrow the block. Dropped last.
     handle: Option<Arc<Block>>,
 }
 
@@ -29,7 +29,7 @@ pub struct HostRead<'a, T = u8> {
 pub struct HostWrite<'a, T = u8> {
     elements: &'a mut [T],
     written: Written<'a>,
-    /// A handle to the block, for a guard that borrows none. Dropped last.
+    /// A handle to the block, for a guard that does not borrow the block. Dropped last.
     handle: Option<Arc<Block>>,
 }
 
@@ -44,7 +44,8 @@ impl Block {
     /// Gives read access to the bytes `range` in place. Blocks until no work of the device writes them.
     ///
     /// The guard belongs to no stream: it waits only for work on these bytes. In non-coherent memory (see
-    /// [`Block::is_coherent`]) it also covers the bytes that share an atom with them, at most 255 on either side.
+    /// [`Block::is_coherent`]) the guard also covers the bytes that share an atom with them, at most 255 on either
+    /// side.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -64,7 +65,8 @@ impl Block {
     /// # Errors
     ///
     /// [`Error::NotOnHost`], [`Error::OutOfBounds`], [`Error::ReversedRange`];
-    /// [`HeldByHost`](vkarray_driver::Error::HeldByHost) if another guard writes some of them; those of waiting.
+    /// [`HeldByHost`](vkarray_driver::Error::HeldByHost) if another guard writes some of the bytes; and the errors of
+    /// waiting for the device.
     pub fn read_on_host(&self, range: Range<u64>) -> Result<HostRead<'_>> {
         let (address, len, hold) = self.hold_on_host(&range, Mode::Read)?;
         // SAFETY: the mapping holds the range and lives as long as the block. Nothing writes the bytes while the hold
@@ -94,16 +96,17 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// Those of [`Block::read_on_host`]; also `HeldByHost` if another guard reads some of the bytes.
+    /// The errors of [`Block::read_on_host`], and `HeldByHost` also if another guard reads some of the bytes.
     pub fn write_on_host(&self, range: Range<u64>) -> Result<HostWrite<'_>> {
         let (address, len, hold) = self.hold_on_host(&range, Mode::Write)?;
-        // SAFETY: as in `read_on_host`; and nothing else reads or writes the bytes.
+        // SAFETY: the mapping holds the range and lives as long as the block. While the hold stands, nothing else reads
+        // or writes the bytes.
         let bytes = unsafe { slice::from_raw_parts_mut(address, len) };
         Ok(HostWrite { elements: bytes, written: Written { hold: Some(hold), block: self, range }, handle: None })
     }
 
-    /// As [`Block::read_on_host`], with a guard that keeps the block alive: it can be stored, and sent to another thread. A
-    /// leaked one leaks the block.
+    /// Gives read access like [`Block::read_on_host`], with a guard that keeps the block alive: it can be stored, and
+    /// sent to another thread. A leaked guard leaks the block.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -122,22 +125,23 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// Those of [`Block::read_on_host`].
+    /// The errors of [`Block::read_on_host`].
     pub fn read_on_host_arc(self: &Arc<Self>, range: Range<u64>) -> Result<HostRead<'static>> {
-        // SAFETY: the guard gets a handle to the block, which it drops after all that borrows the block.
+        // SAFETY: the guard gets a handle to the block, which is dropped after everything that borrows the block.
         let block: &'static Self = unsafe { &*Arc::as_ptr(self) };
         let mut guard = block.read_on_host(range)?;
         guard.handle = Some(Arc::clone(self));
         Ok(guard)
     }
 
-    /// As [`Block::write_on_host`], with a guard that keeps the block alive; see [`Block::read_on_host_arc`].
+    /// Gives read and write access like [`Block::write_on_host`], with a guard that keeps the block alive; see
+    /// [`Block::read_on_host_arc`].
     ///
     /// # Errors
     ///
-    /// Those of [`Block::write_on_host`].
+    /// The errors of [`Block::write_on_host`].
     pub fn write_on_host_arc(self: &Arc<Self>, range: Range<u64>) -> Result<HostWrite<'static>> {
-        // SAFETY: the guard gets a handle to the block, which it drops after all that borrows the block.
+        // SAFETY: the guard gets a handle to the block, which is dropped after everything that borrows the block.
         let block: &'static Self = unsafe { &*Arc::as_ptr(self) };
         let mut guard = block.write_on_host(range)?;
         guard.handle = Some(Arc::clone(self));
@@ -146,7 +150,7 @@ impl Block {
 
     fn hold_on_host(&self, range: &Range<u64>, mode: Mode) -> Result<(*mut u8, usize, HostAccess<'_>)> {
         self.check_bytes(range)?;
-        // Device memory is mapped on some devices. A program that relied on it would fail on others.
+        // Device memory is mapped on some devices only. A program that relied on it would fail on the others.
         let mapping = self.mapping().filter(|_| self.kind().is_host_visible());
         let mapping = mapping.ok_or(Error::NotOnHost { kind: self.kind() })?;
         self.device().check_lost()?;
@@ -170,7 +174,7 @@ impl Block {
 
 #[cfg(feature = "dlpack")]
 impl HostRead<'static> {
-    /// The same access without the reference, for bytes that other code reads through their address.
+    /// The access without the reference, for bytes that other code reads through their address.
     pub(crate) fn without_elements(self) -> Self {
         Self { elements: &[], ..self }
     }
@@ -178,7 +182,7 @@ impl HostRead<'static> {
 
 #[cfg(feature = "dlpack")]
 impl HostWrite<'static> {
-    /// The same access without the reference, for bytes that other code reads and writes through their address.
+    /// The access without the reference, for bytes that other code reads and writes through their address.
     pub(crate) fn without_elements(self) -> Self {
         Self { elements: &mut [], ..self }
     }
@@ -219,11 +223,11 @@ fn not_elements<T>(bytes: &[u8]) -> Error {
     }
 }
 
-/// Makes what was written visible to the device.
+/// Makes the written bytes visible to the device.
 impl Drop for Written<'_> {
     fn drop(&mut self) {
         if self.block.device().is_forked() {
-            return; // The memory is the parent's.
+            return; // The memory belongs to the parent process.
         }
         let Some(mapping) = self.block.mapping() else { return };
         if let Err(error) = mapping.flush(self.block.device(), &self.range) {

@@ -1,9 +1,9 @@
-//! [`Allocator`] and [`Block`]: what programs and the crates above use of this crate.
+//! [`Allocator`] and [`Block`]: the types of this crate that programs and the crates above use.
 //!
-//! The allocator of a device makes blocks from a memory manager's memory. Where memory comes from and when it goes back is
-//! decided by the manager, never here. Every block refers to its allocator, so a manager outlives what it gave out. The
-//! reference count is a point of contention for threads that allocate at the same time; [`Allocator::another`] gives each of
-//! them an allocator with a count of its own. Read `block.rs` next, then `host_guard.rs`.
+//! The allocator of a device makes blocks from a memory manager's memory. The manager decides where memory comes from
+//! and when it goes back. Every block refers to its allocator, so a manager outlives the memory that it gave out.
+//! Threads that allocate at the same time contend for the reference count; [`Allocator::another`] gives each of them an
+//! allocator with a count of its own. Read `block.rs` next, then `host_guard.rs`.
 
 mod block;
 mod connection;
@@ -44,7 +44,7 @@ pub use self::host_guard::{HostRead, HostWrite};
 /// # }
 /// ```
 #[derive(Debug)]
-#[repr(align(128))] // So that, in an `Arc`, its counts share no cache line.
+#[repr(align(128))] // Aligned so that the counts of an `Arc` share no cache line.
 pub struct Allocator {
     shared: Arc<AllocatorShared>,
 }
@@ -72,7 +72,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownManager`]; those of [`Allocator::with_manager`].
+    /// [`Error::UnknownManager`] if no manager has the selected name; and the errors of [`Allocator::with_manager`].
     pub fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
         Self::with_manager(device, ManagerFactory::chosen()?.make()?)
     }
@@ -81,18 +81,18 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::InterfaceVersion`]; those of [`MemoryManager::initialize`].
+    /// [`Error::InterfaceVersion`] for a manager of another version; and the errors of [`MemoryManager::initialize`].
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
         Self::build(device, manager, CopyThreads::new())
     }
 
     /// Creates an allocator whose large host copies use `n_threads` threads, including the caller's.
     ///
-    /// The default is half of the processors, at most eight. With one or zero, no thread is started.
+    /// The default is half of the processors, at most eight. With `n_threads` of one or zero, no thread is started.
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::with_manager`].
+    /// The errors of [`Allocator::with_manager`].
     pub fn with_copy_threads(
         device: &Arc<Device>,
         manager: Box<dyn MemoryManager>,
@@ -113,23 +113,23 @@ impl Allocator {
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
-    /// Another allocator of the same memory, with the same manager, counters and resets, and a reference count of its own. For
-    /// threads that allocate at the same time.
+    /// Another allocator of the same memory, with the same manager, counters and resets, and a reference count of its
+    /// own. It is for threads that allocate at the same time.
     #[must_use]
     pub fn another(&self) -> Arc<Self> {
         Arc::new(Self { shared: Arc::clone(&self.shared) })
     }
 
-    /// The device of its memory.
+    /// The device of the memory.
     #[inline]
     pub fn device(&self) -> &Arc<Device> {
         &self.shared.device
     }
 
-    /// The manager of its memory.
+    /// The manager of the memory.
     #[inline]
     pub fn manager(&self) -> &dyn MemoryManager {
-        &*self.shared.manager // Not the box, which is an adaptor around the manager.
+        &*self.shared.manager // The manager itself: the box around it is an adaptor.
     }
 
     /// Allocates `size` bytes, uninitialised. Zero bytes are allowed.
@@ -139,7 +139,8 @@ impl Allocator {
     /// that refuses is out of memory with [`Shortage::AllocationSize`](crate::Shortage::AllocationSize). The largest binding
     /// of a kernel (`maxStorageBufferRange`) is checked at the binding; copies and fills have no limit.
     ///
-    /// When memory runs out, the manager takes the steps of [`OomStep`](crate::OomStep), each once, until there is enough.
+    /// When memory runs out, the manager takes the steps of [`OomStep`](crate::OomStep), each once, until there is
+    /// enough memory.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -156,7 +157,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`], [`Error::NoSuchMemory`], [`Error::OutOfMemory`]; those of waiting for the device.
+    /// [`Error::TooLarge`], [`Error::NoSuchMemory`], [`Error::OutOfMemory`]; and the errors of waiting for the device.
     pub fn allocate(self: &Arc<Self>, size: u64, kind: MemoryKind) -> Result<Arc<Block>> {
         self.allocate_labelled(size, kind, BlockLabel::new())
     }
@@ -165,7 +166,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::allocate`].
+    /// The errors of [`Allocator::allocate`].
     #[inline]
     pub fn allocate_labelled(self: &Arc<Self>, size: u64, kind: MemoryKind, label: BlockLabel) -> Result<Arc<Block>> {
         self.serve(&Request { size, kind, label, exportable: false })
@@ -212,7 +213,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::allocate`].
+    /// The errors of [`Allocator::allocate`].
     pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
         self.shared.device.check_lost()?;
         assert_none_held("a memory manager");
@@ -231,7 +232,7 @@ impl Allocator {
     ///
     /// # Safety
     ///
-    /// As [`MemoryManager::mempin`], until the block and `owner` are dropped.
+    /// The obligations of [`MemoryManager::mempin`] hold until the block and `owner` are dropped.
     pub(crate) unsafe fn import_pages(
         self: &Arc<Self>,
         owner: Owner,
@@ -266,18 +267,18 @@ impl Allocator {
 
     /// Takes a slot of staging memory; see [`Staging::slot`].
     pub(crate) fn slot(&self, direction: Direction, size: SlotSize, len: usize) -> Result<BorrowedSlot<'_>> {
-        // SAFETY: the staging memory and the source are both this allocator's.
+        // SAFETY: the staging memory and the source belong to this allocator.
         unsafe { self.shared.staging.slot(self.slot_source(), direction, size, len) }
     }
 
     /// Takes host memory that this device and the one of `target` use for one copy; `None` if there is no such memory.
     pub(crate) fn shared_slot<'a>(&'a self, target: &'a Self) -> Result<Option<SharedSlot<'a>>> {
         let sides = [self, target].map(|side| (&side.shared.staging, side.slot_source()));
-        // SAFETY: on each side, the staging memory and the source are both one allocator's.
+        // SAFETY: on each side, the staging memory and the source belong to one allocator.
         unsafe { SharedSlot::take(sides) }
     }
 
-    /// Gives the slots that no copy has back to the manager. Returns whether there were any.
+    /// Gives the slots that no copy uses back to the manager. Returns whether there were any.
     fn free_slots(&self) -> bool {
         // SAFETY: the slots were made of memory of this allocator's own manager.
         unsafe { self.shared.staging.free_slots(self.device(), self.manager()) }

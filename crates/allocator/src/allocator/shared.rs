@@ -1,8 +1,8 @@
 //! Memory that other devices, processes and APIs share: allocation for export, export and import.
 //!
-//! Such memory does not come from the manager, whose chunks hold memory of others too. A manager whose memory can be shared is
-//! asked for its handles. What the driver is asked is in
-//! `vulkan/external.rs`; what reaches what is in `connection.rs`.
+//! This memory does not come from the manager, whose chunks hold other memory too. A manager whose memory can be shared
+//! is asked for its handles. `vulkan/external.rs` calls the driver; `connection.rs` decides which device reaches which
+//! memory.
 
 #[cfg(unix)]
 use std::ops::Range;
@@ -21,9 +21,9 @@ use crate::vulkan::{ExternalMemory, external, is_import};
 impl Allocator {
     /// Allocates memory as a request describes it, uninitialised.
     ///
-    /// [Exportable](Request::exportable) memory is device memory in an allocation of its own, which takes the driver micro- to
-    /// milliseconds. The host never addresses it: copies go through staging memory. It does not come from the manager, whose
-    /// figures do not count it.
+    /// [Exportable](Request::exportable) memory is device memory in an allocation of its own, which takes the driver
+    /// micro- to milliseconds. The host never addresses it: copies go through staging memory. It does not come from the
+    /// manager, whose figures do not include it.
     ///
     /// ```
     /// use vkarray_allocator::{Allocator, MemoryKind, Request};
@@ -41,8 +41,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for exportable memory of another kind than device memory, or where the driver exports none;
-    /// those of [`Allocator::allocate`].
+    /// [`Error::Unsupported`] for exportable memory of another kind than device memory, or where the driver exports
+    /// none; and the errors of [`Allocator::allocate`].
     pub fn allocate_for(self: &Arc<Self>, request: &Request) -> Result<Arc<Block>> {
         if !request.exportable {
             return self.serve(request);
@@ -55,14 +55,14 @@ impl Allocator {
 
     /// Imports memory that a device of the same hardware and driver exported, in this process or another one.
     ///
-    /// The block shares the bytes: nothing is copied. The exporter's work and this device's are not ordered by the library;
+    /// The block shares the bytes: nothing is copied. The library does not order the exporter's work and this device's;
     /// see [`ConnectionSync`](crate::ConnectionSync). The memory lives until both sides have dropped it. One
     /// [`ExportedMemory`] can be imported any number of times.
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignMemory`], [`Error::DescriptionMismatch`], [`Error::Unsupported`]; those of the driver if it refuses the
-    /// descriptor; [`Error::OutOfMemory`].
+    /// [`Error::ForeignMemory`], [`Error::DescriptionMismatch`], [`Error::Unsupported`]; [`Error::OutOfMemory`]; and
+    /// the errors of the driver if it refuses the descriptor.
     #[cfg(unix)]
     #[doc(alias = "vkImportMemoryFdInfoKHR")]
     pub fn import(self: &Arc<Self>, memory: &ExportedMemory) -> Result<Arc<Block>> {
@@ -78,7 +78,7 @@ impl Allocator {
         &self.shared.external
     }
 
-    /// Asks again if memory ran out, after what the device no longer uses was given back to the driver.
+    /// Asks again if memory ran out, after memory that the device no longer uses was given back to the driver.
     #[cold]
     fn retry_external(&self, error: Error, ask: impl Fn() -> Result<MemoryPointer>) -> Result<MemoryPointer> {
         if !matches!(error, Error::OutOfMemory(_)) {
@@ -89,36 +89,37 @@ impl Allocator {
         ask()
     }
 
-    /// Gives memory back to where it came from.
+    /// Gives memory back to its source: the external memory of this allocator, or the manager.
     ///
     /// # Safety
     ///
-    /// As [`MemoryManager::memfree`](crate::MemoryManager::memfree), for memory of this allocator.
+    /// The obligations of [`MemoryManager::memfree`](crate::MemoryManager::memfree), for memory of this allocator.
     #[inline]
     pub(super) unsafe fn give_back(&self, memory: MemoryPointer) {
         assert_none_held("a memory manager");
-        // Pointers without an owner, nearly all, are the manager's.
+        // Pointers without an owner, nearly all of them, belong to the manager.
         let managed = if memory.owner().is_none() { Some(memory) } else { self.shared.external.end(memory) };
         if let Some(memory) = managed {
-            // SAFETY: the caller keeps the same contract, and what is not external came from the manager.
+            // SAFETY: the caller keeps the same contract, and memory that is not external came from the manager.
             unsafe { self.manager().memfree(memory) };
         }
     }
 }
 
 impl Block {
-    /// Whether it was allocated to be exported.
+    /// Whether the block was allocated to be exported.
     pub fn is_exportable(&self) -> bool {
         external::is_exportable(self.memory())
     }
 
-    /// A descriptor of the whole block, for another device, process or API. Each call makes another one.
+    /// A descriptor of the whole block, for another device, process or API. Each call makes a new descriptor.
     ///
     /// Everyone who gets the descriptor can read and write all bytes of the block.
     ///
     /// # Errors
     ///
-    /// [`Error::NotExportable`], [`Error::DeadMemory`]; those of the driver if the process has too many descriptors.
+    /// [`Error::NotExportable`], [`Error::DeadMemory`]; and the errors of the driver if the process has too many
+    /// descriptors.
     #[cfg(unix)]
     #[doc(alias = "vkGetMemoryFdKHR")]
     pub fn export(&self) -> Result<ExportedMemory> {
@@ -129,8 +130,8 @@ impl Block {
 
     /// Names the bytes `range` of the block for another process.
     ///
-    /// The manager of the memory is asked, which may name a part of larger memory: the receiver gets all of that. Exportable
-    /// memory is no manager's, and names itself.
+    /// The manager of the memory is asked, which may name a part of larger memory: the receiver gets all of the larger
+    /// memory. Exportable memory belongs to no manager, and names itself.
     ///
     /// ```
     /// use vkarray_allocator::{Allocator, MemoryKind, Request};
@@ -150,9 +151,9 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::NotExportable`] where the manager names no memory; [`Error::OutOfBounds`], also if the manager's handle has
-    /// fewer bytes than the block; [`Error::ReversedRange`], [`Error::DeadMemory`]; those of [`Block::export`] and of
-    /// [`MemoryManager::get_ipc_handle`](crate::MemoryManager::get_ipc_handle).
+    /// [`Error::NotExportable`] where the manager names no memory; [`Error::OutOfBounds`], also if the manager's handle
+    /// has fewer bytes than the block; [`Error::ReversedRange`], [`Error::DeadMemory`]; and the errors of
+    /// [`Block::export`] and of [`MemoryManager::get_ipc_handle`](crate::MemoryManager::get_ipc_handle).
     #[cfg(unix)]
     pub fn get_ipc_handle(&self, range: Range<u64>, read_only: bool) -> Result<IpcHandle> {
         self.check_bytes(&range)?;

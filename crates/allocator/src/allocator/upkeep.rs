@@ -10,11 +10,11 @@ use crate::memory::MemoryKind;
 use crate::oom::OomCounts;
 
 impl Allocator {
-    /// Holds frees back, of all threads, until this guard and every other one is dropped.
+    /// Holds frees back, of all threads, until this guard and every other guard is dropped.
     ///
-    /// Meanwhile dropped memory waits without a limit. It is freed by the next drop or allocation after the last guard that
-    /// finds the [`PendingLimits`](crate::PendingLimits) exceeded, by a flush, or when memory runs out. A pool gives waiting
-    /// memory to the next block all the same. A leaked guard only keeps frees back.
+    /// While a guard lives, dropped memory waits without a limit. The first drop or allocation after the last guard
+    /// that finds the [`PendingLimits`](crate::PendingLimits) exceeded frees it; so do a flush, and running out of
+    /// memory. A pool still gives waiting memory to the next block. A leaked guard only keeps frees back.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -42,7 +42,7 @@ impl Allocator {
         self.manager().pending()
     }
 
-    /// Frees the dropped blocks that the device no longer uses; none while frees are held back. Never blocks.
+    /// Frees the dropped blocks that the device no longer uses; frees nothing while frees are held back. Never blocks.
     ///
     /// The memory goes back to the driver. A pool without limits returns it to the free ranges of its chunks instead, which
     /// [`Allocator::trim`] gives back.
@@ -62,7 +62,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// Those of waiting; blocks whose wait failed stay pending.
+    /// The errors of waiting for the device. Blocks whose wait failed stay pending.
     pub fn flush(&self) -> Result<()> {
         self.device().check_process()?;
         self.shared.external.flush()?;
@@ -99,12 +99,12 @@ impl Allocator {
         self.manager().reserve(bytes, kind)
     }
 
-    /// Gives unused memory back to the driver, until at most `keep` bytes of each kind are kept. Never waits for the device.
-    /// Returns the bytes given back.
+    /// Gives unused memory back to the driver, until at most `keep` bytes of each kind are kept. Never waits for the
+    /// device. Returns the number of bytes given back.
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), and nothing is given back.
     pub fn trim(&self, keep: u64) -> Result<u64> {
         self.shared.device.check_lost()?;
         self.free_slots();
@@ -118,8 +118,8 @@ impl Allocator {
 
     /// How much memory the device has, and how much of it can still be allocated.
     ///
-    /// The managers of this crate ask the driver at most every ten milliseconds, and after each exchange of memory with it, so
-    /// allocations of other processes are noticed with that delay. Cheap enough to be called for each block.
+    /// The managers of this crate ask the driver at most every ten milliseconds, and after each exchange of memory with
+    /// it, so allocations of other processes are noticed with that delay. A call is cheap enough for each block.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -135,18 +135,18 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count it.
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count memory.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         self.shared.device.check_lost()?;
         self.manager().get_memory_info()
     }
 
-    /// The same for the heap of a kind of memory. The heap of shared memory may be a window of 256 MiB; see
-    /// [`MemoryKind::is_scarce`].
+    /// How much memory the heap of a kind of memory has, and how much of it can still be allocated. The heap of shared
+    /// memory may be a window of 256 MiB; see [`MemoryKind::is_scarce`].
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count it;
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count memory;
     /// [`Error::NoSuchMemory`](crate::Error::NoSuchMemory).
     pub fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
         self.shared.device.check_lost()?;
@@ -155,9 +155,10 @@ impl Allocator {
 
     /// Gives all unused memory back to the driver, and ends every block that exists.
     ///
-    /// From here on each use of these blocks is refused with [`Error::DeadMemory`](crate::Error::DeadMemory). Their memory
-    /// goes back when their last handles are dropped, since other threads may be using them. Recorded work still runs, and
-    /// recorded graphs can still be replayed. While frees are held back, the blocks end and nothing is given back.
+    /// From the call on, each use of these blocks is refused with [`Error::DeadMemory`](crate::Error::DeadMemory).
+    /// Their memory goes back when their last handles are dropped, since other threads may be using them. Recorded work
+    /// still runs, and recorded graphs can still be replayed. While frees are held back, the blocks end and nothing is
+    /// given back.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -174,7 +175,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// Those of waiting; the blocks have ended all the same.
+    /// The errors of waiting for the device. The blocks have ended also after an error.
     pub fn reset(&self) -> Result<()> {
         self.device().check_process()?;
         self.shared.generation.fetch_add(1, Ordering::Relaxed);
@@ -193,7 +194,7 @@ impl Allocator {
         Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
     }
 
-    /// Zero in a forked process, where the manager's locks may stay locked forever.
+    /// The manager's usage; zero in a forked process, where the manager's locks may stay locked forever.
     fn managers_usage(&self) -> Usage {
         if self.device().is_forked() {
             return Usage::default();
@@ -201,13 +202,13 @@ impl Allocator {
         self.manager().usage()
     }
 
-    /// Bytes of staging memory: pinned memory that host copies go through. The manager counts them as in use.
+    /// Bytes of staging memory: pinned memory that host copies go through. The manager counts these bytes as in use.
     pub fn staging_bytes(&self) -> u64 {
         self.shared.staging.bytes()
     }
 
-    /// Gives staging memory that no copy uses now back to the manager. Never blocks. [`Allocator::trim`] and
-    /// [`Allocator::reset`] do so too.
+    /// Gives staging memory that no copy uses back to the manager. Never blocks. [`Allocator::trim`] and
+    /// [`Allocator::reset`] also do this.
     pub fn release_staging(&self) {
         self.free_slots();
     }

@@ -1,7 +1,8 @@
 //! DLPack tensors over blocks, and the bytes of tensors on the host: the unsafe part of an exchange with other libraries.
 //!
-//! The structs and their ownership are those of the `dlpark` crate. Here are pointers into blocks, and memory that other
-//! libraries promise to keep. Element types and layouts are the ndarray crate's; here a [`TensorShape`] has DLPack's numbers.
+//! The `dlpark` crate has the structs and their ownership. This file handles pointers into blocks, and memory that
+//! other libraries promise to keep. Element types and layouts are in the ndarray crate; here a [`TensorShape`] has
+//! DLPack's numbers.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -25,7 +26,7 @@ pub type Tensor = dlpark::versioned::Dlpack;
 /// The shape, strides and element type of a tensor, in DLPack's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorShape {
-    /// Elements on each axis.
+    /// The number of elements on each axis.
     pub shape: Vec<i64>,
     /// The distance between elements on each axis, in elements.
     pub strides: Vec<i64>,
@@ -47,7 +48,7 @@ pub enum TensorError {
     /// Memory that the host cannot address.
     #[error("the tensor is on a device of DLPack's type {device_type}, not in host memory")]
     NotOnHost { device_type: u32 },
-    /// A tensor that may not be written, where one is needed that nothing else uses.
+    /// A read-only tensor, where a tensor is needed that nothing else uses.
     #[error("the tensor is read-only, so other code may read it")]
     ReadOnly,
     /// A tensor whose fields contradict each other.
@@ -103,7 +104,7 @@ impl TensorShape {
     }
 }
 
-/// Refuses elements that are not whole bytes, of which a range of bytes cannot be computed.
+/// Refuses elements that are not whole bytes, for which no range of bytes can be computed.
 fn check_element(bits: u8, lanes: u16) -> Result<(), TensorError> {
     if lanes != 1 || bits == 0 || !bits.is_multiple_of(8) {
         return Err(TensorError::Element { bits, lanes });
@@ -114,8 +115,8 @@ fn check_element(bits: u8, lanes: u16) -> Result<(), TensorError> {
 impl Block {
     /// Exports elements of the block as a tensor of DLPack's Vulkan kind, whose data pointer is the `VkBuffer` handle.
     ///
-    /// The tensor owns `keeper` and a handle to the block; its device number is 0. DLPack has no way to say when the elements
-    /// are written; see [`Block::ready_point`].
+    /// The tensor owns `keeper` and a handle to the block; its device number is 0. DLPack cannot express when the
+    /// elements are written; see [`Block::ready_point`].
     ///
     /// # Errors
     ///
@@ -129,11 +130,11 @@ impl Block {
         Ok(unsafe { tensor(shape, device, ptr::without_provenance_mut(handle), keeper) }?)
     }
 
-    /// Exports elements of a block of host-visible memory as a tensor in host memory, without a copy. Blocks until no work
-    /// uses them, or for a read-only tensor until no work writes them.
+    /// Exports elements of a block of host-visible memory as a tensor in host memory, without a copy. Blocks until no
+    /// work uses the elements, or for a read-only tensor until no work writes them.
     ///
-    /// The tensor owns `keeper` and a handle to the block, and has the bytes open like a guard: while it exists, work that
-    /// conflicts is refused. It is a [`Block::read_on_host`] for a read-only tensor, and a [`Block::write_on_host`] otherwise.
+    /// The tensor owns `keeper` and a handle to the block, and opens the bytes like a guard: while it exists, work that
+    /// conflicts is refused. A read-only tensor is a [`Block::read_on_host`], and any other a [`Block::write_on_host`].
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -158,7 +159,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::Tensor`](crate::Error::Tensor) if elements lie outside the block or are not whole bytes; those of [`Block::write_on_host`].
+    /// [`Error::Tensor`](crate::Error::Tensor) if elements lie outside the block or are not whole bytes; and the errors
+    /// of [`Block::write_on_host`].
     pub fn to_host_tensor<K: Send + 'static>(self: &Arc<Self>, shape: &TensorShape, keeper: K) -> Result<Tensor> {
         shape.check(self.size())?;
         let in_block = |at: i128| u64::try_from(at).expect("the elements lie in the block");
@@ -200,7 +202,7 @@ enum Held {
 /// # Errors
 ///
 /// [`TensorError::OutOfBounds`], [`TensorError::Rank`] if the shape does not fit the bytes; [`TensorError::Element`] if
-/// its elements are not whole bytes.
+/// the elements are not whole bytes.
 pub fn tensor_of_bytes<K: AsRef<[u8]> + Send + 'static>(shape: &TensorShape, bytes: K) -> Result<Tensor, TensorError> {
     let keeper = Box::new(bytes);
     let bytes: &[u8] = (*keeper).as_ref();
@@ -252,7 +254,7 @@ pub struct HostTensor {
     start: *const u8,
     len: usize,
     is_exclusive: bool,
-    _tensor: TensorOwner, // Keeps the memory.
+    _tensor: TensorOwner, // The tensor keeps the memory.
 }
 
 // SAFETY: the caller of `new` promised that the elements may be read, and the tensor be dropped, on any thread.
@@ -307,21 +309,22 @@ impl HostTensor {
         Ok(Self { shape, start, len, is_exclusive: false, _tensor: TensorOwner(tensor) })
     }
 
-    /// As [`HostTensor::new`], for a tensor whose memory nothing else uses: the device may reach it where it is.
+    /// Checks the descriptor like [`HostTensor::new`], for a tensor whose memory nothing else uses: the device may
+    /// reach it in place.
     ///
     /// # Errors
     ///
-    /// Those of [`HostTensor::new`]; [`TensorError::ReadOnly`].
+    /// [`TensorError::ReadOnly`]; and the errors of [`HostTensor::new`].
     ///
     /// # Safety
     ///
-    /// As [`HostTensor::new`]; also nothing else reads the elements or the bytes between them until the result is dropped,
-    /// and they are memory of the host's own, not a mapping of a device's memory.
+    /// The obligations of [`HostTensor::new`] hold. In addition, nothing else reads the elements or the bytes between
+    /// them until the result is dropped, and they are memory of the host's own, not a mapping of a device's memory.
     pub unsafe fn exclusive(tensor: Tensor) -> Result<Self, TensorError> {
         if tensor.flags().contains(DlpackFlags::READ_ONLY) {
             return Err(TensorError::ReadOnly);
         }
-        // SAFETY: the caller promises more than `new` asks for.
+        // SAFETY: the caller promises more than `new` requires.
         Ok(Self { is_exclusive: true, ..unsafe { Self::new(tensor) }? })
     }
 
@@ -342,13 +345,13 @@ impl HostTensor {
 }
 
 impl Allocator {
-    /// Lets the device reach an [exclusive](HostTensor::exclusive) tensor where it is. The block keeps the tensor alive; its
-    /// first byte is the first of [`HostTensor::bytes`].
+    /// Lets the device reach an [exclusive](HostTensor::exclusive) tensor in place. The block keeps the tensor alive;
+    /// the first byte of the block is the first of [`HostTensor::bytes`].
     ///
     /// # Errors
     ///
-    /// With the tensor: [`Error::NotWholePages`] if its bytes are not whole pages of the device, [`Error::Unsupported`] if
-    /// it is not exclusive or the device imports nothing; those of the driver.
+    /// Each error returns the tensor. [`Error::NotWholePages`] if its bytes are not whole pages of the device,
+    /// [`Error::Unsupported`] if it is not exclusive or the device imports nothing; and the errors of the driver.
     pub fn pin_tensor(self: &Arc<Self>, tensor: HostTensor) -> Result<Arc<Block>, PinError<HostTensor>> {
         let tensor = Arc::new(tensor);
         self.import_tensor(&tensor).map_err(|error| PinError::new(error, Arc::into_inner(tensor)))

@@ -1,7 +1,7 @@
 //! Order with foreign work on a block's buffer: the handle, and points in time.
 //!
-//! Inside a device, the hazard table orders the uses of a block. Foreign work is ordered by points: a point that it waits for,
-//! or one that later work on the block waits for. The description of arrays for exchange is the ndarray crate's.
+//! Inside a device, the hazard table orders the uses of a block. Foreign work is ordered by points: a point that the
+//! work waits for, or a point that later work on the block waits for. The ndarray crate describes arrays for exchange.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::allocator::Block;
 use crate::error::Result;
 
 impl Block {
-    /// The handle of its `VkBuffer` as a number. Using it needs `unsafe` code.
+    /// The handle of the block's `VkBuffer` as a number. Using it needs `unsafe` code.
     pub fn handle(&self) -> u64 {
         self.buffer().as_raw()
     }
@@ -38,7 +38,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// Those of [`Stream::wait_for`] and of recording.
+    /// The errors of [`Stream::wait_for`] and of recording.
     pub fn order_after(self: &Arc<Self>, stream: &Stream, point: &Point) -> Result<()> {
         stream.wait_for(point)?;
         let access = [self.write(0..u64::MAX, Stage::Transfer)];
@@ -46,13 +46,14 @@ impl Block {
         unsafe { stream.record(&access, |_| Ok(())) }
     }
 
-    /// The point at which all recorded work on the block is over; `None` if it is over already.
+    /// The point at which all recorded work on the block is over; `None` if the work is over already.
     ///
-    /// If several streams use the block, `stream` is made to wait for them all, on the device. The work is submitted.
+    /// If several streams use the block, `stream` is made to wait for all of them, on the device. The work is
+    /// submitted.
     ///
     /// # Errors
     ///
-    /// Those of [`Stream::wait_for`] and of submitting.
+    /// The errors of [`Stream::wait_for`] and of submitting.
     pub fn ready_point(&self, stream: &Stream) -> Result<Option<Point>> {
         let mut pending = Vec::new();
         for point in self.device().block_uses(self.id(), 0..u64::MAX, Mode::Write) {

@@ -1,10 +1,10 @@
 //! Memory for another process: [`IpcHandle`]s over a Unix socket.
 //!
-//! A handle is one message: a fixed head with its file descriptors beside it (that of the memory, and that of a timeline
-//! semaphore where one is sent), then the note of the crate above (for arrays:
-//! element type and layout). The receiver checks that the sender's process is of the same user (`SO_PEERCRED`), and what the
-//! head says; the import then checks UUIDs, sizes and the memory type. A process of the same user could write to this
-//! process's memory in any case, so what its descriptors are of is taken on its word.
+//! A handle is one message: a fixed head with its file descriptors beside it (one of the memory, and one of a timeline
+//! semaphore if it is sent), then the note of the crate above (for arrays: element type and layout). The receiver
+//! checks that the sender's process is of the same user (`SO_PEERCRED`), and the values of the head; the import then
+//! checks UUIDs, sizes and the memory type. What the descriptors refer to is trusted: a process of the same user could
+//! write to this process's memory in any case.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::iter;
@@ -25,7 +25,7 @@ use crate::allocator::{Allocator, Block};
 use crate::error::{Error, Result};
 use crate::memory::{ExportedMemory, IpcHandle, MemoryDescription};
 
-/// The first bytes of a handle; the last is the version.
+/// The first bytes of a handle; the last byte of these is the version.
 const MAGIC: [u8; 8] = *b"vkarray\x01";
 
 /// Bytes of the head: magic, exporter, flags, two UUIDs as text, five numbers, the length of the note.
@@ -37,10 +37,10 @@ const MAX_NOTE: u32 = 1 << 16;
 /// The flag of memory that the receiver may not write.
 const READ_ONLY: u32 = 1;
 
-/// The flag of a handle with a second descriptor, which is of a timeline semaphore.
+/// The flag of a handle with a second descriptor, of a timeline semaphore.
 const TIMELINE: u32 = 2;
 
-/// Why a handle of another process is refused. Nothing was imported.
+/// Why a handle of another process is refused. A refused handle imports nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
@@ -48,29 +48,29 @@ pub enum IpcError {
     /// The socket failed.
     #[error("the socket of the handle failed: {0}")]
     Socket(#[from] io::Error),
-    /// The sender closed its side before the whole handle had come.
+    /// The sender closed its side before the whole handle arrived.
     #[error("the handle is truncated: the sender closed the socket")]
     Truncated,
-    /// Bytes that are no handle, or one of another version.
+    /// Bytes that are not a handle, or a handle of another version.
     #[error("what was received is no handle of this version")]
     NotAHandle,
     /// The sender is a process of another user.
     #[error("the handle was sent by user {sender}, and this process is of user {receiver}")]
     OtherUser { sender: u32, receiver: u32 },
-    /// A handle without its file descriptors, or with others beside them.
+    /// A handle without its file descriptors, or with more descriptors than these.
     #[error("the handle has {expected} file descriptors, and {received} were received")]
     Descriptors { received: usize, expected: usize },
-    /// A value in a handle that cannot be.
+    /// An impossible value in a handle.
     #[error("the handle is not possible: {what}")]
     Malformed { what: &'static str },
-    /// A handle that is to be opened by the process that made it, which has the memory already.
+    /// A handle that is to be opened in the process that made it, which has the memory already.
     #[error("process {process} made the handle, and cannot open it: use the array itself, or `import_array`")]
     SameProcess { process: u32 },
 }
 
 impl IpcHandle {
-    /// Sends the handle, with a note of at most 64 KiB for the receiver. Blocks while the socket is full. The handle can be
-    /// sent again, to others.
+    /// Sends the handle, with a note of at most 64 KiB for the receiver. Blocks while the socket is full. The handle
+    /// can be sent again, to other processes.
     ///
     /// # Errors
     ///
@@ -92,12 +92,13 @@ impl IpcHandle {
         Ok(socket.write_all(note)?)
     }
 
-    /// Receives a handle and its note. Blocks until they have come. Descriptors of this process are not passed on to
+    /// Receives a handle and its note. Blocks until both have arrived. Descriptors of this process are not passed on to
     /// programs that it starts.
     ///
     /// # Errors
     ///
-    /// All of [`IpcError`] but [`IpcError::SameProcess`]. After one of them the socket is of no more use.
+    /// Every variant of [`IpcError`] except [`IpcError::SameProcess`]. Close the socket after an error: the position in
+    /// its stream of messages is lost.
     pub fn receive(socket: &UnixStream) -> Result<(Self, Vec<u8>), IpcError> {
         check_user(socket)?;
         let mut head = [0; HEAD];
@@ -112,7 +113,8 @@ impl IpcHandle {
             return Err(IpcError::Descriptors { received, expected });
         }
         let (fd, timeline) = (fds.swap_remove(0), fds.pop());
-        // SAFETY: a process of the same user says that the descriptor is of memory with this description.
+        // SAFETY: the sender, a process of the same user, promises that the descriptor is of memory with this
+        // description.
         let memory = unsafe { ExportedMemory::new(fd, description) };
         Ok((Self::from_parts(memory, range, exporter, flags & READ_ONLY != 0, timeline), note))
     }
@@ -171,7 +173,7 @@ fn parse(head: &[u8; HEAD]) -> Result<Head, IpcError> {
     Ok((description, offset..end, exporter, flags, n_note as usize))
 }
 
-/// The next `N` bytes of a head, which has enough of them.
+/// The next `N` bytes of a head, which has at least `N` more.
 fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
     let (taken, behind) = rest.split_first_chunk().expect("a head is as long as its parts");
     *rest = behind;
@@ -195,7 +197,7 @@ fn check_same_user(sender: u32, receiver: u32) -> Result<(), IpcError> {
 
 /// Receives the first bytes of a handle and all descriptors that come with them.
 fn receive_first(socket: &UnixStream, head: &mut [u8]) -> Result<(usize, Vec<OwnedFd>), IpcError> {
-    // Room for more than one, so that others are noticed, and closed.
+    // There is room for more than one descriptor, so that surplus descriptors are noticed, and closed.
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = loop {
@@ -223,21 +225,23 @@ fn read_exact(socket: &mut impl Read, bytes: &mut [u8]) -> Result<(), IpcError> 
 impl Allocator {
     /// Opens memory of another process: a block of all of it, in which the handle names `size` bytes at `offset`.
     ///
-    /// The library orders nothing between the processes: messages say when one is done with the memory and the other may go on.
+    /// The library does not order work between the processes: messages say when one process is done with the memory and
+    /// the other may continue.
     ///
     /// # Errors
     ///
-    /// [`IpcError::SameProcess`]; those of [`Allocator::import`].
+    /// [`IpcError::SameProcess`]; and the errors of [`Allocator::import`].
     pub fn open_ipc(self: &Arc<Self>, handle: &IpcHandle) -> Result<Arc<Block>> {
         check_other_process(handle)?;
         self.import(handle.memory())
     }
 
-    /// Opens the timeline semaphore that was sent with a handle, if one was.
+    /// Opens the timeline semaphore that was sent with a handle, if one was sent.
     ///
-    /// A stream waits for what the other process signals by [`Stream::wait_external`](vkarray_driver::Stream::wait_external).
-    /// A process that ends leaves its values unsignalled, and what waits for one on this device would hold up its queue: so a
-    /// stream waits only for values whose signal the other process said to have submitted.
+    /// A stream waits for the other process's signals by
+    /// [`Stream::wait_external`](vkarray_driver::Stream::wait_external). A process that ends leaves its values
+    /// unsignalled, and work that waits for such a value would block its queue on this device. Therefore let a stream
+    /// wait only for values whose signal the other process reports as submitted.
     ///
     /// # Errors
     ///
@@ -249,8 +253,8 @@ impl Allocator {
         let Some(fd) = handle.timeline() else { return Ok(None) };
         let fd = fd.try_clone().map_err(Error::Descriptor)?;
         let file = self.external().device_file(handle.memory().description(), fd)?;
-        // SAFETY: a process of the same user says that the descriptor is of a timeline semaphore of the device and driver with
-        // these UUIDs, which are this device's.
+        // SAFETY: the sender, a process of the same user, promises that the descriptor is of a timeline semaphore of
+        // the device and driver with these UUIDs, which are this device's.
         let timeline =
             unsafe { ExternalSemaphore::import_fd(self.device().logical(), SemaphoreKind::Timeline, file.into()) };
         Ok(Some(timeline?))

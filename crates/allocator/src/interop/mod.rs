@@ -1,7 +1,7 @@
 //! Exchange with other libraries and processes: DLPack tensors over blocks, the points that foreign work waits for, and
 //! handles of memory over Unix sockets (`ipc.rs`).
 //!
-//! Element types and layouts are the array crate's; here are bytes, handles and points. Read `dlpack.rs` first.
+//! Element types and layouts are in the array crate; this folder has bytes, handles and points. Read `dlpack.rs` first.
 
 #[cfg(feature = "dlpack")]
 mod dlpack;

@@ -6,22 +6,22 @@ use crate::memory::MemoryKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct KindCounters {
-    /// Of live blocks, rounded up as they were allocated.
+    /// Bytes of live blocks, rounded up as they were allocated.
     pub in_use: u64,
-    /// Of dropped blocks that the device may still use.
+    /// Bytes of dropped blocks that the device may still use.
     pub pending: u64,
-    /// The most that was in use at a time, never too low. Exact for one thread; for several it is the sum of the peaks of
-    /// each group of threads.
+    /// The most bytes that were in use at a time, never too low. Exact for one thread; for several threads it is the
+    /// sum of the peaks of each group of threads.
     pub peak: u64,
-    /// Cached for the next block of their size.
+    /// Bytes cached for the next block of their size.
     pub ready: u64,
-    /// Of free ranges of chunks.
+    /// Bytes of free ranges of chunks.
     pub free: u64,
-    /// The largest of those ranges.
+    /// Bytes of the largest free range.
     pub largest_free: u64,
-    /// Taken from the driver.
+    /// Bytes taken from the driver.
     pub reserved: u64,
-    /// Chunks taken from the driver.
+    /// The number of chunks taken from the driver.
     pub chunks: u64,
 }
 
@@ -58,17 +58,18 @@ impl KindCounters {
 #[non_exhaustive]
 pub struct Counters {
     kinds: [KindCounters; MemoryKind::ALL.len()],
-    /// Live blocks.
+    /// The number of live blocks.
     pub n_in_use: u64,
-    /// Dropped blocks that the device may still use.
+    /// The number of dropped blocks that the device may still use.
     pub n_pending: u64,
-    /// Blocks given out.
+    /// The number of blocks given out.
     pub allocations: u64,
-    /// Of these, blocks in cached memory whose last uses were over.
+    /// Blocks given out in cached memory whose last uses were over.
     pub reused_ready: u64,
-    /// Blocks in memory of the same thread whose last uses, on one stream, were not known to be over.
+    /// Blocks given out in memory of the same thread whose last uses, on one stream, were not known to be over.
     pub reused_pending: u64,
-    /// Blocks in memory of another thread, or whose last uses are on several streams and not known to be over.
+    /// Blocks given out in memory of another thread, or in memory whose last uses are on several streams and not known
+    /// to be over.
     pub reused_shared: u64,
     /// Blocks cut from a chunk.
     pub carved: u64,

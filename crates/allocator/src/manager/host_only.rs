@@ -11,12 +11,13 @@ use super::{HostOptions, MemoryInfo, MemoryManager, PassthroughManager, Request}
 use crate::error::{Error, Result};
 use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner};
 
-/// Gives out host memory, pins that of the program, and refuses device memory.
+/// Gives out host memory, pins memory of the program, and refuses device memory.
 ///
-/// A plugin passes to it: [`MemoryManager::initialize`], [`MemoryManager::memhostalloc`], [`MemoryManager::mempin`],
-/// [`MemoryManager::memfree`] of what [`HostOnlyMemoryManager::owns`]; and, beside doing them itself for device memory,
-/// [`MemoryManager::reset`], [`MemoryManager::defer_cleanup`], [`MemoryManager::try_flush`], [`MemoryManager::flush`],
-/// [`MemoryManager::trim`], [`MemoryManager::usage`] and [`MemoryManager::pending`].
+/// A plugin passes these calls to it: [`MemoryManager::initialize`], [`MemoryManager::memhostalloc`],
+/// [`MemoryManager::mempin`], and [`MemoryManager::memfree`] of memory that [`HostOnlyMemoryManager::owns`]. The plugin
+/// carries out these calls for its device memory, and also passes them on: [`MemoryManager::reset`],
+/// [`MemoryManager::defer_cleanup`], [`MemoryManager::try_flush`], [`MemoryManager::flush`], [`MemoryManager::trim`],
+/// [`MemoryManager::usage`] and [`MemoryManager::pending`].
 ///
 /// ```
 /// use vkarray_allocator::{Allocator, Error, HostOnlyMemoryManager, MemoryKind};
@@ -37,7 +38,7 @@ pub struct HostOnlyMemoryManager<M = PassthroughManager> {
 }
 
 impl HostOnlyMemoryManager {
-    /// Creates a manager whose host memory is a buffer of its own for each allocation.
+    /// Creates a manager whose host memory is a separate buffer for each allocation.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,8 +56,8 @@ impl<M: MemoryManager> HostOnlyMemoryManager<M> {
     }
 }
 
-// SAFETY: all memory is that of the manager inside, a private field that nothing assigns to; it gets back what it gave
-// out, unchanged.
+// SAFETY: all memory comes from the manager inside, a private field that nothing assigns to; that manager gets back the
+// memory that it gave out, unchanged.
 unsafe impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
     fn interface_version(&self) -> u32 {
         self.host.interface_version()
@@ -79,12 +80,12 @@ unsafe impl<M: MemoryManager> MemoryManager for HostOnlyMemoryManager<M> {
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
-        // SAFETY: the caller keeps this function's contract, which is the same.
+        // SAFETY: the caller keeps this function's contract, which is the same as that of the manager inside.
         unsafe { self.host.mempin(owner, pointer, size, mapped) }
     }
 
     unsafe fn memfree(&self, memory: MemoryPointer) {
-        // SAFETY: the caller keeps this function's contract, and all memory is the other manager's.
+        // SAFETY: the caller keeps this function's contract, and all memory belongs to the manager inside.
         unsafe { self.host.memfree(memory) };
     }
 

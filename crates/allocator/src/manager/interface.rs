@@ -1,8 +1,8 @@
-//! [`MemoryManager`]: the interface between the runtime and whatever provides memory.
+//! [`MemoryManager`]: the interface between the runtime and an object that provides memory.
 //!
-//! The methods are those of numba's external memory managers; frees follow the order of the device's work. The runtime
-//! wraps what a manager gives out in a [`Block`](crate::Block), and gives it back, with its last uses, when the block is
-//! dropped.
+//! The methods are the methods of numba's external memory managers; frees follow the order of the device's work. The
+//! runtime wraps the memory that a manager gives out in a [`Block`](crate::Block), and gives it back, with its last
+//! uses, when the block is dropped.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -24,23 +24,23 @@ pub const INTERFACE_VERSION: u32 = 1;
 /// Gives out a device's memory and takes it back.
 ///
 /// Five methods are required. The others have defaults that serve a manager which frees memory as soon as its last uses
-/// are over and counts nothing; where [`upstream`](MemoryManager::upstream) names another manager, the defaults ask that
-/// one. Methods are called from any thread, and no lock of the runtime is held during a call.
+/// are over and counts nothing. Where [`upstream`](MemoryManager::upstream) names another manager, the defaults ask the
+/// upstream manager. Methods are called from any thread, and no lock of the runtime is held during a call.
 ///
 /// # Safety
 ///
-/// The runtime lets the device and the host read and write what a manager gives out, and does not check it again. So an
-/// implementation promises, for every order of calls and for calls on several threads at once:
+/// The runtime lets the device and the host read and write the memory that a manager gives out, and does not check it
+/// again. An implementation therefore promises, for every order of calls and for calls on several threads at once:
 ///
 /// 1. **One device.** After [`initialize`](MemoryManager::initialize) succeeded, all memory is of that device, and
-///    `initialize` with another device fails. Before it, nothing is given out.
+///    `initialize` with another device fails. Before it, no memory is given out.
 /// 2. **As asked for.** A pointer has the size and kind that were asked for and keeps to the contracts of
 ///    [`MemoryPointer::new`] and [`MemoryPointer::with_mapping`]. Memory of every kind but
 ///    [`MemoryKind::Device`] has a mapping.
 /// 3. **Exclusive.** From the moment it is given out until it comes back by [`memfree`](MemoryManager::memfree), no
 ///    byte of it, rounded up to 16, belongs to other memory that is given out.
-/// 4. **Alive.** Buffer, memory, mapping and owner stay until it came back and its last uses are over. What never comes
-///    back is never freed, also when the manager is dropped, reset or trimmed.
+/// 4. **Alive.** Buffer, memory, mapping and owner stay until the memory came back and its last uses are over. Memory
+///    that never comes back is never freed, also when the manager is dropped, reset or trimmed.
 /// 5. **In order.** Bytes that are given out again before the work that used them is over carry that work as
 ///    [last uses](MemoryPointer::after): the last uses of every pointer that had any of these bytes.
 /// 6. **Passed on.** Memory that another manager gave out keeps its last uses, and goes back to that same manager,
@@ -56,8 +56,8 @@ pub const INTERFACE_VERSION: u32 = 1;
 ///
 /// # Examples
 ///
-/// A manager with a name of its own that takes all memory from the pool. `examples/plugin/` of this crate is one over
-/// gpu-allocator.
+/// A manager with a name of its own that takes all memory from the pool. `examples/plugin/` of this crate is a manager
+/// over gpu-allocator.
 ///
 /// ```
 /// use std::ptr::NonNull;
@@ -110,44 +110,46 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// The version of the interface that the manager was written for; see [`INTERFACE_VERSION`].
     fn interface_version(&self) -> u32;
 
-    /// The manager that the methods with a default ask, if there is one. It need not be the one that gives out the memory.
+    /// The manager that the methods with a default ask, if there is one. It may differ from the manager that gives out
+    /// the memory.
     fn upstream(&self) -> Option<&dyn MemoryManager> {
         None
     }
 
-    /// Prepares the manager for a device. Called before anything is allocated, perhaps more than once for the same device,
-    /// and by several threads at once; a later call changes nothing. Refuses another device than the first.
+    /// Prepares the manager for a device. Called before any allocation, perhaps more than once for the same device, and
+    /// by several threads at once; a later call changes nothing. Refuses another device than the first.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the manager from working; the allocator is not opened then.
+    /// The manager's reason not to work. The allocator is not opened then.
     fn initialize(&self, device: &Arc<Device>) -> Result<()>;
 
     /// Allocates device memory, uninitialised.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::TooLarge`], [`Error::NoSuchMemory`]; those of waiting for the device.
+    /// [`Error::OutOfMemory`], [`Error::TooLarge`], [`Error::NoSuchMemory`]; and the errors of waiting for the device.
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer>;
 
     /// Allocates host memory that the device reaches, uninitialised.
     ///
     /// # Errors
     ///
-    /// Those of [`MemoryManager::memalloc`].
+    /// The errors of [`MemoryManager::memalloc`].
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer>;
 
     /// Lets the device reach memory of the program. The default refuses, and drops the owner.
     ///
     /// # Safety
     ///
-    /// The `size` bytes at `pointer` can be read and written until `owner` is dropped. While work of the device uses some of
-    /// them, there is no mutable Rust reference to those, and no other one to those that it writes. What is returned goes
-    /// back by [`MemoryManager::memfree`], or is dropped when no work uses it.
+    /// The `size` bytes at `pointer` can be read and written until `owner` is dropped. While work of the device reads
+    /// bytes of them, there is no mutable Rust reference to these bytes; while it writes bytes, there is no Rust
+    /// reference to them at all. The returned memory goes back by [`MemoryManager::memfree`], or is dropped when no
+    /// work uses it.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the manager or the device cannot; [`Error::NotWholePages`],
+    /// [`Error::Unsupported`] where the manager or the device cannot pin memory; [`Error::NotWholePages`],
     /// [`Error::AlreadyPinned`].
     unsafe fn mempin(&self, _owner: Owner, _pointer: NonNull<u8>, _size: u64, _mapped: bool) -> Result<HostPointer> {
         Err(Error::Unsupported { what: "pinning memory of the program" })
@@ -155,13 +157,13 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
 
     /// Takes memory back that this manager gave out. Never blocks.
     ///
-    /// The work of [`MemoryPointer::last_uses`] may not be over. The manager does not let the memory go before it is,
+    /// The work of [`MemoryPointer::last_uses`] may not be over. The manager keeps the memory until that work is over,
     /// but may give it out again at once, [after](MemoryPointer::after) that work. Memory of the program, from
     /// [`MemoryManager::mempin`], whose last uses are over is let go before the call returns.
     ///
     /// # Safety
     ///
-    /// 1. This manager gave the pointer out, and its buffer, offset, size, kind, mapping, tag and owner are as they were.
+    /// 1. This manager gave the pointer out, and its buffer, offset, size, kind, mapping, tag and owner are unchanged.
     /// 2. Its last uses name all work that may still use the bytes: the work that it was given out with and all work
     ///    since, as far as it is not known to be over.
     /// 3. The host neither reads nor writes the bytes any more, and no more work that uses them is recorded.
@@ -185,14 +187,14 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// Names memory for another process: at least all bytes of the pointer, in memory that
     /// [`Allocator::import`](crate::Allocator::import) opens there.
     ///
-    /// [`Block::get_ipc_handle`](crate::Block::get_ipc_handle) asks for it, and so does an array that is shared. The handle
-    /// may name a part of larger memory, such as a chunk of the manager's; the receiver then gets the whole chunk, which the
-    /// array's owner has to allow. Managers of this crate name no memory: exportable memory is the allocator's own, and is
-    /// not asked for here.
+    /// [`Block::get_ipc_handle`](crate::Block::get_ipc_handle) and an array that is shared ask for the handle. It may
+    /// name a part of larger memory, such as a chunk of the manager's; the receiver then gets the whole chunk, which
+    /// the array's owner has to allow. Managers of this crate name no memory: exportable memory belongs to the
+    /// allocator, which does not ask for it here.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where it cannot.
+    /// [`Error::Unsupported`] where the manager names no memory.
     #[cfg(unix)]
     fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
         match self.upstream() {
@@ -205,7 +207,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the manager does not count it.
+    /// [`Error::Unsupported`] where the manager does not count memory.
     #[doc(alias = "available_memory")]
     fn get_memory_info(&self) -> Result<MemoryInfo> {
         match self.upstream() {
@@ -218,7 +220,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the manager does not count it; [`Error::NoSuchMemory`].
+    /// [`Error::Unsupported`] where the manager does not count memory; [`Error::NoSuchMemory`].
     fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
         match (self.upstream(), kind) {
             (Some(upstream), _) => upstream.memory_info_of(kind),
@@ -232,32 +234,33 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Those of waiting.
+    /// The errors of waiting for the device.
     fn reset(&self) -> Result<()> {
         self.upstream().map_or_else(|| self.flush(), |upstream| upstream.reset())
     }
 
-    /// Holds real frees back until the guard, and every other one, is dropped. Nothing is freed at that moment, and an
-    /// explicit flush meanwhile frees nothing; what is held back is freed all the same before an allocation fails.
+    /// Holds real frees back until this guard, and every other guard, is dropped. Dropping a guard frees nothing at
+    /// once, and an explicit flush while a guard lives frees nothing; memory that is held back is still freed before an
+    /// allocation fails.
     fn defer_cleanup(&self) -> DeferCleanup {
         self.upstream().map_or_else(|| DeferCleanup::new(|| {}), |upstream| upstream.defer_cleanup())
     }
 
-    /// Frees what was dropped and is no longer used. Never blocks.
+    /// Frees dropped memory that is no longer used. Never blocks.
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]; what could not be asked about
-    /// stays pending.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), [`Error::CleanupPanicked`]. Memory whose uses could not be
+    /// queried stays pending.
     fn try_flush(&self) -> Result<()> {
         self.upstream().map_or(Ok(()), |upstream| upstream.try_flush())
     }
 
-    /// Frees everything that was dropped before the call, waiting for its last uses.
+    /// Frees all memory that was dropped before the call, waiting for its last uses.
     ///
     /// # Errors
     ///
-    /// Those of waiting; what is not waited for stays pending.
+    /// The errors of waiting for the device. Memory whose wait failed stays pending.
     fn flush(&self) -> Result<()> {
         self.upstream().map_or(Ok(()), |upstream| upstream.flush())
     }
@@ -267,7 +270,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where the manager keeps nothing; those of allocating.
+    /// [`Error::Unsupported`] where the manager keeps nothing; and the errors of allocating.
     fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         match self.upstream() {
             Some(upstream) => upstream.reserve(bytes, kind),
@@ -280,7 +283,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost); nothing is given back then.
+    /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), and nothing is given back.
     fn trim(&self, keep: u64) -> Result<u64> {
         self.upstream().map_or(Ok(0), |upstream| upstream.trim(keep))
     }
@@ -301,12 +304,12 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
         }
     }
 
-    /// All that the manager counts; all zero where it does not. Takes no lock.
+    /// All numbers that the manager counts; zero for numbers that it does not count. Takes no lock.
     fn counters(&self) -> Counters {
         self.upstream().map_or_else(Counters::default, |upstream| upstream.counters())
     }
 
-    /// The label of live memory of this manager; nothing if it keeps none.
+    /// The label of live memory of this manager; `None` if it keeps no labels.
     fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
         self.upstream()?.label(memory)
     }

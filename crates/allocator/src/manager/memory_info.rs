@@ -1,6 +1,6 @@
-//! How much memory a device has, and how much of it can still be had. Pure.
+//! How much memory a device has, and how much of it can still be allocated. Pure.
 //!
-//! The driver crate asks for the driver's estimate; a manager adds what it has given out.
+//! The driver crate asks for the driver's estimate; a manager adds the memory that it has given out.
 
 use crate::oom::HeapUse;
 
@@ -19,26 +19,27 @@ pub struct MemoryInfo {
 /// How a [`MemoryInfo`] was determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confidence {
-    /// By the driver's budget and usage of this process (`VK_EXT_memory_budget`). An estimate, which other processes change
-    /// at any time.
+    /// The driver's budget and the usage of this process (`VK_EXT_memory_budget`). It is an estimate, which other
+    /// processes change at any time.
     Budget,
-    /// By the heap's size less what this manager has taken from it. Other users of the device are not counted.
+    /// The heap's size less the bytes that this manager has taken from it. Other users of the device are not counted.
     OwnUse,
 }
 
 impl MemoryInfo {
-    /// What is free on a heap of which a manager has taken `taken` bytes and keeps `kept` of them for the next block.
+    /// The free bytes of a heap from which a manager has taken `taken` bytes and keeps `kept` of them for the next
+    /// block.
     pub(crate) fn of(heap: HeapUse, taken: u64, kept: u64) -> Self {
         let total = heap.size;
         let (free, confidence) = match heap.budget {
-            // Use may exceed the budget, and a budget the heap.
+            // The use may exceed the budget, and the budget may exceed the heap.
             Some(budget) => (budget.budget.saturating_sub(budget.usage), Confidence::Budget),
             None => (total.saturating_sub(taken), Confidence::OwnUse),
         };
         Self { free: free.saturating_add(kept).min(total), total, confidence }
     }
 
-    /// The same for a manager that may give out at most `bytes` bytes more.
+    /// The memory info for a manager that may give out at most `bytes` bytes more.
     pub(crate) fn at_most(self, bytes: u64) -> Self {
         Self { free: self.free.min(bytes), ..self }
     }
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_drivers_budget_is_preferred_to_our_own_count() {
-        // Budget and usage, taken and kept, free.
+        // The budget and the usage; the bytes taken and kept; the free bytes.
         let cases = [
             (Some((90, 30)), 50, 0, 60, Confidence::Budget),
             (Some((90, 30)), 50, 20, 80, Confidence::Budget), // Kept memory is free, too.

@@ -1,9 +1,9 @@
 //! Memory managers: where memory comes from, and when it goes back to the driver.
 //!
-//! [`MemoryManager`] is the interface, which programs can implement. [`PoolManager`] is the default; [`PassthroughManager`]
-//! gives each allocation a buffer of its own, [`ArenaManager`] gives out memory by frames of work, and the adaptors go
-//! around any manager. A manager never sees a [`Block`](crate::Block): the folder `allocator` wraps what it gives out.
-//! Read `interface.rs` first. Which manager a program gets is `registry.rs`.
+//! [`MemoryManager`] is the interface, which programs can implement. [`PoolManager`] is the default;
+//! [`PassthroughManager`] gives each allocation a separate buffer, [`ArenaManager`] gives out memory by frames of work,
+//! and an adaptor wraps any manager. A manager never sees a [`Block`](crate::Block): the folder `allocator` wraps the
+//! memory that it gives out. Read `interface.rs` first. `registry.rs` decides which manager a program gets.
 
 pub(crate) mod adaptors;
 mod arena;

@@ -1,8 +1,9 @@
 //! Which memory manager a new allocator gets: one that the program passes, or one by name.
 //!
-//! A program registers names and sets the default for contexts that are opened later; an environment variable sets it from
-//! outside. The process keeps functions that make managers, never a manager or a device. Every context gets a manager of
-//! its own, as in numba. The choice is made by [`Registry`], plain data, of which the process has one behind a lock.
+//! A program registers names and sets the default for contexts that are opened later; an environment variable sets the
+//! default from outside. The process keeps functions that make managers, never a manager or a device. Every context
+//! gets a manager of its own, as in numba. [`Registry`], plain data, makes the choice; the process has one registry
+//! behind a lock.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,7 +15,7 @@ use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use crate::error::{Error, Result};
 use crate::manager::{HostOnlyMemoryManager, INTERFACE_VERSION, MemoryManager, PassthroughManager, PoolManager};
 
-/// The variable that names the manager for contexts that choose none.
+/// The variable that names the manager of contexts that choose none.
 pub(crate) const VARIABLE: &str = "VKARRAY_MEMORY_MANAGER";
 
 /// The name of the manager for programs that choose none.
@@ -42,7 +43,7 @@ pub struct ManagerFactory {
 }
 
 impl ManagerFactory {
-    /// Makes managers by calling `make`. To keep a handle to the manager, return an `Arc` of it.
+    /// Makes managers by calling `make`. To keep a handle to the manager, return an `Arc` of the manager.
     pub fn new(make: impl Fn() -> Result<Box<dyn MemoryManager>> + Send + Sync + 'static) -> Self {
         Self { make: Arc::new(make) }
     }
@@ -70,7 +71,7 @@ impl ManagerFactory {
     ///
     /// # Errors
     ///
-    /// [`Error::InterfaceVersion`], and those of the function.
+    /// [`Error::InterfaceVersion`], and the errors of the function.
     pub fn make(&self) -> Result<Box<dyn MemoryManager>> {
         let manager = (self.make)()?;
         check_version(&*manager)?;
@@ -105,7 +106,7 @@ pub fn memory_manager_names() -> Vec<String> {
 }
 
 /// Sets the managers of contexts that are opened later and choose none themselves. Takes precedence over
-/// `VKARRAY_MEMORY_MANAGER`; open contexts keep the manager they have. Makes one manager to check its version, and drops it.
+/// `VKARRAY_MEMORY_MANAGER`; open contexts keep their managers. Makes one manager to check its version, and drops it.
 ///
 /// ```
 /// use vkarray_allocator::{ManagerFactory, set_memory_manager};
@@ -119,12 +120,12 @@ pub fn memory_manager_names() -> Vec<String> {
 ///
 /// # Errors
 ///
-/// [`Error::InterfaceVersion`], and those of the factory; nothing is set then.
+/// [`Error::InterfaceVersion`], and the errors of the factory; nothing is set then.
 #[doc(alias = "set_current_device_resource")]
 pub fn set_memory_manager(factory: ManagerFactory) -> Result<()> {
     factory.make()?; // Without the lock: the program's function may read the names.
     let former = registry().set.replace(factory);
-    drop(former); // Without the lock, as above.
+    drop(former); // Dropped without the lock: the program's code may run.
     Ok(())
 }
 
@@ -139,7 +140,7 @@ pub(crate) fn check_version(manager: &dyn MemoryManager) -> Result<()> {
 
 type MakeBuiltIn = fn() -> Box<dyn MemoryManager>;
 
-/// The managers of this crate, by name. An arena has none, since the program must have a handle to end its frames.
+/// The managers of this crate, by name. An arena has no name, since the program must have a handle to end its frames.
 const BUILT_IN: [(&str, MakeBuiltIn); 4] = [
     (DEFAULT, || Box::new(PoolManager::new())),
     ("host-only", || Box::new(HostOnlyMemoryManager::new())),
@@ -147,7 +148,7 @@ const BUILT_IN: [(&str, MakeBuiltIn); 4] = [
     ("pool", || Box::new(PoolManager::new())),
 ];
 
-/// The names of a process and its default.
+/// The names that a process knows, and its default.
 #[derive(Debug)]
 struct Registry {
     registered: BTreeMap<String, ManagerFactory>,
@@ -219,14 +220,14 @@ mod tests {
         set.set = Some(fake());
         let cases = [
             (&plain, None, "PoolManager"),
-            (&plain, Some(""), "PoolManager"), // Counts as unset.
+            (&plain, Some(""), "PoolManager"), // An empty variable counts as unset.
             (&plain, Some("default"), "PoolManager"),
             (&plain, Some("pool"), "PoolManager"),
             (&plain, Some("passthrough"), "PassthroughManager"),
             (&plain, Some("host-only"), "HostOnlyMemoryManager"),
             (&set, None, "Fake"),
             (&set, Some("host-only"), "Fake"),
-            (&set, Some("no such manager"), "Fake"), // Not read.
+            (&set, Some("no such manager"), "Fake"), // The variable is not read.
         ];
         for (registry, variable, name) in cases {
             assert_eq!(made(registry.choose(variable.map(OsString::from))), name, "{variable:?}");

@@ -1,4 +1,4 @@
-//! What a memory manager is asked for, and what it says about the memory that it has given out. Plain data.
+//! The requests to a memory manager, and its figures about the memory that it has given out. Plain data.
 
 use crate::memory::{BlockLabel, MemoryKind};
 
@@ -7,19 +7,19 @@ use crate::memory::{BlockLabel, MemoryKind};
 #[non_exhaustive]
 #[must_use]
 pub struct Request {
-    /// Bytes. Zero bytes are allowed.
+    /// The number of bytes. Zero bytes are allowed.
     pub size: u64,
     /// [`MemoryKind::Device`] or [`MemoryKind::Shared`].
     pub kind: MemoryKind,
-    /// What the memory is for, for the report of memory running out.
+    /// The use of the memory, for the report of memory running out.
     pub label: BlockLabel,
-    /// Whether it can be exported to other devices, processes and APIs. The allocator serves such requests itself, so that the
-    /// memory has no neighbours: managers never see them.
+    /// Whether the memory can be exported to other devices, processes and APIs. The allocator serves such requests
+    /// itself, so that the memory has no neighbours: managers never see them.
     pub exportable: bool,
 }
 
 impl Request {
-    /// Asks for `size` bytes of that kind.
+    /// Asks for `size` bytes of this kind.
     pub fn new(size: u64, kind: MemoryKind) -> Self {
         Self { size, kind, label: BlockLabel::new(), exportable: false }
     }
@@ -43,7 +43,7 @@ impl Request {
     }
 }
 
-/// What host memory is for.
+/// The use of host memory.
 ///
 /// ```
 /// use vkarray_allocator::{HostOptions, MemoryKind};
@@ -55,12 +55,13 @@ impl Request {
 #[non_exhaustive]
 #[must_use]
 pub struct HostOptions {
-    /// Kernels address it.
+    /// Whether kernels address the memory.
     pub mapped: bool,
-    /// Other contexts may use it too. A manager may ignore this: memory of a Vulkan device belongs to that device, so the
-    /// managers of this crate give the same memory with and without, which other contexts reach by copies.
+    /// Whether other contexts may use the memory too. A manager may ignore this: memory of a Vulkan device belongs to
+    /// that device, so the managers of this crate give the same memory with and without, which other contexts reach by
+    /// copies.
     pub portable: bool,
-    /// Write-combined: the host writes it in order and does not read it.
+    /// Write-combined: the host writes the memory in order and does not read it.
     pub wc: bool,
 }
 
@@ -96,18 +97,18 @@ pub struct Usage {
     pub in_use: u64,
     /// Bytes taken from the driver.
     pub reserved: u64,
-    /// Dropped blocks whose memory the next block cannot have yet: the device may still use it, or it waits to go back
-    /// to the driver.
+    /// The number of dropped blocks whose memory the next block cannot have yet: the device may still use it, or it
+    /// waits to go back to the driver.
     pub n_pending: usize,
-    /// Bytes of those blocks.
+    /// Bytes of the pending blocks.
     pub pending: u64,
 }
 
 /// Dropped memory that was neither freed nor given out again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pending {
-    /// How many blocks.
+    /// The number of blocks.
     pub n_blocks: usize,
-    /// Bytes of those blocks.
+    /// Bytes of the blocks.
     pub bytes: u64,
 }

@@ -41,6 +41,6 @@ mod tests {
         for (bytes, text) in cases {
             assert_eq!(Bytes(bytes).to_string(), text);
         }
-        assert_eq!(format!("{:>9}|", Bytes(1024)), "  1.0 KiB|"); // In a column.
+        assert_eq!(format!("{:>9}|", Bytes(1024)), "  1.0 KiB|"); // A column of a table.
     }
 }

@@ -1,6 +1,7 @@
 //! Memory on its way to another device, process or API: a file descriptor with a description.
 //!
-//! Plain values: descriptors are made and taken in `vulkan/external/`, and pass between processes in `interop/ipc.rs`.
+//! The values are plain: `vulkan/external/` makes and takes descriptors, and `interop/ipc.rs` passes them between
+//! processes.
 
 #[cfg(unix)]
 use std::ops::Range;
@@ -17,25 +18,25 @@ use vkarray_driver::{Error as DriverError, ExternalSemaphore, SemaphoreKind};
 #[cfg(unix)]
 use crate::error::{Error, Result};
 
-/// Exported memory in plain data: what an importer compares before it imports. Sizes are bytes.
+/// Exported memory in plain data: the values that an importer compares before it imports. Sizes are bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryDescription {
     /// The UUID of the exporter's device.
     pub device_uuid: String,
-    /// The UUID of its driver.
+    /// The UUID of the exporter's driver.
     pub driver_uuid: String,
     /// The size of the block.
     pub size: u64,
-    /// The size of the allocation, which is at least that of the block.
+    /// The size of the allocation, which is at least the size of the block.
     pub allocation_size: u64,
-    /// The index of its memory type.
+    /// The index of the allocation's memory type.
     pub memory_type: u32,
 }
 
-/// Memory on its way to another device, process or API: a file descriptor, and what the importer has to know.
+/// Memory on its way to another device, process or API: a file descriptor, and the data that the importer needs.
 ///
-/// The memory lives as long as any descriptor or import of it, also when the exporter is gone. Nothing orders the two sides'
-/// work: see [`ConnectionSync`](crate::ConnectionSync). Dropping this closes its descriptor.
+/// The memory lives as long as any descriptor or import of it, also when the exporter is gone. The library does not
+/// order the two sides' work: see [`ConnectionSync`](crate::ConnectionSync). Dropping the value closes its descriptor.
 ///
 /// ```
 /// use vkarray_allocator::{Allocator, MemoryKind, Request};
@@ -68,7 +69,7 @@ pub struct ExportedMemory {
 
 #[cfg(unix)]
 impl ExportedMemory {
-    /// Describes memory that was exported elsewhere, such as by another process or API.
+    /// Describes memory that was exported elsewhere, for example by another process or API.
     ///
     /// # Safety
     ///
@@ -80,7 +81,7 @@ impl ExportedMemory {
         Self { fd, description }
     }
 
-    /// What an importer has to know.
+    /// The data that an importer needs.
     pub fn description(&self) -> &MemoryDescription {
         &self.description
     }
@@ -104,8 +105,8 @@ impl AsFd for ExportedMemory {
 
 /// Bytes of exported memory, for another process: numba's IPC handle.
 ///
-/// Another process gets it over a Unix socket: [`IpcHandle::send`], [`IpcHandle::receive`]. It shares the whole block with
-/// everyone who has it, whatever bytes it names.
+/// Another process gets it over a Unix socket: [`IpcHandle::send`], [`IpcHandle::receive`]. Each process that has the
+/// handle shares the whole block, although the handle names some of its bytes.
 #[cfg(unix)]
 #[derive(Debug)]
 pub struct IpcHandle {
@@ -118,8 +119,8 @@ pub struct IpcHandle {
 
 #[cfg(unix)]
 impl IpcHandle {
-    /// Names the bytes `range` of exported memory. A receiver that keeps to the library's rules does not write `read_only`
-    /// memory; nothing else keeps it from doing so.
+    /// Names the bytes `range` of exported memory. A receiver that keeps to the library's rules does not write
+    /// `read_only` memory; other code of the receiver can write it.
     ///
     /// # Errors
     ///
@@ -146,8 +147,8 @@ impl IpcHandle {
 
     /// Sends a timeline semaphore with the memory, so that the two processes' devices wait for each other.
     ///
-    /// The receiver opens it with [`Allocator::open_ipc_timeline`](crate::Allocator::open_ipc_timeline). Which value is
-    /// signalled next, and that a process ended or lost its device, is for messages between the processes to say.
+    /// The receiver opens it with [`Allocator::open_ipc_timeline`](crate::Allocator::open_ipc_timeline). Messages
+    /// between the processes say which value is signalled next, and that a process ended or lost its device.
     ///
     /// # Errors
     ///
@@ -171,7 +172,7 @@ impl IpcHandle {
         self.timeline.as_ref()
     }
 
-    /// Names only the bytes `part` of the bytes that it names.
+    /// Names only the bytes `part` of the handle's bytes.
     pub(crate) fn part(mut self, part: &Range<u64>, read_only: bool) -> Result<Self> {
         let (Range { start, end }, size) = (part.clone(), self.size());
         if end > size {
@@ -182,27 +183,27 @@ impl IpcHandle {
         Ok(self)
     }
 
-    /// The memory.
+    /// The memory that the handle's bytes lie in.
     pub fn memory(&self) -> &ExportedMemory {
         &self.memory
     }
 
-    /// Its number of bytes.
+    /// The number of bytes that the handle names.
     pub fn size(&self) -> u64 {
         self.range.end - self.range.start
     }
 
-    /// The position of its first byte in the block.
+    /// The position of the handle's first byte in the block.
     pub fn offset(&self) -> u64 {
         self.range.start
     }
 
-    /// The process that made it.
+    /// The process that made the handle.
     pub fn exporter(&self) -> u32 {
         self.exporter
     }
 
-    /// Whether its receiver may not write.
+    /// Whether the handle's receiver may not write.
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
     }

@@ -35,7 +35,7 @@ pub enum MemoryKind {
     Pinned,
     /// Host memory for uploads: the host writes it in order and never reads it.
     WriteCombined,
-    /// Device memory that the host addresses too. Not every device has it.
+    /// Device memory that the host addresses too. Some devices have none.
     Shared,
 }
 
@@ -43,7 +43,7 @@ impl MemoryKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Device, Self::Pinned, Self::WriteCombined, Self::Shared];
 
-    /// Its index in [`MemoryKind::ALL`], for tables by kind.
+    /// The index of the kind in [`MemoryKind::ALL`], for tables by kind.
     pub(crate) fn index(self) -> usize {
         self as usize
     }
@@ -58,7 +58,7 @@ impl MemoryKind {
         matches!(self, Self::Pinned | Self::WriteCombined)
     }
 
-    /// Chooses the memory type for this kind among those that `allowed` (a bit for each type) admits.
+    /// Chooses the memory type for this kind among the types that `allowed` (a bit for each type) admits.
     ///
     /// Returns `None` if the device has no such memory; only [`MemoryKind::Shared`] may be missing. For memory that the host
     /// reads, cached types are preferred to coherent ones: uncached memory is read a hundred times slower.
@@ -66,13 +66,13 @@ impl MemoryKind {
         (0..)
             .zip(&device.memory_types)
             .filter(|&(idx, kind)| idx < 32 && allowed & (1 << idx) != 0 && self.admits(*kind))
-            // The first of the best, since drivers list types in their order of preference.
+            // The first of the best types, since drivers list types in their order of preference.
             .min_by_key(|&(idx, kind)| (Reverse(self.score(*kind, device)), idx))
             .map(|(idx, _)| idx)
     }
 
     /// Whether memory of this kind is scarce: its heap is device memory that the host addresses (a BAR window, mostly
-    /// 256 MiB), and the device has a larger heap besides. Drivers and other programs use part of it.
+    /// 256 MiB), and the device has a larger heap besides. Drivers and other programs use part of the window.
     pub fn is_scarce(self, device: &DeviceInfo) -> bool {
         let Some(chosen) = self.memory_type(device, u32::MAX) else { return false };
         let chosen = device.memory_types[chosen as usize];
@@ -98,8 +98,8 @@ impl MemoryKind {
         let heap = device.memory_heaps.get(kind.heap as usize).map_or(0, |heap| heap.size);
         let coherent = kind.host_visible && kind.host_coherent;
         let preferences = match self {
-            // Host-visible device memory is scarce where its heap is a window. Elsewhere the host writes a few bytes to it
-            // faster than the device copies them.
+            // Host-visible device memory is scarce where its heap is a window. On other devices the host writes a few
+            // bytes to it faster than the device copies them.
             Self::Device => {
                 let is_window = kind.host_visible && !(kind.device_local && is_largest_local(kind.heap, device));
                 [kind.device_local, !is_window, coherent]

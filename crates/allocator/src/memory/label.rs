@@ -1,15 +1,15 @@
 //! Labels of memory: a name, a type of element and a shape, for the report of memory running out.
 //!
-//! Small and copied in place, since one is made for each array. Only reports read it; arrays keep their own shape in the
-//! ndarray crate. The report is `oom/report.rs`.
+//! A label is small and copied in place, since one is made for each array. Only reports read labels; arrays keep their
+//! own shape in the ndarray crate. The report is in `oom/report.rs`.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// How many lengths of axes a label keeps. Of further axes it keeps only their number.
+/// How many lengths of axes a label keeps. Of further axes a label keeps only the number.
 const MAX_AXES: usize = 6;
 
-/// What a piece of memory is used for, as reports show it.
+/// The use of a piece of memory, for reports.
 ///
 /// ```
 /// use vkarray_allocator::BlockLabel;
@@ -74,7 +74,7 @@ impl Clone for BlockLabel {
         Self { name: self.name.clone(), ..*self }
     }
 
-    /// Where neither has a name, which is the common case, plain values are copied in place.
+    /// Where no label has a name, which is the common case, plain values are copied in place.
     #[inline]
     fn clone_from(&mut self, other: &Self) {
         if self.name.is_some() || other.name.is_some() {

@@ -1,9 +1,9 @@
 //! Where the host addresses memory, and the flushes and invalidations that non-coherent memory needs.
 //!
-//! Coherent memory needs none. Non-coherent memory is invalidated ([`Mapping::invalidate`]) before the host accesses bytes,
-//! and flushed ([`Mapping::flush`]) after the host wrote them; in between the device must not use any of the
-//! [atoms](Mapping::atoms) with these bytes. All host access goes through here: guards, copies in place and staging slots.
-//! Which memory is chosen is `kind.rs`; the reasons are in `docs/decisions/025`.
+//! Coherent memory needs neither. Non-coherent memory is invalidated ([`Mapping::invalidate`]) before the host accesses
+//! bytes, and flushed ([`Mapping::flush`]) after the host wrote them; in between the device must not use any of the
+//! [atoms](Mapping::atoms) with these bytes. All host access goes through this file: guards, copies in place and
+//! staging slots. `kind.rs` chooses the memory; the reasons are in `docs/decisions/025`.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -26,15 +26,15 @@ pub struct Mapping {
 
 // SAFETY: the address is plain data here. Only `Block` and `StagingSlot` make references from it, under their own contracts.
 unsafe impl Send for Mapping {}
-// SAFETY: as above; shared access hands out copies of plain values.
+// SAFETY: shared access hands out copies of plain values.
 unsafe impl Sync for Mapping {}
 
-/// What the host will do with bytes.
+/// What the host will do with the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostIntent {
-    /// Read them, or write some of them.
+    /// Read the bytes, or write some of them.
     Access,
-    /// Write all of them before it reads any.
+    /// Write all bytes before it reads any.
     Overwrite,
 }
 
@@ -50,9 +50,9 @@ impl Mapping {
     ///
     /// # Safety
     ///
-    /// `address` is that of the byte `offset` of `memory`, which is a multiple of the device's `nonCoherentAtomSize`.
-    /// The bytes that are used from there on, rounded up to that size, lie in the memory, are not used by others, and stay
-    /// mapped as long as they are used.
+    /// `address` is the address of the byte `offset` of `memory`, and `offset` is a multiple of the device's
+    /// `nonCoherentAtomSize`. The bytes that are used from there on, rounded up to that size, lie in the memory, have
+    /// no other users, and stay mapped as long as they are used.
     #[must_use]
     pub unsafe fn non_coherent(address: NonNull<u8>, memory: vk::DeviceMemory, offset: u64) -> Self {
         Self { address, memory, offset }
@@ -63,15 +63,15 @@ impl Mapping {
     /// # Safety
     ///
     /// The bytes lie in the mapping, and where it is not coherent they are a multiple of the device's
-    /// `nonCoherentAtomSize`. A multiple of 256 is one everywhere.
+    /// `nonCoherentAtomSize`. A multiple of 256 suffices on every device.
     #[must_use]
     pub unsafe fn after(self, bytes: u64) -> Self {
         let skipped = usize::try_from(bytes).expect("a mapping is smaller than the address space");
-        // SAFETY: the caller says that these bytes lie in the mapping.
+        // SAFETY: the caller promises that these bytes lie in the mapping.
         Self { address: unsafe { self.address.add(skipped) }, offset: self.offset + bytes, ..self }
     }
 
-    /// The address.
+    /// The address of the mapping's first byte.
     #[inline]
     pub fn address(&self) -> NonNull<u8> {
         self.address
@@ -83,19 +83,19 @@ impl Mapping {
         self.memory == vk::DeviceMemory::null()
     }
 
-    /// The bytes that the device must not use while the host writes `range`: the range itself if the memory is coherent, else
-    /// all atoms with bytes of it.
+    /// The bytes that the device must not use while the host writes `range`: the range itself if the memory is
+    /// coherent, else all atoms that share bytes with it.
     #[inline]
     pub(crate) fn atoms(&self, device: &Device, range: Range<u64>) -> Range<u64> {
         if self.is_coherent() { range } else { whole_atoms(&range, atom(device)) }
     }
 
-    /// Makes writes of the device visible to the host. The device's uses of the range's atoms must be over, and it must not
-    /// use them again before the host has read them or flushed its writes.
+    /// Makes writes of the device visible to the host. The device's uses of the range's atoms must be over, and the
+    /// device must not use the atoms again before the host has read the bytes or flushed its writes.
     ///
     /// # Errors
     ///
-    /// Those of the driver.
+    /// The errors of the driver.
     #[inline]
     pub(crate) fn invalidate(&self, device: &Device, range: &Range<u64>, intent: HostIntent) -> Result<()> {
         if self.is_coherent() || range.is_empty() {
@@ -114,19 +114,19 @@ impl Mapping {
         Ok(invalidated.map_err(device.failed("vkInvalidateMappedMemoryRanges"))?)
     }
 
-    /// Makes writes of the host visible to work that is submitted from here on. The bytes must have been invalidated before
-    /// they were written.
+    /// Makes writes of the host visible to work that is submitted after the call. The bytes must have been invalidated
+    /// before they were written.
     ///
     /// # Errors
     ///
-    /// Those of the driver; the device must not use the bytes then.
+    /// The errors of the driver. After an error the device must not use the bytes.
     #[inline]
     pub(crate) fn flush(&self, device: &Device, range: &Range<u64>) -> Result<()> {
         if self.is_coherent() || range.is_empty() {
             return Ok(());
         }
         let range = self.of_memory(&whole_atoms(range, atom(device)));
-        // SAFETY: as in `invalidate`.
+        // SAFETY: the memory is mapped, and the range is whole atoms of it.
         let flushed = unsafe { device.raw().flush_mapped_memory_ranges(&[range]) };
         Ok(flushed.map_err(device.failed("vkFlushMappedMemoryRanges"))?)
     }

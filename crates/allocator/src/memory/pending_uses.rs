@@ -1,7 +1,7 @@
 //! [`PendingUses`]: the work that may still use memory, in one word.
 //!
-//! Pointers and ranges are moved several times during an allocation and a free, and mostly have no such work. So the list is
-//! on the heap. It is allocated at the first use of a range and reused afterwards.
+//! Pointers and ranges are moved several times during an allocation and a free, and mostly have no such work. The list
+//! is therefore on the heap. It is allocated at the first use of a range and reused afterwards.
 
 use std::mem;
 use std::ops::Deref;
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// Some use.
+    /// One use.
     fn used() -> LastUses {
         let mut table = HazardTable::new();
         let (lane, block) = (table.add_lane(0), table.add_block());

@@ -1,10 +1,11 @@
-//! [`MemoryPointer`]: what a memory manager gives out. Bytes of a buffer, and the work that may still use them.
+//! [`MemoryPointer`]: the memory that a manager gives out: bytes of a buffer, and the work that may still use them.
 //!
-//! Plain values: a manager makes one, a [`Block`](crate::Block) has it, and it goes back to the manager when the block is
-//! dropped. The names are numba's, where a pointer frees itself.
+//! Pointers are plain values: a manager makes one, a [`Block`](crate::Block) has it, and it goes back to the manager
+//! when the block is dropped. The names are numba's, where a pointer frees itself.
 //!
-//! A pointer may be changed in safe code, since it does nothing by itself. Giving one out needs the promises of
-//! [`MemoryManager`](crate::MemoryManager), an unsafe trait; giving one back needs those of `memfree`, an unsafe function.
+//! A pointer may be changed in safe code, since it does nothing by itself. A manager that gives a pointer out makes the
+//! promises of [`MemoryManager`](crate::MemoryManager), an unsafe trait; a caller that gives one back makes the
+//! promises of `memfree`, an unsafe function.
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -14,7 +15,7 @@ use vkarray_driver::hazard::{LastUse, LastUses};
 
 use crate::memory::{Mapping, MemoryKind, PendingUses};
 
-/// Something that must live as long as the memory, such as the array that was pinned.
+/// An object that must live as long as the memory, such as the array that was pinned.
 pub type Owner = Box<dyn Any + Send + Sync>;
 
 /// Memory that a device addresses, from [`MemoryManager::memalloc`](crate::MemoryManager::memalloc).
@@ -39,18 +40,19 @@ impl MemoryPointer {
     ///
     /// The buffer is of the device that the manager was initialised for, can be a storage, uniform and indirect buffer
     /// and either side of a copy, is bound to memory of that kind, and is shared by the families of the device's plan.
-    /// Its bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, belong to
+    /// The bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, belong to
     /// no other memory, and stay alive until the manager's `memfree` got the pointer back and its last uses are over.
     pub unsafe fn new(buffer: vk::Buffer, offset: u64, size: u64, kind: MemoryKind) -> Self {
         Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: PendingUses::default(), owner: None }
     }
 
-    /// Sets where the host addresses the first byte.
+    /// Sets the host's address of the first byte.
     ///
     /// # Safety
     ///
-    /// The address is that of the first byte, a multiple of 16 unless the memory is imported from the program, and the memory
-    /// stays mapped as long as it is alive. It is coherent, unless the mapping says that it is not.
+    /// The address is the address of the first byte. It is a multiple of 16 unless the memory is imported from the
+    /// program, and the memory stays mapped as long as it is alive. It is coherent, unless the mapping says that it is
+    /// not.
     pub unsafe fn with_mapping(mut self, mapping: impl Into<Mapping>) -> Self {
         self.mapping = Some(mapping.into());
         self
@@ -62,8 +64,8 @@ impl MemoryPointer {
         self
     }
 
-    /// Adds work that may still use the bytes. The next work on them is ordered after it, and the host waits for it before it
-    /// writes: host memory is better given out without such work.
+    /// Adds work that may still use the bytes. The next work on the bytes is ordered after it, and the host waits for
+    /// it before it writes: host memory is better given out without such work.
     pub fn after(mut self, last_uses: LastUses) -> Self {
         self.last_uses.set(last_uses);
         self
@@ -74,14 +76,14 @@ impl MemoryPointer {
         Self { last_uses, ..self }
     }
 
-    /// Adds something that is dropped with the pointer.
+    /// Adds an object that is dropped with the pointer.
     #[doc(alias = "finalizer")]
     pub fn with_owner(mut self, owner: Owner) -> Self {
         self.owner = Some(Box::new(owner));
         self
     }
 
-    /// The buffer.
+    /// The buffer that the bytes lie in.
     #[inline]
     pub fn buffer(&self) -> vk::Buffer {
         self.buffer
@@ -124,20 +126,20 @@ impl MemoryPointer {
         self.tag
     }
 
-    /// What must live as long as the memory.
+    /// The object that must live as long as the memory.
     pub fn owner(&self) -> Option<&Owner> {
         self.owner.as_deref()
     }
 
-    /// Work that may still use the bytes: of earlier blocks when the manager gives them out, also of the last block when they
-    /// come back.
+    /// Work that may still use the bytes: work of earlier blocks when the manager gives the bytes out, and also work of
+    /// the last block when they come back.
     #[inline]
     pub fn last_uses(&self) -> &[LastUse] {
         &self.last_uses
     }
 
-    /// Removes the last uses, for the next pointer to the same bytes; see [`MemoryPointer::after`]. Without them, a pointer may
-    /// be given out or back only when they are over.
+    /// Removes the last uses, for the next pointer to the same bytes; see [`MemoryPointer::after`]. A pointer without
+    /// last uses may be given out or back only when they are over.
     #[must_use]
     pub fn take_last_uses(&mut self) -> LastUses {
         self.last_uses.take()
@@ -159,7 +161,9 @@ impl MemoryPointer {
 #[must_use = "memory that is not given back is leaked"]
 pub struct MappedMemory(MemoryPointer);
 
-/// Host memory that the device copies from and to, from the same methods.
+/// Host memory that the device copies from and to, from
+/// [`MemoryManager::memhostalloc`](crate::MemoryManager::memhostalloc) or
+/// [`MemoryManager::mempin`](crate::MemoryManager::mempin).
 #[derive(Debug)]
 #[must_use = "memory that is not given back is leaked"]
 pub struct PinnedMemory(MemoryPointer);
@@ -190,9 +194,9 @@ host_memory!(PinnedMemory);
 #[derive(Debug)]
 #[must_use = "memory that is not given back is leaked"]
 pub enum HostPointer {
-    /// Kernels address it.
+    /// Memory that kernels address.
     Mapped(MappedMemory),
-    /// The device copies from and to it.
+    /// Memory that the device copies from and to.
     Pinned(PinnedMemory),
 }
 
@@ -234,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_pointer_stays_small() {
-        // A pointer is moved several times during an allocation and a free.
+        // The size matters because a pointer is moved several times during an allocation and a free.
         assert!(size_of::<MemoryPointer>() <= 80, "{} bytes", size_of::<MemoryPointer>());
         assert_eq!(size_of::<Option<MemoryPointer>>(), size_of::<MemoryPointer>());
     }

@@ -1,8 +1,8 @@
-//! The steps that are tried when memory runs out, and their order: control flow, generic over what gives the memory.
+//! The steps that are tried when memory runs out, and their order: control flow, generic over the source of the memory.
 //!
 //! Each step is taken at most once, cheapest first. Memory is requested again only after a step that gained something.
-//! What a step does is the manager's; `manager/passthrough/fallback.rs` is the simplest example. The report of an
-//! allocation that failed in the end is `report.rs`.
+//! The manager defines each step; `manager/passthrough/fallback.rs` is the simplest example. The report of an
+//! allocation that failed in the end is in `report.rs`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -92,10 +92,10 @@ impl StepOutcomes {
 
 /// One allocation: how to attempt it, and what each step does.
 pub(crate) trait OomHandler {
-    /// What is allocated.
+    /// The memory that is allocated.
     type Memory;
 
-    /// Requests the memory, as the steps taken so far have determined.
+    /// Requests the memory, in the form that the steps taken so far have determined.
     fn attempt(&mut self) -> Result<Self::Memory>;
 
     /// Whether this error is a lack of memory, which a step may help against.
@@ -111,9 +111,9 @@ pub(crate) trait OomHandler {
 /// How often one step was taken, and how often it helped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OomStepCount {
-    /// Times it was taken.
+    /// How often the step was taken.
     pub taken: u64,
-    /// Times the allocation succeeded right after it.
+    /// How often the allocation succeeded right after the step.
     pub helped: u64,
 }
 
@@ -182,7 +182,7 @@ impl OomFallback {
         Err(last)
     }
 
-    /// The counts so far. They are read one after the other.
+    /// The counts so far. The counters are read one after the other.
     pub(crate) fn counts(&self) -> OomCounts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let steps = OomStep::ALL.map(|step| OomStepCount {

@@ -1,7 +1,8 @@
-//! Running out of memory: which steps are tried before an allocation fails, and the report of one that failed.
+//! Running out of memory: which steps are tried before an allocation fails, and the report of an allocation that
+//! failed.
 //!
-//! Plain data and control flow. What a step does is its manager's; nothing here frees memory or waits. Read `fallback.rs`
-//! for the order of the steps, then `report.rs`.
+//! The folder has plain data and control flow. A manager defines its steps; nothing here frees memory or waits. Read
+//! `fallback.rs` for the order of the steps, then `report.rs`.
 
 mod fallback;
 mod report;

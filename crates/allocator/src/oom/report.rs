@@ -1,7 +1,8 @@
-//! The report of memory running out: what was requested, what there is, which blocks are largest, what was tried.
+//! The report of memory running out: the request, the memory of the heap, the largest blocks, the steps that were
+//! tried.
 //!
-//! The source of the memory fills in the heap, its manager the live and the pending blocks. Plain data. An example of the
-//! text is `report/report.txt`, which a test compares.
+//! The source of the memory fills in the heap, and its manager the live and the pending blocks. The report is plain
+//! data. An example of the text is `report/report.txt`, which a test compares.
 
 use std::fmt;
 
@@ -13,7 +14,7 @@ use crate::memory::{BlockLabel, Bytes, MemoryKind};
 /// Live blocks that a report lists.
 const MAX_LISTED: usize = 10;
 
-/// What there was too little of.
+/// The resource of which there was too little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shortage {
@@ -25,10 +26,10 @@ pub enum Shortage {
     Objects,
     /// Addresses for mapping the memory to the host: `VK_ERROR_MEMORY_MAP_FAILED`.
     HostAddresses,
-    /// The size of one allocation: the driver promises none above so many bytes (`maxMemoryAllocationSize`), and refused
-    /// this one.
+    /// The size of one allocation: the driver promises none above this many bytes (`maxMemoryAllocationSize`), and
+    /// refused this one.
     AllocationSize(u64),
-    /// The driver's budget of a scarce heap for this process, which leaves so many bytes.
+    /// The driver's budget of a scarce heap for this process, which leaves this many bytes.
     Budget(u64),
     /// The heap itself, which is smaller even when empty.
     HeapSize,
@@ -54,9 +55,9 @@ impl fmt::Display for Shortage {
 /// A memory heap and its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeapUse {
-    /// Its index among the device's heaps.
+    /// The index of the heap among the device's heaps.
     pub index: u32,
-    /// Its bytes.
+    /// The bytes of the heap.
     pub size: u64,
     /// The driver's budget and usage, where the driver reports them.
     pub budget: Option<HeapBudget>,
@@ -65,38 +66,38 @@ pub struct HeapUse {
 /// A live block in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveBlock {
-    /// Its bytes.
+    /// The bytes of the block.
     pub bytes: u64,
-    /// Its label.
+    /// The label of the block.
     pub label: BlockLabel,
 }
 
 /// Dropped memory that waits for the work of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PendingOn {
-    /// The number of the stream whose work may still use it; `None` for foreign work.
+    /// The number of the stream whose work may still use the memory; `None` for foreign work.
     pub stream: Option<u64>,
-    /// Its bytes. Memory that waits for several streams counts for each.
+    /// The bytes of the memory. Memory that waits for several streams counts for each.
     pub bytes: u64,
 }
 
-/// An allocation that failed for lack of memory, and why. Sizes are bytes.
+/// An allocation that failed for lack of memory, and the reason. Sizes are bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutOfMemory {
     /// Bytes that were requested.
     pub bytes: u64,
-    /// Their kind.
+    /// The kind of the requested memory.
     pub kind: MemoryKind,
-    /// What there was too little of.
+    /// The resource of which there was too little.
     pub shortage: Shortage,
-    /// The heap that they would have come from.
+    /// The heap that the memory would have come from.
     pub heap: Option<HeapUse>,
-    /// Bytes of all kinds in live blocks and in dropped ones that are not freed.
+    /// Bytes of all kinds in live blocks and in dropped blocks that are not freed.
     pub in_use: u64,
     /// Bytes of all kinds taken from the driver.
     pub reserved: u64,
-    /// The largest allocation that the manager could serve without the driver, where it counts that.
+    /// The largest allocation that the manager could serve without the driver; `None` if it does not count that.
     pub largest_free: Option<u64>,
     /// The ten largest live blocks, largest first; see [`OutOfMemory::set_live_blocks`].
     pub largest: Vec<LiveBlock>,

@@ -10,11 +10,12 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 
 impl<K: UsmKind> UsmMemory<K> {
-    /// Copies all bytes to the host. Blocks until they are there.
+    /// Copies all bytes to the host. Blocks until the copy is complete.
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`]; [`Error::NoHostMemory`]; those of [`Block::copy_to_host`](crate::Block::copy_to_host).
+    /// [`Error::UsedAfterFree`]; [`Error::NoHostMemory`]; and the errors of
+    /// [`Block::copy_to_host`](crate::Block::copy_to_host).
     pub fn copy_to_host(&self) -> Result<Vec<u8>> {
         let (block, range) = self.block()?;
         let no_memory = || Error::NoHostMemory { bytes: self.nbytes() };
@@ -24,21 +25,21 @@ impl<K: UsmKind> UsmMemory<K> {
         Ok(bytes)
     }
 
-    /// The same as [`UsmMemory::copy_to_host`].
+    /// Copies all bytes to the host; another name of [`UsmMemory::copy_to_host`].
     ///
     /// # Errors
     ///
-    /// Those of [`UsmMemory::copy_to_host`].
+    /// The errors of [`UsmMemory::copy_to_host`].
     #[doc(alias = "tobytes")]
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.copy_to_host()
     }
 
-    /// Copies all bytes to the beginning of `target`. Blocks until they are there.
+    /// Copies all bytes to the beginning of `target`. Blocks until the copy is complete.
     ///
     /// # Errors
     ///
-    /// [`Error::SizeMismatch`] if `target` is smaller; those of [`UsmMemory::copy_to_host`].
+    /// [`Error::SizeMismatch`] if `target` is smaller; and the errors of [`UsmMemory::copy_to_host`].
     pub fn copy_to_host_into(&self, target: &mut [u8]) -> Result<()> {
         let (block, range) = self.block()?;
         let target_size = target.len() as u64;
@@ -47,11 +48,12 @@ impl<K: UsmKind> UsmMemory<K> {
         block.copy_to_host(&self.stream, range.start, target)
     }
 
-    /// Copies `source`, bytes of any form (a vector, an array, a slice), to the beginning. Returns when it has been read.
+    /// Copies `source`, bytes of any form (a vector, an array, a slice), to the beginning. Returns when the source has
+    /// been read.
     ///
     /// # Errors
     ///
-    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of
+    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; and the errors of
     /// [`Block::copy_from_host`](crate::Block::copy_from_host).
     pub fn copy_from_host(&self, source: impl AsRef<[u8]>) -> Result<()> {
         let ((block, range), source) = (self.block()?, source.as_ref());
@@ -59,13 +61,13 @@ impl<K: UsmKind> UsmMemory<K> {
         block.copy_from_host(&self.stream, range.start, source)
     }
 
-    /// Copies all of `source` to the beginning, whatever its kind. Returns at once on the same device, and when the bytes
-    /// have been read from another device, as [`BlockRange::copy_to`] says. Overlapping ranges of one allocation are copied
+    /// Copies all of `source`, of any kind, to the beginning. Returns at once on the same device, and when the bytes
+    /// have been read from another device; see [`BlockRange::copy_to`]. Overlapping ranges of one allocation are copied
     /// as if through a temporary.
     ///
     /// # Errors
     ///
-    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; those of copying.
+    /// [`Error::SizeMismatch`] if `source` is larger; [`Error::UsedAfterFree`]; and the errors of copying.
     pub fn copy_from_device<J: UsmKind>(&self, source: &UsmMemory<J>) -> Result<()> {
         let ((to, at), (from, range)) = (self.block()?, source.block()?);
         if Arc::ptr_eq(to.device(), from.device()) {
@@ -78,7 +80,7 @@ impl<K: UsmKind> UsmMemory<K> {
         source.copy_to(&BlockRange { block: &to, range: target, stream: &self.stream })
     }
 
-    /// Copies the bytes `range` of a block of the same device to the beginning. Otherwise as [`UsmMemory::copy_from_device`].
+    /// Copies the bytes `range` of a block of the same device to the beginning; see [`UsmMemory::copy_from_device`].
     ///
     /// ```
     /// # fn main() -> anyhow::Result<()> {
@@ -97,7 +99,7 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// Those of [`UsmMemory::copy_from_device`], and of [`Block::copy_from_block`](crate::Block::copy_from_block).
+    /// The errors of [`UsmMemory::copy_from_device`] and of [`Block::copy_from_block`](crate::Block::copy_from_block).
     pub fn copy_from_block(&self, from: &Arc<Block>, range: Range<u64>) -> Result<()> {
         let (to, at) = self.block()?;
         let len = range.end.saturating_sub(range.start);
@@ -107,7 +109,7 @@ impl<K: UsmKind> UsmMemory<K> {
             return to.copy_from_block(&self.stream, at.start, from, range);
         }
         if at.start == range.start {
-            return Ok(()); // The bytes are the same.
+            return Ok(()); // Source and target are the same bytes.
         }
         let between = to.allocator().allocate(len, MemoryKind::Device)?;
         between.copy_from_block(&self.stream, 0, from, range)?;
@@ -118,7 +120,7 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`]; those of recording.
+    /// [`Error::UsedAfterFree`]; and the errors of recording.
     pub fn memset(&self, value: u8) -> Result<()> {
         self.fill(&[value])
     }
@@ -127,8 +129,8 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadPattern`] if it is empty or its length does not divide the number of bytes; those of
-    /// [`UsmMemory::memset`].
+    /// [`Error::BadPattern`] if the pattern is empty or its length does not divide the number of bytes; and the errors
+    /// of [`UsmMemory::memset`].
     pub fn fill(&self, pattern: &[u8]) -> Result<()> {
         let (block, range) = self.block()?;
         block.fill_range(&self.stream, range, pattern)

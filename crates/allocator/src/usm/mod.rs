@@ -1,9 +1,9 @@
 //! Memory objects: [`DeviceMemory`], [`HostMemory`] and [`SharedMemory`], untyped bytes of one kind each.
 //!
-//! The three kinds and their methods are those of dpctl's USM memory. An object is a range of an allocation; clones and
-//! views share the allocation, and [`UsmMemory::free`] ends it for all of them. Work goes to the stream of the context that
-//! the object was made with, and is ordered by the runtime. Arrays of elements, also over memory objects, are the ndarray
-//! crate's. Read `object.rs` first.
+//! The three kinds and their methods are the ones of dpctl's USM memory. An object is a range of an allocation; clones
+//! and views share the allocation, and [`UsmMemory::free`] ends it for all of them. Work goes to the stream of the
+//! context that the object was made with, and the runtime orders it. The ndarray crate has arrays of elements, also
+//! over memory objects. Read `object.rs` first.
 
 mod copies;
 mod object;
@@ -20,7 +20,7 @@ use crate::memory::MemoryKind;
 pub use self::object::{MemoryBuilder, UsmMemory};
 pub use self::state::MemoryState;
 
-/// Where memory objects are made, and the stream that their work goes to.
+/// The allocator that makes memory objects, and the stream of their work.
 pub trait MemoryContext {
     /// The allocator of the memory.
     fn allocator(&self) -> &Arc<Allocator>;
@@ -42,7 +42,7 @@ impl MemoryContext for (Arc<Allocator>, Stream) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UsmType {
-    /// The device alone.
+    /// Memory that only the device addresses.
     Device,
     /// Host memory that the device addresses too.
     Host,

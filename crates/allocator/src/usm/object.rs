@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryConnection;
 use crate::vulkan::check_same_device;
 
-/// The alignment of blocks in their buffers, and so the least alignment of an object.
+/// The alignment of blocks in their buffers, and therefore the least alignment of an object.
 const BLOCK_ALIGNMENT: u64 = 256;
 
 /// Bytes of one kind of memory; see [`DeviceMemory`](super::DeviceMemory), [`HostMemory`](super::HostMemory) and
@@ -38,7 +38,7 @@ const BLOCK_ALIGNMENT: u64 = 256;
 /// # }
 /// ```
 pub struct UsmMemory<K> {
-    /// Empty once it was freed.
+    /// The block of the allocation; `None` once it was freed.
     pub(super) allocation: Arc<Mutex<Option<Arc<Block>>>>,
     pub(super) range: Range<u64>,
     pub(super) alignment: u64,
@@ -57,8 +57,8 @@ pub struct MemoryBuilder<K> {
 }
 
 impl<K: UsmKind> MemoryBuilder<K> {
-    /// Starts the memory at a multiple of `bytes`, a power of two: of the address where the host has one, else of the
-    /// position in the buffer. With zero, the default, it starts at a multiple of 256 at least.
+    /// Starts the memory at a multiple of `bytes`, a power of two: of the address if the host addresses the memory,
+    /// else of the position in the buffer. With zero, the default, it starts at a multiple of 256 at least.
     pub fn alignment(mut self, bytes: u64) -> Self {
         self.alignment = bytes;
         self
@@ -68,7 +68,8 @@ impl<K: UsmKind> MemoryBuilder<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidSize`], [`Error::InvalidAlignment`]; those of [`Allocator::allocate`](crate::Allocator::allocate).
+    /// [`Error::InvalidSize`], [`Error::InvalidAlignment`]; and the errors of
+    /// [`Allocator::allocate`](crate::Allocator::allocate).
     pub fn allocate(self, context: &impl MemoryContext) -> Result<UsmMemory<K>> {
         let Self { nbytes, alignment, .. } = self;
         if nbytes == 0 {
@@ -93,7 +94,7 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidSize`] for zero bytes; those of [`Allocator::allocate`](crate::Allocator::allocate).
+    /// [`Error::InvalidSize`] for zero bytes; and the errors of [`Allocator::allocate`](crate::Allocator::allocate).
     pub fn new(context: &impl MemoryContext, nbytes: u64) -> Result<Self> {
         Self::builder(nbytes).allocate(context)
     }
@@ -128,11 +129,11 @@ impl<K: UsmKind> UsmMemory<K> {
         Ok(Self { allocation, range, alignment, stream, reference, kind: PhantomData })
     }
 
-    /// Allocates as many bytes as `other` has and copies them, whatever its kind and device.
+    /// Allocates as many bytes as `other` has and copies them. `other` may be of any kind and device.
     ///
     /// # Errors
     ///
-    /// Those of [`UsmMemory::new`] and [`UsmMemory::copy_from_device`].
+    /// The errors of [`UsmMemory::new`] and [`UsmMemory::copy_from_device`].
     pub fn copy_of<J: UsmKind>(context: &impl MemoryContext, other: &UsmMemory<J>) -> Result<Self> {
         let copy = Self::builder(other.nbytes()).alignment(other.alignment).allocate(context)?;
         copy.copy_from_device(other)?;
@@ -171,12 +172,12 @@ impl<K: UsmKind> UsmMemory<K> {
         self.range.end - self.range.start
     }
 
-    /// The same as [`UsmMemory::nbytes`].
+    /// The number of bytes; another name of [`UsmMemory::nbytes`].
     pub fn size(&self) -> u64 {
         self.nbytes()
     }
 
-    /// The stream that its work goes to.
+    /// The stream of the object's work.
     #[doc(alias = "sycl_queue")]
     pub fn stream(&self) -> &Stream {
         &self.stream
@@ -188,7 +189,7 @@ impl<K: UsmKind> UsmMemory<K> {
         K::TYPE
     }
 
-    /// The kind of memory in `context`; `None` if that is of another device, which cannot address it.
+    /// The kind of memory in `context`; `None` if the context is of another device, which cannot address the memory.
     pub fn usm_type_in(&self, context: &impl MemoryContext) -> Option<UsmType> {
         Arc::ptr_eq(self.stream.device(), context.stream().device()).then_some(K::TYPE)
     }
@@ -209,8 +210,8 @@ impl<K: UsmKind> UsmMemory<K> {
         Ok(Self { range: subrange(&self.range, range)?, alignment: 0, ..self.clone() })
     }
 
-    /// Frees the allocation now, for every clone and view of it, when the device no longer uses it. Never blocks. Dropping
-    /// the last of them does the same.
+    /// Frees the allocation now, for every clone and view of it, when the device no longer uses it. Never blocks.
+    /// Dropping the last clone or view also frees it.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, DeviceMemory, Error};
@@ -229,12 +230,12 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::FreedTwice`].
+    /// [`Error::FreedTwice`] if the allocation was freed before.
     #[doc(alias = "urUSMFree")]
     pub fn free(&self) -> Result<()> {
         self.stream.device().check_process()?;
         let taken = self.allocation.lock().take();
-        // Dropped after the lock: code of the manager runs.
+        // Dropped after the lock, because code of the manager runs.
         taken.map(drop).ok_or_else(|| Error::FreedTwice { nbytes: self.nbytes() })
     }
 
@@ -242,16 +243,16 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`]; those of [`Block::connection_to`].
+    /// [`Error::UsedAfterFree`]; and the errors of [`Block::connection_to`].
     pub fn connection_to(&self, target: &impl MemoryContext) -> Result<MemoryConnection> {
         self.block()?.0.connection_to(target.stream().device())
     }
 
-    /// The block of this memory and its range of bytes in it.
+    /// The block of this memory, and the range of the memory's bytes in the block.
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`].
+    /// [`Error::UsedAfterFree`] if the allocation was freed.
     pub fn block(&self) -> Result<(Arc<Block>, Range<u64>)> {
         self.stream.device().check_process()?;
         let allocation = self.allocation.lock();
@@ -261,8 +262,9 @@ impl<K: UsmKind> UsmMemory<K> {
 }
 
 impl<K: HostVisible> UsmMemory<K> {
-    /// Gives the host read access to the bytes in place, as elements of `T`. Blocks until no work writes them; work that would
-    /// is refused while the guard exists. The guard keeps the allocation alive, also if the memory is freed meanwhile.
+    /// Gives the host read access to the bytes in place, as elements of `T`. Blocks until no work writes them; work
+    /// that would write them is refused while the guard exists. The guard keeps the allocation alive, also if the
+    /// memory is freed meanwhile.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, HostMemory};
@@ -281,18 +283,18 @@ impl<K: HostVisible> UsmMemory<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::UsedAfterFree`], [`Error::NotElements`]; those of [`Block::read_on_host`].
+    /// [`Error::UsedAfterFree`], [`Error::NotElements`]; and the errors of [`Block::read_on_host`].
     pub fn read_on_host<T: AnyBitPattern>(&self) -> Result<HostRead<'static, T>> {
         let (block, range) = self.block()?;
         block.read_on_host_arc(range)?.cast()
     }
 
-    /// Gives the host read and write access to the bytes in place, as elements of `T`. Blocks until no work uses them; work
-    /// that would is refused while the guard exists. Otherwise as [`UsmMemory::read_on_host`].
+    /// Gives the host read and write access to the bytes in place, as elements of `T`. Blocks until no work uses them;
+    /// work that would use them is refused while the guard exists. See [`UsmMemory::read_on_host`].
     ///
     /// # Errors
     ///
-    /// Those of [`UsmMemory::read_on_host`]; those of [`Block::write_on_host`].
+    /// The errors of [`UsmMemory::read_on_host`] and of [`Block::write_on_host`].
     pub fn write_on_host<T: NoUninit + AnyBitPattern>(&self) -> Result<HostWrite<'static, T>> {
         let (block, range) = self.block()?;
         block.write_on_host_arc(range)?.cast()

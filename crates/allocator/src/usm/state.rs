@@ -26,22 +26,23 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryState {
-    /// The kind.
+    /// The kind of the memory.
     pub usm_type: UsmType,
     /// The requested alignment; 0 for none.
     pub alignment: u64,
-    /// The UUID of the device it was on, as in [`DeviceInfo`](vkarray_driver::DeviceInfo).
+    /// The UUID of the device that the memory was on, as in [`DeviceInfo`](vkarray_driver::DeviceInfo).
     pub device_uuid: String,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
 impl<K: UsmKind> UsmMemory<K> {
-    /// The state, from which the same memory can be made again, here or in another process. Blocks until it is copied.
+    /// The state, from which the same memory can be made again, here or in another process. Blocks until the bytes are
+    /// copied.
     ///
     /// # Errors
     ///
-    /// Those of [`UsmMemory::copy_to_host`].
+    /// The errors of [`UsmMemory::copy_to_host`].
     pub fn state(&self) -> Result<MemoryState> {
         let device_uuid = self.stream.device().info().uuid.clone();
         Ok(MemoryState { usm_type: K::TYPE, alignment: self.alignment, device_uuid, bytes: self.copy_to_host()? })
@@ -53,7 +54,7 @@ impl MemoryState {
     ///
     /// # Errors
     ///
-    /// [`Error::OtherUsmType`] for the state of another kind; those of allocating and copying.
+    /// [`Error::OtherUsmType`] for the state of another kind; and the errors of allocating and copying.
     pub fn restore<K: UsmKind>(&self, context: &impl MemoryContext) -> Result<UsmMemory<K>> {
         if self.usm_type != K::TYPE {
             return Err(Error::OtherUsmType { held: self.usm_type, wanted: K::TYPE });

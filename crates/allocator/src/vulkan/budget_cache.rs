@@ -1,13 +1,13 @@
 //! [`BudgetCache`]: keeps an answer of the driver for a short while.
 //!
-//! For the driver's estimates of free memory, which `chunk.rs` needs more often than they change. Time is passed in, so that
-//! expiry is tested without waiting.
+//! It keeps the driver's estimates of free memory, which `chunk.rs` needs more often than they change. Time is passed
+//! in, so that expiry is tested without waiting.
 
 use std::time::{Duration, Instant};
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-/// An answer and its time.
+/// An answer and the time of the answer.
 #[derive(Debug)]
 pub(crate) struct BudgetCache<T> {
     held: Mutex<Option<(Instant, T)>>,
@@ -19,7 +19,7 @@ impl<T: Clone> BudgetCache<T> {
         Self { held: Mutex::new(Rank::HeapBudgets, None), lifetime }
     }
 
-    /// The last answer, or a new one if that has expired or was cleared.
+    /// The last answer, or a new answer if the last one has expired or was cleared.
     pub(crate) fn at(&self, now: Instant, ask: impl FnOnce() -> T) -> T {
         let mut held = self.held();
         if let Some((given, answer)) = &*held
@@ -27,13 +27,13 @@ impl<T: Clone> BudgetCache<T> {
         {
             return answer.clone();
         }
-        // Under the lock, so that a later `forget` clears this answer too.
+        // Asked under the lock, so that a later `forget` clears this answer too.
         let answer = ask();
         *held = Some((now, answer.clone()));
         answer
     }
 
-    /// Clears the answer, which is no longer right.
+    /// Clears an answer that is no longer right.
     pub(crate) fn forget(&self) {
         *self.held() = None;
     }
@@ -52,7 +52,8 @@ mod tests {
         let cache = BudgetCache::new(Duration::from_millis(10));
         let start = Instant::now();
         let mut n_asked = 0;
-        // Milliseconds since the start, whether it was forgotten before, how often it was asked for by then.
+        // Milliseconds since the start, whether the answer was forgotten before, and how often the driver was asked by
+        // then.
         for (at, is_forgotten, expected) in
             [(0, false, 1), (9, false, 1), (10, false, 2), (11, true, 3), (12, false, 3)]
         {

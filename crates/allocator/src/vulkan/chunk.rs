@@ -1,7 +1,7 @@
-//! Chunks: buffers with memory behind them, as the driver gives them.
+//! Chunks: buffers with memory behind them, in the sizes that the driver gives.
 //!
-//! The only place that allocates device memory, through gpu-allocator. Managers cut chunks into ranges and decide when a
-//! chunk goes back. Which memory type serves a kind is `memory/kind.rs`; errors are classified in `refusal.rs`.
+//! This file and `external.rs` allocate device memory, here through gpu-allocator. Managers cut chunks into ranges and
+//! decide when a chunk goes back. `memory/kind.rs` chooses the memory type of a kind; `refusal.rs` classifies errors.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,17 +36,17 @@ impl Chunk {
         self.buffer
     }
 
-    /// Bytes of its buffer.
+    /// Bytes of the chunk's buffer.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes of its memory, which can be more than those of its buffer because of alignment.
+    /// Bytes of the chunk's memory, which alignment can make larger than the buffer.
     pub(crate) fn memory_size(&self) -> u64 {
         self.allocation.size()
     }
 
-    /// The mapping of its first byte, if the host addresses it.
+    /// The mapping of the chunk's first byte, if the host addresses it.
     pub(crate) fn mapping(&self) -> Option<Mapping> {
         self.mapping
     }
@@ -57,7 +57,7 @@ impl Chunk {
 pub(crate) enum Backing {
     /// Part of a memory block of gpu-allocator, or a dedicated allocation when large.
     Shared,
-    /// A dedicated allocation, whatever its size.
+    /// A dedicated allocation, for any size.
     Dedicated,
 }
 
@@ -75,7 +75,7 @@ const BUDGETS_GOOD_FOR: Duration = Duration::from_millis(10);
 
 /// Takes chunks from the driver and gives them back.
 ///
-/// Its lock is held while the driver allocates, which takes milliseconds. Fast paths never take it.
+/// The lock is held while the driver allocates, which takes milliseconds. Fast paths never take the lock.
 pub(crate) struct ChunkSource {
     memory: Mutex<gpu_allocator::vulkan::Allocator>, // Dropped before `device`, through which it frees.
     is_scarce: [bool; MemoryKind::ALL.len()],
@@ -155,8 +155,8 @@ impl ChunkSource {
         }
         let mapping = allocation.mapped_ptr().map(|address| match host_coherent {
             true => Mapping::from(address.cast()),
-            // SAFETY: gpu-allocator has mapped the memory until it is freed, and this part of it, which is the chunk's
-            // alone, begins and ends with an atom.
+            // SAFETY: gpu-allocator has mapped the memory until it is freed. This part of the memory, which belongs to
+            // the chunk alone, begins and ends with an atom.
             false => unsafe { Mapping::non_coherent(address.cast(), memory, allocation.offset()) },
         });
         // From here on the chunk owns the handle, and `free` destroys it.
@@ -190,7 +190,7 @@ impl ChunkSource {
     ///
     /// The chunk is of this source, and the device and the host no longer use its buffer.
     pub(crate) unsafe fn free(&self, chunk: Chunk) {
-        // SAFETY: made by this device and owned by the chunk alone; the caller promises that it is no longer used.
+        // SAFETY: this device made the buffer, the chunk alone owns it, and the caller promises that it is not used any more.
         drop(unsafe { Owned::new(chunk.buffer, self.device.logical()) });
         self.free_memory(chunk.allocation);
     }
@@ -208,7 +208,7 @@ impl ChunkSource {
         }
     }
 
-    /// The report of running out, with the figures of this source. The manager adds the rest.
+    /// The report of memory running out, with the figures of this source. The manager adds the rest.
     fn out_of_memory(&self, bytes: u64, kind: MemoryKind, shortage: Shortage) -> Error {
         let heap = self.heap(kind);
         let is_larger = heap.is_some_and(|heap| bytes > heap.size);

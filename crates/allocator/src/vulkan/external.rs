@@ -1,8 +1,8 @@
 //! Memory that other devices, processes and APIs share, as opaque file descriptors (`VK_KHR_external_memory_fd`).
 //!
-//! Each piece is a dedicated allocation with one buffer, so that an export shares nothing else and the importer's kernels
-//! stay fast. The pointer that comes out owns both. The host never addresses such memory: another process may write it at any
-//! time, which a Rust reference would not survive. So copies go through staging memory.
+//! Each piece is a dedicated allocation with one buffer, so that an export shares nothing else and the importer's
+//! kernels stay fast. The resulting pointer owns both. The host never addresses such memory: another process may write
+//! it at any time, which a Rust reference would not survive. Copies therefore go through staging memory.
 
 #[cfg(unix)]
 mod descriptor;
@@ -21,7 +21,7 @@ use crate::oom::{OutOfMemory, Shortage};
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
 
-/// Sizes of buffers are multiples of this, as those of chunks.
+/// Sizes of buffers are multiples of this number of bytes, like the sizes of chunks.
 const GRANULE: u64 = 16;
 
 /// The exportable and imported memory of one device.
@@ -30,7 +30,7 @@ pub(crate) struct ExternalMemory {
     device: Arc<Device>,
 }
 
-/// What a pointer to such memory owns, in the order of the drops.
+/// The objects that a pointer to such memory owns, in the order of the drops.
 struct Dedicated {
     _buffer: Owned<vk::Buffer>,
     memory: Owned<vk::DeviceMemory>,
@@ -55,7 +55,7 @@ impl ExternalMemory {
         let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE);
         let (buffer, requirements) = self.buffer(size)?;
         let (info, admitted) = (self.device.info(), requirements.memory_type_bits);
-        // The host does not address it, so a type that it cannot address is preferred.
+        // The host does not address the memory, so a type that the host cannot address is preferred.
         let unseen = MemoryKind::Device.memory_type(info, admitted & !host_visible_types(info));
         let memory_type =
             unseen.or_else(|| MemoryKind::Device.memory_type(info, admitted)).ok_or(Error::NoSuchMemory { kind })?;
@@ -64,7 +64,7 @@ impl ExternalMemory {
         self.bind(buffer, memory, description, false)
     }
 
-    /// A buffer of `size` bytes for memory of descriptors, and what it needs.
+    /// A buffer of `size` bytes for memory of descriptors, and the buffer's requirements.
     fn buffer(&self, size: u64) -> Result<(Owned<vk::Buffer>, vk::MemoryRequirements)> {
         let limit = self.device.info().limits.max_buffer_size;
         let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
@@ -94,11 +94,11 @@ impl ExternalMemory {
             .allocation_size(description.allocation_size)
             .memory_type_index(description.memory_type)
             .push_next(&mut dedicated);
-        // SAFETY: the size is what the buffer needs, the type one that it admits; `info` borrows what it points to. A
-        // descriptor in it is of such memory, by the contract of `ExportedMemory`.
+        // SAFETY: the size and the type are what the buffer requires; `info` borrows what it points to. By the contract
+        // of `ExportedMemory`, a descriptor in `info` is of such memory.
         let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
         let raw = raw.map_err(|code| self.refused(code, description.size))?;
-        // SAFETY: just made, not owned elsewhere, and not used by any work yet.
+        // SAFETY: the memory was made just now, nothing else owns it, and no work uses it yet.
         Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 
@@ -115,8 +115,8 @@ impl ExternalMemory {
             .map_err(self.device.failed("vkBindBufferMemory"))?;
         let (raw, size) = (buffer.raw(), description.size);
         let owner = Dedicated { _buffer: buffer, memory, description, is_imported };
-        // SAFETY: the buffer is as a pointer's must be, of at least `size` bytes rounded up to 16. The pointer owns it, and it
-        // goes back to `end`, which keeps it until its last uses are over.
+        // SAFETY: the buffer has the properties that a pointer requires, and at least `size` bytes rounded up to 16.
+        // The pointer owns the buffer, and goes back to `end`, which keeps it until its last uses are over.
         Ok(unsafe { MemoryPointer::new(raw, 0, size, MemoryKind::Device) }.with_owner(Box::new(owner)))
     }
 
@@ -140,12 +140,12 @@ impl ExternalMemory {
         None
     }
 
-    /// Frees what was dropped and is no longer used. Never blocks.
+    /// Frees dropped memory that is no longer used. Never blocks.
     pub(crate) fn try_flush(&self) -> Result<()> {
         self.dropped.try_flush(drop)
     }
 
-    /// Frees what was dropped before the call. Waits for its uses.
+    /// Frees memory that was dropped before the call. Waits for its uses.
     pub(crate) fn flush(&self) -> Result<()> {
         self.dropped.flush(drop)
     }
@@ -163,7 +163,7 @@ fn dedicated(memory: &MemoryPointer) -> Option<&Dedicated> {
 impl Drop for ExternalMemory {
     fn drop(&mut self) {
         match self.dropped.drain(drop) {
-            // SAFETY: dropped here and never touched again.
+            // SAFETY: the value is dropped here and never touched again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
             Err(error) => log_in_drop(|| log::error!("shared memory is leaked: its last use never ended: {error}")),
         }

@@ -1,8 +1,8 @@
 //! Imports: buffers over whole pages of the program's own memory (`VK_EXT_external_memory_host`).
 //!
-//! The pointer that comes out owns the buffer and the memory object: dropping it ends the import, so it is dropped when the
-//! device no longer uses it. Managers have an [`Imports`] beside their own memory. Which pages of a slice are
-//! imported is decided in `copy/slice_pages.rs`.
+//! The resulting pointer owns the buffer and the memory object: dropping it ends the import, so it is dropped when the
+//! device no longer uses it. Managers have an [`Imports`] beside their own memory. `copy/slice_pages.rs` decides which
+//! pages of a slice are imported.
 
 use std::mem::ManuallyDrop;
 use std::ops::Range;
@@ -26,12 +26,12 @@ pub(crate) struct Imports {
     host: Option<ext::external_memory_host::Device>,
     /// The addresses of imported pages.
     live: Arc<Mutex<Vec<Range<usize>>>>,
-    /// Never held back by guards, since the program waits to use its memory again.
+    /// Imports that were given back. Guards never hold these back, since the program waits to use its memory again.
     dropped: ManuallyDrop<Deferred<MemoryPointer>>,
     device: Arc<Device>,
 }
 
-/// What an imported pointer owns, in the order of the drops.
+/// The objects that an imported pointer owns, in the order of the drops.
 struct Import {
     _buffer: Owned<vk::Buffer>,
     _memory: Owned<vk::DeviceMemory>,
@@ -59,7 +59,7 @@ impl Imports {
     ///
     /// # Safety
     ///
-    /// As [`MemoryManager::mempin`](crate::MemoryManager::mempin).
+    /// The obligations of [`MemoryManager::mempin`](crate::MemoryManager::mempin).
     pub(crate) unsafe fn pin(
         &self,
         owner: Owner,
@@ -74,21 +74,23 @@ impl Imports {
         let buffer = create_buffer(&self.device, size, Some(HANDLE)).map_err(self.device.failed("vkCreateBuffer"))?;
         // SAFETY: the buffer is alive and of this device.
         let wanted = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
-        // It is not mapped by the runtime, so it could not be flushed.
+        // The runtime does not map the memory, so it could not flush it: a coherent type is needed.
         let allowed =
             wanted.memory_type_bits & self.importable_types(host, pointer)? & coherent_types(self.device.info());
         let memory_type = MemoryKind::Pinned.memory_type(self.device.info(), allowed);
         let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind: MemoryKind::Pinned })?;
-        // SAFETY: the caller promises that the pages stay, and the type is one that the device imports them as.
+        // SAFETY: the caller promises that the pages stay, and the type is one of the types with which the device
+        // imports them.
         let memory = unsafe { self.import(pointer, size, memory_type) }?;
         // SAFETY: the memory is of a type the buffer allows, as large as the buffer, and bound only here.
         unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory.raw(), 0) }
             .map_err(self.device.failed("vkBindBufferMemory"))?;
         let raw = buffer.raw();
         let import = Import { _buffer: buffer, _memory: memory, _pages: pages, _owner: owner };
-        // SAFETY: the buffer is as a pointer's must be; the pointer itself owns it, and starts at its first byte.
+        // SAFETY: the buffer has the properties that a pointer requires; the pointer owns it, and starts at its first
+        // byte.
         let pointer_to = unsafe { MemoryPointer::new(raw, 0, size, MemoryKind::Pinned) };
-        // SAFETY: the program's own address of the same pages; the type is coherent.
+        // SAFETY: the address is the program's own address of the same pages; the type is coherent.
         let pointer_to = unsafe { pointer_to.with_mapping(pointer) }.with_owner(Box::new(import));
         Ok(HostPointer::new(pointer_to, mapped).expect("it has a mapping"))
     }
@@ -101,7 +103,8 @@ impl Imports {
         let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
         let is_over = |point: &Point| point.is_complete().is_ok_and(|is_complete| is_complete);
         let ended = if !self.device.is_forked() && points.iter().all(is_over) {
-            // Not through the queue: another thread could take it from there, and not be done with it when this returns.
+            // Freed here and not through the queue: another thread could take it from the queue, and still be busy with
+            // it when this returns.
             free_now(memory, drop)
         } else {
             self.dropped.push(points, 0, bytes, memory);
@@ -147,7 +150,8 @@ impl Imports {
     fn importable_types(&self, host: &ext::external_memory_host::Device, pointer: NonNull<u8>) -> Result<u32> {
         let mut properties = vk::MemoryHostPointerPropertiesEXT::default();
         let call = host.fp().get_memory_host_pointer_properties_ext;
-        // SAFETY: the address is a multiple of what the device asks for, as was checked, and the structure is complete.
+        // SAFETY: the address is a multiple of the alignment that the device requires, which was checked, and the
+        // structure is complete.
         unsafe { call(self.device.raw().handle(), HANDLE, pointer.as_ptr().cast(), &raw mut properties) }
             .result()
             .map_err(self.device.failed("vkGetMemoryHostPointerPropertiesEXT"))?;
@@ -156,7 +160,7 @@ impl Imports {
 
     /// # Safety
     ///
-    /// The pages are the program's, and stay until the memory is freed.
+    /// The pages belong to the program, and stay until the memory is freed.
     unsafe fn import(&self, pointer: NonNull<u8>, size: u64, memory_type: u32) -> Result<Owned<vk::DeviceMemory>> {
         let mut pages =
             vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HANDLE).host_pointer(pointer.as_ptr().cast());
@@ -164,10 +168,11 @@ impl Imports {
             .allocation_size(size)
             .memory_type_index(memory_type)
             .push_next(&mut pages);
-        // SAFETY: the caller promises that the pages stay; their address and size are whole multiples, as was checked.
+        // SAFETY: the caller promises that the pages stay; their address and size are whole multiples of a page, which
+        // was checked.
         let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
         let raw = raw.map_err(self.device.failed("vkAllocateMemory"))?;
-        // SAFETY: just made, not owned elsewhere, and not used by any work yet.
+        // SAFETY: the memory was made just now, nothing else owns it, and no work uses it yet.
         Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 }
@@ -175,7 +180,7 @@ impl Imports {
 impl Drop for Imports {
     fn drop(&mut self) {
         match self.dropped.drain(drop) {
-            // SAFETY: dropped here and never touched again.
+            // SAFETY: the value is dropped here and never touched again.
             Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
             Err(error) => {
                 log_in_drop(|| log::error!("pinned memory stays pinned: its last use never ended: {error}"));
@@ -261,7 +266,7 @@ mod tests {
 
     #[test]
     fn nothing_is_whole_at_the_end_of_the_addresses_or_without_pages() {
-        // Address, length, page.
+        // The address, the length, and the size of a page.
         for (address, len, page) in [(usize::MAX - 3, 2, 4096), (usize::MAX - 3, 2, 1 << 40), (4096, 8192, 0)] {
             assert_eq!(whole_pages(address, len, page), 0..0, "{len} bytes at {address} in pages of {page}");
         }

@@ -1,8 +1,8 @@
 //! Memory as the driver gives it: buffers with memory behind them, memory that other devices and processes share, and
 //! imports of the program's own pages.
 //!
-//! The only place that allocates device memory or creates buffers. It never decides when memory is reused or freed; that is
-//! for the memory managers. Read `chunk.rs` first.
+//! This is the only place that allocates device memory or creates buffers. Memory managers decide when memory is reused
+//! or freed. Read `chunk.rs` first.
 
 mod budget_cache;
 mod chunk;

@@ -17,8 +17,9 @@ const CODES: [(vk::Result, Shortage); 4] = [
 ];
 
 impl Shortage {
-    /// The same for an allocation of `bytes` bytes, where the driver promises none above `limit`. Many drivers give more than
-    /// they promise, so they are asked all the same; if one refuses, the limit is the likely reason.
+    /// The shortage of an allocation of `bytes` bytes, where the driver promises no allocation above `limit`. Many
+    /// drivers give more than they promise, so they are asked anyway; if a driver refuses, the limit is the likely
+    /// reason.
     pub(crate) fn beyond(self, bytes: u64, limit: u64) -> Self {
         match self {
             Self::DeviceMemory | Self::HostMemory if bytes > limit => Self::AllocationSize(limit),
@@ -63,7 +64,7 @@ mod tests {
     #[test]
     fn a_refusal_beyond_the_limit_names_it() {
         use Shortage as S;
-        // Shortage, bytes, shortage reported with a limit of 100.
+        // The shortage, the bytes, and the shortage that is reported with a limit of 100.
         let cases = [
             (S::DeviceMemory, 101, S::AllocationSize(100)),
             (S::HostMemory, 101, S::AllocationSize(100)),

@@ -15,17 +15,17 @@ fn described(shape: &[i64], strides: &[i64], offset: u64) -> TensorShape {
 #[test]
 fn elements_are_held_against_the_memory() {
     type Case<'a> = (&'a [i64], &'a [i64], u64, Option<Range<i128>>);
-    // Shape, strides, offset in bytes, the bytes touched: in memory of 24 bytes.
+    // The shape, the strides, the offset in bytes, and the bytes touched, in memory of 24 bytes.
     let cases: &[Case<'_>] = &[
         (&[3, 4], &[4, 1], 0, Some(0..24)),
         (&[3, 4], &[4, -1], 6, Some(0..24)),
-        (&[100], &[0], 22, Some(22..24)), // Repeated.
+        (&[100], &[0], 22, Some(22..24)), // Repeated elements.
         (&[], &[], 4, Some(4..6)),
         (&[0, 5], &[9, 9], 24, Some(24..24)),
         (&[3, 4], &[4, 1], 2, None),
-        (&[4], &[-1], 4, None), // Before the memory.
+        (&[4], &[-1], 4, None), // Elements before the memory.
         (&[0], &[1], 26, None),
-        (&[i64::MAX, i64::MAX], &[i64::MAX, i64::MAX], u64::MAX, None), // Does not wrap.
+        (&[i64::MAX, i64::MAX], &[i64::MAX, i64::MAX], u64::MAX, None), // The sum does not wrap around.
         (&[-1], &[1], 0, None),
         (&[2], &[], 0, None),
     ];
@@ -36,7 +36,7 @@ fn elements_are_held_against_the_memory() {
     }
 }
 
-/// Bytes that tell when they go.
+/// Bytes that set a flag when they are dropped.
 struct Bytes(Vec<u8>, Arc<AtomicBool>);
 
 impl AsRef<[u8]> for Bytes {
@@ -57,10 +57,10 @@ fn a_tensor_keeps_its_bytes_through_another_library() {
     let bytes = Bytes((0..24).collect(), Arc::clone(&is_gone));
     let columns = described(&[4, 3], &[-1, 4], 6);
     let raw = tensor_of_bytes(&columns, bytes).unwrap().into_raw();
-    // SAFETY: just handed out, and taken back once.
+    // SAFETY: the pointer was just handed out, and is taken back once.
     let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
     assert!(tensor.flags().contains(DlpackFlags::READ_ONLY));
-    // SAFETY: the bytes are those of `bytes`, which nothing writes.
+    // SAFETY: the tensor's bytes are the bytes of `bytes`, which nothing writes.
     let taken = unsafe { HostTensor::new(tensor) }.unwrap();
     assert_eq!((taken.shape(), taken.bytes()), (&columns, &(0..24).collect::<Vec<u8>>()[..]));
     assert!(!is_gone.load(Ordering::Relaxed));
@@ -74,7 +74,7 @@ fn tensors_without_elements_have_no_memory() {
     // SAFETY: nothing changes the tensor.
     let raw = unsafe { tensor.tensor() };
     assert!(raw.data.is_null() && raw.byte_offset == 0);
-    // SAFETY: there is nothing to read.
+    // SAFETY: the tensor has no elements to read.
     assert!(unsafe { HostTensor::new(tensor) }.unwrap().bytes().is_empty());
     assert!(tensor_of_bytes(&described(&[5], &[1], 0), vec![0; 8]).is_err());
 }
@@ -89,12 +89,12 @@ fn tensors_of_parts_of_bytes_are_not_exported() {
     }
 }
 
-/// A tensor with something changed.
+/// A tensor with one change.
 fn changed(change: fn(&mut DLManagedTensorVersioned)) -> Result<HostTensor, TensorError> {
     let tensor = tensor_of_bytes(&described(&[3, 4], &[4, 1], 0), vec![0_u8; 24]).unwrap();
-    // SAFETY: there is no other handle, and the changed fields are not those that free it.
+    // SAFETY: there is no other handle, and the changed fields do not free the tensor.
     change(unsafe { &mut *tensor.as_ptr() });
-    // SAFETY: refused before anything is read.
+    // SAFETY: the tensor is refused before its elements are read.
     unsafe { HostTensor::new(tensor) }
 }
 

@@ -1,4 +1,4 @@
-//! Handles over a socket, without a device: whole ones arrive as they were sent, and all others are refused by name.
+//! Handles over a socket, without a device: whole handles arrive as they were sent, and all others are refused by name.
 
 use std::fs::File;
 use std::os::fd::BorrowedFd;
@@ -18,11 +18,11 @@ fn memory() -> ExportedMemory {
         allocation_size: 4096,
         memory_type: 5,
     };
-    // SAFETY: nothing imports it.
+    // SAFETY: no device imports the descriptor.
     unsafe { ExportedMemory::new(File::open("/dev/null").unwrap().into(), description) }
 }
 
-/// Sends bytes with so many descriptors, closes the socket, and receives.
+/// Sends bytes with `n_fds` descriptors, closes the socket, and receives.
 fn received(bytes: &[u8], n_fds: usize) -> Result<(IpcHandle, Vec<u8>), IpcError> {
     let (sender, receiver) = UnixStream::pair().unwrap();
     let file = File::open("/dev/null").unwrap();
@@ -106,7 +106,7 @@ fn a_handle_without_its_descriptor_or_with_others_is_refused() {
             "{n_fds}: {refused}"
         );
     }
-    assert!(received(&whole(), 6).is_err()); // More than there is room for: the system drops them.
+    assert!(received(&whole(), 6).is_err()); // More descriptors than there is room for, which the system drops.
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_forged_head_is_refused() {
     let uuid = || impossible("a UUID is not 32 hexadecimal digits");
     let outside = || impossible("its bytes are outside the block");
     let most = u64::MAX.to_le_bytes();
-    // Where, what, how it is refused.
+    // The offset in the head, the bytes there, and the refusal.
     let cases = [
         (0, &b"V"[..], no_handle.clone()),
         (7, b"\x02", no_handle), // Another version.
@@ -136,7 +136,7 @@ fn a_forged_head_is_refused() {
         (100, &901_u64.to_le_bytes(), outside()),
         (108, &most, outside()),
         (116, &u32::MAX.to_le_bytes(), impossible("the note is longer than 64 KiB")),
-        (96, &77_u32.to_le_bytes(), Ok(())), // The memory type is for the import to check.
+        (96, &77_u32.to_le_bytes(), Ok(())), // The import checks the memory type.
     ];
     for (at, bytes, expected) in cases {
         assert_eq!(forged(at, bytes), expected, "{bytes:?} at {at}");

@@ -49,11 +49,11 @@ pub struct FailureCallback<M> {
 }
 
 impl<M: MemoryManager> FailureCallback<M> {
-    /// Calls `callback` with the bytes asked for and the number of the failed attempt, from one on, each time `inner`
-    /// runs out. Called on the thread that allocates, without a lock: it may free, allocate, and wait for the device. If
-    /// an allocation of its own fails, it is called again.
+    /// Calls `callback` each time `inner` runs out, with the bytes asked for and the number of the failed attempt, from
+    /// one on. The callback runs on the thread that allocates, without a lock: it may free, allocate, and wait for the
+    /// device. If an allocation of its own fails, it is called again.
     ///
-    /// It is not called for other failures.
+    /// The callback is not called for other failures.
     pub fn new(inner: M, callback: impl Fn(u64, u32) -> Verdict + Send + Sync + 'static) -> Self {
         Self { callback: Box::new(callback), inner }
     }

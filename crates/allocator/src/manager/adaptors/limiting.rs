@@ -1,6 +1,6 @@
 //! Limits the bytes that a manager gives out at a time.
 //!
-//! Counts the bytes requested and not yet given back, of every kind, and memory of the program that is pinned.
+//! The bytes requested and not yet given back count, of every kind, and memory of the program that is pinned.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,7 +50,7 @@ impl<M: MemoryManager> Limiting<M> {
     }
 
     fn give_back(&self, bytes: u64) {
-        // Memory that is not of this manager was never counted.
+        // Memory of other managers was never counted.
         let less = |in_use: u64| Some(in_use.saturating_sub(bytes));
         self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).expect("always some");
     }

@@ -1,7 +1,7 @@
 //! The format of memory logs, as `logging.rs` and RMM write them, and its reader.
 //!
-//! Columns are found by their names. A log without kinds, such as RMM's, is of device memory. Pointers are only compared.
-//! `bench replay`, in `benches/`, runs a log again.
+//! Columns are found by their names. A log without kinds, such as RMM's, is a log of device memory. Pointers are only
+//! compared. `bench replay`, in `benches/`, runs a log again.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -61,7 +61,7 @@ pub enum LogStep {
     },
     /// Memory was given back.
     Free {
-        /// Which allocation it was, counted from zero.
+        /// The number of the allocation, counted from zero.
         nth: usize,
     },
 }
@@ -114,7 +114,7 @@ pub fn read_log(source: impl Read) -> Result<Vec<LogStep>> {
 
 type LogColumns = (usize, usize, usize, Option<usize>);
 
-/// Reads a line, or returns what is wrong with it.
+/// Reads a line, or returns the reason why it is wrong.
 fn fields(
     record: &csv::StringRecord,
     (action, pointer, size, kind): LogColumns,
@@ -157,7 +157,7 @@ mod tests {
             LogStep::Allocate { size: 24, kind },
             LogStep::Free { nth: 0 },
             LogStep::Failure { size: 99, kind },
-            LogStep::Allocate { size: 5, kind }, // The address is used again.
+            LogStep::Allocate { size: 5, kind }, // The address is given out again.
             LogStep::Free { nth: 1 },
             LogStep::Free { nth: 2 },
         ];

@@ -39,7 +39,7 @@ use crate::memory::{MemoryKind, MemoryPointer};
 #[doc(alias = "LoggingResourceAdaptor")]
 pub struct Logging<M, W: Write> {
     log: Mutex<LogWriter<W>>,
-    /// Looked up for the numbers of streams. Weak, so that a log does not keep a device open.
+    /// The device, for the numbers of its streams. Weak, so that a log does not keep a device open.
     device: OnceLock<Weak<Device>>,
     inner: M,
 }
@@ -61,7 +61,7 @@ struct LogLine<'a> {
 impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
     /// Writes to `writer`, which is called under a lock: it must not allocate from this manager. Lines are buffered.
     ///
-    /// When writing fails, nothing more is written. Memory is given out all the same; see [`Logging::failure`].
+    /// When writing fails, nothing more is written. Memory is still given out; see [`Logging::failure`].
     pub fn new(inner: M, writer: W) -> Self {
         let writer = csv::WriterBuilder::new().has_headers(false).from_writer(writer);
         let mut log = LogWriter { writer, failure: None };
@@ -86,13 +86,13 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
         let stream = line.stream.map_or_else(String::new, |number| number.to_string());
         let (thread, size) = (thread_number().to_string(), line.size.to_string());
         let mut log = self.log();
-        let time = time_text(SystemTime::now()); // Under the lock, so that times never decrease.
+        let time = time_text(SystemTime::now()); // Taken under the lock, so that times never decrease.
         let fields = [&thread, &time, line.action.text(), &pointer, &size, &stream, kind_text(line.kind)];
         log.write(|writer| writer.write_record(fields));
     }
 
     fn log(&self) -> MutexGuard<'_, LogWriter<W>> {
-        // A writer that panicked leaves an incomplete line at worst.
+        // A writer that panicked leaves an incomplete line.
         self.log.lock()
     }
 

@@ -1,7 +1,8 @@
 //! Adaptors: managers around managers. Each changes one thing and leaves the rest to the manager inside.
 //!
-//! An [`Adaptor`] says what happens around an allocation and a free. The one implementation of [`MemoryManager`] for all of
-//! them is here; memory passes through it unchanged. Adaptors nest in any order. `limiting.rs` is the shortest example.
+//! An [`Adaptor`] defines what happens around an allocation and a free. This file has the one implementation of
+//! [`MemoryManager`] for all adaptors; memory passes through it unchanged. Adaptors nest in any order. `limiting.rs` is
+//! the shortest example.
 
 mod failure_callback;
 mod limiting;
@@ -31,15 +32,15 @@ pub use self::logging::Logging;
 pub use self::statistics::{Counter, ScopeCounters, Statistics, StatisticsScope};
 pub use self::tracking::{Outstanding, Tracking};
 
-/// What an allocation asks for: of device memory, of host memory, or of pinning.
+/// An allocation as an adaptor sees it: of device memory, of host memory, or of pinning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdaptorRequest {
-    /// Bytes.
+    /// The number of bytes.
     pub size: u64,
     /// The kind of memory.
     pub kind: MemoryKind,
-    /// What the memory is for, where that is given with the request.
+    /// The use of the memory, if the request gives it.
     pub label: BlockLabel,
 }
 
@@ -50,8 +51,8 @@ pub struct AdaptorRequest {
 ///
 /// # Safety
 ///
-/// [`Adaptor::inner`] returns the same manager at every call, until the adaptor is dropped or mutably borrowed. Until then
-/// that manager is not mutably borrowed or replaced by other code either.
+/// [`Adaptor::inner`] returns the same manager at every call, until the adaptor is dropped or mutably borrowed. Until
+/// then other code neither borrows that manager mutably nor replaces it.
 ///
 /// # Examples
 ///
@@ -89,7 +90,7 @@ pub struct AdaptorRequest {
 /// # }
 /// ```
 ///
-/// Without `unsafe` it does not compile:
+/// Without the word `unsafe` the implementation does not compile:
 ///
 /// ```compile_fail,E0200
 /// # use vkarray_allocator::{Adaptor, MemoryManager, PoolManager};
@@ -102,7 +103,7 @@ pub struct AdaptorRequest {
 /// }
 /// ```
 pub unsafe trait Adaptor: fmt::Debug + Send + Sync {
-    /// The manager inside: the same one at every call.
+    /// The manager inside. Every call returns the same manager.
     fn inner(&self) -> &dyn MemoryManager;
 
     /// Called when the manager inside was initialised for this device, perhaps more than once.
@@ -112,13 +113,13 @@ pub unsafe trait Adaptor: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Whatever the adaptor refuses; the manager inside is not asked then.
+    /// The adaptor's reason to refuse the request. The manager inside is not asked then.
     fn before(&self, _request: &AdaptorRequest) -> Result<()> {
         Ok(())
     }
 
     /// Whether to ask again after this failure, the `attempt`-th of one allocation, counted from one. Never called for
-    /// memory of the program.
+    /// pinning.
     fn retry(&self, _request: &AdaptorRequest, _error: &Error, _attempt: u32) -> bool {
         false
     }
@@ -136,23 +137,24 @@ pub unsafe trait Adaptor: fmt::Debug + Send + Sync {
     fn freed(&self, _bytes: u64) {}
 }
 
-// SAFETY: what is in a box stays there until the box is dropped or mutably borrowed, and the box owns it.
+// SAFETY: the content of a box stays the same until the box is dropped or mutably borrowed, and the box owns it.
 unsafe impl Adaptor for Box<dyn MemoryManager> {
     fn inner(&self) -> &dyn MemoryManager {
         &**self
     }
 }
 
-/// So that a program keeps a handle to the manager that it gives to a context.
-// SAFETY: what is in an `Arc` stays there as long as any handle to it, and is mutably borrowed only where there is one.
+/// Implemented so that a program keeps a handle to the manager that it gives to a context.
+// SAFETY: the content of an `Arc` stays the same as long as a handle exists, and is mutably borrowed only through a
+// sole handle.
 unsafe impl<M: MemoryManager> Adaptor for Arc<M> {
     fn inner(&self) -> &dyn MemoryManager {
         &**self
     }
 }
 
-// SAFETY: every promise is the one that the manager inside made: by the contract of `Adaptor` all calls reach the same
-// one, which gets back what it gave out, unchanged.
+// SAFETY: every promise is a promise of the manager inside: by the contract of `Adaptor` all calls reach the same
+// manager, which gets back the memory that it gave out, unchanged.
 unsafe impl<A: Adaptor> MemoryManager for A {
     fn interface_version(&self) -> u32 {
         self.inner().interface_version()
@@ -181,7 +183,7 @@ unsafe impl<A: Adaptor> MemoryManager for A {
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
         let asked = AdaptorRequest { size, kind: MemoryKind::Pinned, label: BlockLabel::new() };
         let guard = AfterGuard::begin(self, &asked)?;
-        // SAFETY: the caller keeps this function's contract, which is the same.
+        // SAFETY: the caller keeps this function's contract, which is the same as that of the manager inside.
         let given = unsafe { self.inner().mempin(owner, pointer, size, mapped) };
         guard.end(given)
     }
@@ -214,7 +216,7 @@ fn allocate<A: Adaptor, P: AsRef<MemoryPointer>>(
     }
 }
 
-/// Memory on its way back to the manager inside, which gets it also when [`Adaptor::freeing`] panics.
+/// Memory on its way back to the manager inside. The guard gives it back also when [`Adaptor::freeing`] panics.
 struct ReturnGuard<'a, A: Adaptor> {
     adaptor: &'a A,
     memory: Option<MemoryPointer>,
@@ -224,8 +226,8 @@ impl<A: Adaptor> Drop for ReturnGuard<'_, A> {
     fn drop(&mut self) {
         let Some(memory) = self.memory.take() else { return };
         let _freed = FreedGuard { adaptor: self.adaptor, bytes: memory.size() };
-        // SAFETY: made in `memfree` alone, whose caller keeps the same contract; the manager inside is the one that gave
-        // the memory out, by the contract of `Adaptor`.
+        // SAFETY: only `memfree` makes this guard, and its caller keeps the same contract; by the contract of
+        // `Adaptor`, the manager inside is the manager that gave the memory out.
         unsafe { self.adaptor.inner().memfree(memory) };
     }
 }

@@ -1,4 +1,4 @@
-//! Counts what a manager gives out: now, at most, and in total; for the whole program and for scopes of it.
+//! Counts the memory that a manager gives out: now, at most, and in total; for the whole program and for scopes of it.
 //!
 //! Scopes nest as in RMM: an event is counted in the innermost scope, whose counts are added to the scope around it when
 //! it ends. The counting is plain data in [`ScopeStack`].
@@ -13,14 +13,14 @@ use crate::error::{Error, Result};
 use crate::manager::MemoryManager;
 use crate::memory::MemoryPointer;
 
-/// One quantity. Negative where a scope gave back memory from before it began.
+/// One quantity. It is negative where a scope gave back memory from before it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counter {
-    /// Given out and not given back.
+    /// The amount given out and not given back.
     pub current: i64,
     /// The largest value of `current` so far.
     pub peak: i64,
-    /// Given out in total.
+    /// The amount given out in total.
     pub total: i64,
 }
 
@@ -111,7 +111,7 @@ pub struct Statistics<M> {
 }
 
 impl<M: MemoryManager> Statistics<M> {
-    /// Counts what `inner` gives out from here on.
+    /// Counts the memory that `inner` gives out from here on.
     pub fn new(inner: M) -> Self {
         Self { stack: Mutex::new(Rank::Statistics, ScopeStack::default()), process: ProcessId::current(), inner }
     }
@@ -145,7 +145,7 @@ impl<M: MemoryManager> Statistics<M> {
     }
 
     fn stack(&self) -> MutexGuard<'_, ScopeStack> {
-        // A panic under the lock leaves no half-made change.
+        // A panic under the lock leaves no change half done.
         self.stack.lock()
     }
 }

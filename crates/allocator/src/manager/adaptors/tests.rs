@@ -1,4 +1,4 @@
-//! Adaptors over a fake manager: the small ones, and what all of them share.
+//! Adaptors over a fake manager: the small adaptors, and what all adaptors have in common.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -33,7 +33,7 @@ fn what_an_adaptor_does_not_change_reaches_the_manager_inside() {
     let managers: [Box<dyn MemoryManager>; 2] =
         [Box::new(Nothing(Arc::clone(&fakes[0]))), Box::new(Arc::clone(&fakes[1]))];
     for (manager, fake) in managers.into_iter().zip(fakes) {
-        let boxed: Box<dyn MemoryManager> = Box::new(manager); // Through two boxes.
+        let boxed: Box<dyn MemoryManager> = Box::new(manager); // The calls pass through two boxes.
         assert_eq!(boxed.interface_version(), crate::manager::INTERFACE_VERSION);
         let pointer = boxed.memalloc(&device(7)).unwrap();
         assert_eq!((pointer.size(), pointer.kind()), (7, MemoryKind::Device));
@@ -111,7 +111,7 @@ fn a_limit_forgets_what_the_manager_inside_refuses() {
     outer.memalloc(&device(4 * MIB)).unwrap_err();
     assert_eq!((outer.in_use(), inner.in_use()), (0, 0));
     let foreign = inner.memalloc(&device(MIB)).unwrap();
-    give_back(&outer, foreign); // Never counted by the outer one.
+    give_back(&outer, foreign); // The outer adaptor never counted it.
     assert_eq!((outer.in_use(), inner.in_use()), (0, 0));
 }
 
@@ -154,7 +154,7 @@ fn memory_goes_back_also_when_an_adaptor_panics() {
 
 #[test]
 fn threads_near_the_limit_do_not_refuse_each_other() {
-    // Each thread requests half, so none may ever be refused; a transient excess would show.
+    // Each thread requests half, so no request may ever be refused; a transient excess would show.
     let limiting = Limiting::new(Fake::new(), 100);
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -167,13 +167,13 @@ fn threads_near_the_limit_do_not_refuse_each_other() {
 #[test]
 fn the_callback_decides_about_running_out_and_nothing_else() {
     let cases = [
-        // What fails, how often, attempts allowed, and then: calls made, success.
+        // What fails, how often, attempts allowed; then the calls made, and whether the allocation succeeds.
         (Failure::OutOfMemory, 0, 9, 0, true),
         (Failure::OutOfMemory, 1, 9, 1, true),
         (Failure::OutOfMemory, 3, 9, 3, true),
         (Failure::OutOfMemory, 3, 2, 3, false), // Gives up at the third call.
-        (Failure::OutOfMemory, 1, 0, 1, false), // At once.
-        (Failure::Unsupported, 1, 9, 0, false), // Not its business.
+        (Failure::OutOfMemory, 1, 0, 1, false), // Gives up at the first failure.
+        (Failure::Unsupported, 1, 9, 0, false), // The callback is not called for other failures.
     ];
     for (failure, n_failures, n_retries, n_calls, succeeds) in cases {
         let (fake, calls) = (Fake::new(), Arc::new(Mutex::new(Vec::new())));
@@ -225,7 +225,7 @@ fn tracking_lists_what_is_live() {
     assert_eq!((tracking.report().as_str(), tracking.outstanding_bytes()), (text, 20));
     assert!(tracking.outstanding().iter().all(|entry| entry.backtrace.is_none()));
     let foreign = fake.memalloc(&device(5)).unwrap();
-    give_back(&tracking, foreign); // Reported, and passed on all the same.
+    give_back(&tracking, foreign); // The memory is reported, and still passed on.
     assert_eq!((tracking.outstanding_bytes(), fake.live()), (20, 2));
     [first, pinned].into_iter().for_each(|pointer| give_back(&tracking, pointer));
     assert_eq!((tracking.outstanding().len(), tracking.outstanding_bytes(), fake.live()), (0, 0, 0));
@@ -242,7 +242,7 @@ fn backtraces_name_who_allocated() {
 
 #[test]
 fn memory_that_comes_round_between_threads_stays_tracked() {
-    // The fake gives a freed number to the next who asks: an entry removed too late would be the other thread's.
+    // The fake gives a freed number to the next caller: an entry that is removed too late would be the other thread's.
     let tracking = Tracking::new(Fake::new());
     thread::scope(|scope| {
         for _ in 0..2 {

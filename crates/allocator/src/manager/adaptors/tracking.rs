@@ -19,15 +19,15 @@ use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Outstanding {
-    /// Its number among all allocations, from zero on.
+    /// The number of the allocation among all allocations, from zero on.
     pub nth: u64,
-    /// Bytes, as requested.
+    /// The bytes, as requested.
     pub bytes: u64,
     /// The kind of memory.
     pub kind: MemoryKind,
-    /// Its label.
+    /// The label of the memory.
     pub label: BlockLabel,
-    /// Where it was allocated, if the adaptor records that.
+    /// Where the memory was allocated, if the adaptor records that.
     pub backtrace: Option<Arc<Backtrace>>,
 }
 
@@ -37,7 +37,7 @@ type PointerKey = (u64, u64, u64);
 #[derive(Debug, Default)]
 struct Entries {
     n_allocations: u64,
-    /// Several entries have one key only where they have no bytes.
+    /// The entries by key. Several entries have one key only where they have no bytes.
     live: HashMap<PointerKey, Vec<Outstanding>>,
 }
 
@@ -69,7 +69,7 @@ pub struct Tracking<M> {
 }
 
 impl<M: MemoryManager> Tracking<M> {
-    /// Tracks what `inner` gives out from here on.
+    /// Tracks the memory that `inner` gives out from here on.
     pub fn new(inner: M) -> Self {
         Self { entries: Mutex::new(Rank::Tracking, Entries::default()), with_backtraces: false, inner }
     }
@@ -108,7 +108,7 @@ impl<M: MemoryManager> Tracking<M> {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // A panic under the lock leaves no half-made change.
+        // A panic under the lock leaves no change half done.
         self.entries.lock()
     }
 }

@@ -1,8 +1,8 @@
 //! A ring of frames: which bytes of which frame an allocation gets, and when a frame can be reused. Pure.
 //!
-//! Generic over how the uses of a frame's memory are represented. The arena itself is in `mod.rs`.
+//! The ring is generic over the type of the uses of a frame's memory. The arena itself is in `mod.rs`.
 
-/// Memory of a frame starts at multiples of this.
+/// Memory of a frame starts at multiples of this number of bytes.
 pub(super) const ALIGNMENT: u64 = 256;
 
 /// One frame.
@@ -22,7 +22,7 @@ struct Frame<U> {
 pub(super) struct Ring<U> {
     frame_bytes: u64,
     frames: Vec<Frame<U>>,
-    /// Its number; the index is the remainder by the number of frames.
+    /// The number of the current frame; its index is the remainder by the number of frames.
     current: u64,
 }
 
@@ -44,7 +44,8 @@ impl<U: Default + Clone> Ring<U> {
 
     /// Gives out memory of the current frame: the frame's index and the first byte in it.
     ///
-    /// An allocation of zero bytes takes as much room as one of a byte, so that two blocks never start at the same byte.
+    /// An allocation of zero bytes takes as much room as an allocation of one byte, so that two blocks never start at
+    /// the same byte.
     pub(super) fn allocate(&mut self, size: u64) -> Option<(usize, u64)> {
         let place = self.place(self.current);
         let frame = &mut self.frames[place];
@@ -55,8 +56,8 @@ impl<U: Default + Clone> Ring<U> {
         Some((place, offset))
     }
 
-    /// Takes memory of that frame back. `note` adds its uses to the frame's. Returns `false`, and changes nothing, if all of
-    /// the frame's memory is back already.
+    /// Takes memory of that frame back. `note` adds the uses of the memory to the frame's. Returns `false`, and changes
+    /// nothing, if all of the frame's memory is back already.
     #[must_use]
     pub(super) fn free(&mut self, place: usize, note: impl FnOnce(&mut U)) -> bool {
         let frame = &mut self.frames[place];
@@ -71,13 +72,13 @@ impl<U: Default + Clone> Ring<U> {
         self.frames[place].n_live
     }
 
-    /// What used the current frame's memory before.
+    /// The earlier uses of the current frame's memory.
     pub(super) fn previous_uses(&mut self) -> &mut U {
         let place = self.place(self.current);
         &mut self.frames[place].previous_uses
     }
 
-    /// Begins the next frame. Fails with the number of the frame that still has live blocks, and how many.
+    /// Begins the next frame. Fails with the number of the frame that still has live blocks, and their number.
     pub(super) fn advance(&mut self) -> Result<u64, (u64, usize)> {
         let (next, n_frames) = (self.current + 1, self.frames.len() as u64);
         let place = self.place(next);
@@ -85,8 +86,8 @@ impl<U: Default + Clone> Ring<U> {
         if frame.n_live > 0 {
             return Err((next - n_frames, frame.n_live));
         }
-        // Blocks were given out with the previous uses and brought back those that are left. If nothing was given out, the
-        // previous uses stand.
+        // Blocks were given out with the previous uses and brought back the uses that are left. If no block was given
+        // out, the previous uses stand.
         if frame.top > 0 {
             frame.previous_uses = std::mem::take(&mut frame.uses);
         }
@@ -95,7 +96,7 @@ impl<U: Default + Clone> Ring<U> {
         Ok(next)
     }
 
-    /// All that may still use a frame's memory.
+    /// All uses that may still be made of a frame's memory.
     pub(super) fn take_uses(&mut self, place: usize) -> U {
         let frame = &mut self.frames[place];
         std::mem::take(if frame.top > 0 { &mut frame.uses } else { &mut frame.previous_uses })
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn memory_of_a_frame_lies_side_by_side_and_ends_with_the_frame() {
-        // Size, first byte.
+        // The size, and the first byte.
         let cases = [(100, Some(0)), (256, Some(256)), (0, Some(512)), (257, None), (256, Some(768)), (0, None)];
         let mut ring = ring(2);
         for (size, offset) in cases {

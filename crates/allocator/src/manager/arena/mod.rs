@@ -1,8 +1,8 @@
 //! The arena: a linear allocator for work in frames. Memory of a frame is taken back all at once.
 //!
-//! A ring of frames lies in memory of another manager, which also serves requests that are not for frames. Reusing a frame
-//! never waits on the host: its next users are ordered on the device after its previous ones. The arithmetic is
-//! `frame.rs`.
+//! A ring of frames lies in memory of another manager, which also serves requests that are not for frames. Reusing a
+//! frame never waits on the host: the next users of the frame are ordered on the device after the previous ones. The
+//! arithmetic is in `frame.rs`.
 
 mod frame;
 
@@ -21,8 +21,8 @@ use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::{OutOfMemory, Shortage};
 use crate::vulkan::check_same_device;
 
-/// Gives out device memory of the current frame. Clones are handles to the same arena: the allocator gets one, and the
-/// program keeps another, to end frames with.
+/// Gives out device memory of the current frame. Clones are handles to the same arena: the allocator gets one handle,
+/// and the program keeps another, to end frames with.
 ///
 /// A block of a frame behaves like any other block. While it is alive, its frame cannot be reused. Host memory and
 /// [`MemoryKind::Shared`] come from the other manager.
@@ -82,7 +82,7 @@ impl ArenaManager {
         Ok(Self { shared: Arc::new(ArenaShared { upstream, frame_bytes, n_frames, state: OnceLock::new() }) })
     }
 
-    /// The number of the current frame. Numbers start at 0 and go on when memory is reused.
+    /// The number of the current frame. Numbers start at 0 and continue when memory is reused.
     ///
     /// # Errors
     ///
@@ -93,12 +93,12 @@ impl ArenaManager {
         Ok(state.ring().current())
     }
 
-    /// Ends the current frame and begins the next, in the memory of the oldest. Returns its number. Never blocks: new work
-    /// in that memory waits on the device for the work that still uses it.
+    /// Ends the current frame and begins the next, in the memory of the oldest frame. Returns the number of the new
+    /// frame. Never blocks: new work in that memory waits on the device for the work that still uses it.
     ///
     /// # Errors
     ///
-    /// [`Error::FrameInUse`] if a block of the oldest frame is still alive; the current frame goes on then.
+    /// [`Error::FrameInUse`] if a block of the oldest frame is still alive; the current frame continues then.
     /// [`Error::NotInitialized`]; [`DeviceLost`](vkarray_driver::Error::DeviceLost).
     pub fn next_frame(&self) -> Result<u64> {
         let state = self.state()?;
@@ -110,7 +110,8 @@ impl ArenaManager {
         if state.device.forget_complete(&mut previous_uses).is_ok() {
             let mut ring = state.ring();
             if ring.current() == begun {
-                *ring.previous_uses() = previous_uses; // Otherwise the uses are kept until the frame is reused.
+                // If the query fails, the uses are kept until the frame is reused.
+                *ring.previous_uses() = previous_uses;
             }
         }
         Ok(begun)
@@ -124,15 +125,15 @@ impl ArenaManager {
         &*self.shared.upstream
     }
 
-    /// Gives frames back of which nothing was given out, with the uses that they came with.
+    /// Gives frames back from which no block was given out, with the uses that they came with.
     fn give_frames_back(&self, memory: Vec<MemoryPointer>, uses: Vec<LastUses>) {
         for (frame, uses) in memory.into_iter().zip(uses) {
-            // SAFETY: `initialize` got the frame from the other manager, and nothing of it was given out since.
+            // SAFETY: `initialize` got the frame from the other manager, and no block of it was given out since.
             unsafe { self.source().memfree(frame.after(uses)) };
         }
     }
 
-    /// The index in the ring of the frame that memory lies in, if it is the arena's.
+    /// The index in the ring of the frame that the memory lies in; `None` if the memory is not the arena's.
     fn frame_of(&self, memory: &MemoryPointer) -> Option<usize> {
         let frames = &self.shared.state.get()?.memory;
         frames.iter().position(|frame| {
@@ -171,7 +172,7 @@ impl ArenaManager {
 
 impl ArenaState {
     fn ring(&self) -> MutexGuard<'_, Ring<LastUses>> {
-        // A panic under the lock leaves no half-made change.
+        // A panic under the lock leaves no change half done.
         self.ring.lock()
     }
 }
@@ -197,9 +198,10 @@ impl Drop for ArenaShared {
     }
 }
 
-// SAFETY: a frame is memory of the other manager, of the same device, and lives as long as the arena; a frame with a block
-// that never came back is leaked. The ring cuts it into ranges that do not overlap, and gives no range out again before
-// all blocks of the frame came back, and then after their uses. All else is the other manager's, passed on unchanged.
+// SAFETY: a frame is memory of the other manager, of the same device, and lives as long as the arena; a frame with a
+// block that never came back is leaked. The ring cuts a frame into ranges that do not overlap, and gives no range out
+// again before all blocks of the frame came back, and then after their uses. All other memory belongs to the other
+// manager, and is passed on unchanged.
 unsafe impl MemoryManager for ArenaManager {
     fn interface_version(&self) -> u32 {
         INTERFACE_VERSION
@@ -251,13 +253,14 @@ unsafe impl MemoryManager for ArenaManager {
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
-        // SAFETY: the caller keeps the same promises.
+        // SAFETY: the caller keeps this function's contract, which is the same as the other manager's.
         unsafe { self.source().mempin(owner, pointer, size, mapped) }
     }
 
     unsafe fn memfree(&self, mut memory: MemoryPointer) {
         let (Some(place), Some(state)) = (self.frame_of(&memory), self.shared.state.get()) else {
-            // SAFETY: the caller keeps this function's contract, and what lies in no frame is the other manager's.
+            // SAFETY: the caller keeps this function's contract, and memory outside of frames belongs to the other
+            // manager.
             return unsafe { self.source().memfree(memory) };
         };
         let uses = memory.take_last_uses();
@@ -277,8 +280,8 @@ unsafe impl MemoryManager for ArenaManager {
         self.source().reserve(bytes, kind)
     }
 
-    /// Counts blocks as given out here. Bytes and chunks are those of the other manager, for which each frame is a block.
-    /// All zero if that manager does not count.
+    /// The counters. Only blocks of frames count as given out here. Bytes and chunks are the other manager's, for which
+    /// each frame is a block. All are zero if that manager does not count.
     fn counters(&self) -> Counters {
         let mut counters = self.source().counters();
         let state = self.shared.state.get().filter(|_| counters != Counters::default());

@@ -15,7 +15,7 @@ struct PassthroughKindCounts {
     n_pending: AtomicU64,
 }
 
-/// The chunks of a manager. Each is live or waits to be freed.
+/// The counts of a manager's chunks. Each chunk is live or waits to be freed.
 #[derive(Debug, Default)]
 pub(super) struct PassthroughCounts {
     kinds: [PassthroughKindCounts; MemoryKind::ALL.len()],
@@ -33,7 +33,7 @@ impl PassthroughCounts {
         self.made.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts one that was dropped.
+    /// Counts a chunk that was dropped.
     pub(super) fn drop(&self, kind: MemoryKind, bytes: u64) {
         let of = &self.kinds[kind.index()];
         of.pending.fetch_add(bytes, Ordering::Relaxed);
@@ -42,7 +42,7 @@ impl PassthroughCounts {
         of.n_live.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Counts one that was freed after it was dropped.
+    /// Counts a chunk that was freed after it was dropped.
     pub(super) fn free(&self, kind: MemoryKind, bytes: u64) {
         let of = &self.kinds[kind.index()];
         of.pending.fetch_sub(bytes, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What the passthrough manager does in each step when memory runs out. The order of the steps is `oom/fallback.rs`.
+//! What the passthrough manager does in each step when memory runs out. The order of the steps is in `oom/fallback.rs`.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ struct PassthroughAttempt<'a> {
 }
 
 impl PassthroughState {
-    /// Makes a chunk. When memory runs out, takes the steps until there is enough.
+    /// Makes a chunk. When memory runs out, takes the steps until there is enough memory.
     pub(super) fn make(&self, size: u64, kind: MemoryKind) -> Result<Chunk> {
         let heap = self.heap(kind);
         let mut attempt =

@@ -1,7 +1,7 @@
-//! The passthrough manager: every allocation is a buffer of its own, which is freed after its last uses.
+//! The passthrough manager: every allocation is a separate buffer, which is freed after its last uses.
 //!
-//! No buffer is reused, so the validation layer sees the allocations of the program as they are. What the manager does when
-//! memory runs out is `fallback.rs`.
+//! No buffer is reused, so the validation layer sees the allocations of the program unchanged. `fallback.rs` has the
+//! steps that the manager takes when memory runs out.
 
 mod counts;
 mod fallback;
@@ -23,7 +23,7 @@ use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::{OomCounts, OomFallback};
 use crate::vulkan::{Chunk, ChunkSource, Imports, check_same_device};
 
-/// Gives out every allocation as a buffer of its own.
+/// Gives out every allocation as a separate buffer.
 ///
 /// ```
 /// use vkarray_allocator::{Allocator, MemoryKind, PassthroughManager, PendingLimits};
@@ -120,7 +120,7 @@ impl PassthroughManager {
     }
 }
 
-// SAFETY: each piece of memory is a chunk of its own, of the device that the state was made for, and lives in `live`
+// SAFETY: each piece of memory is a chunk of its own, of the device that the state was made for. It lives in `live`
 // under its tag until it comes back, then in `dropped` until its last uses are over. Host memory is mapped. `Imports`
 // does the same for memory of the program. A state with memory that did not come back leaks it: see its `Drop`.
 unsafe impl MemoryManager for PassthroughManager {
@@ -137,7 +137,7 @@ unsafe impl MemoryManager for PassthroughManager {
             let live = Mutex::new(Rank::PassthroughLive, LiveChunks::default());
             let (counts, fallback) = (PassthroughCounts::default(), OomFallback::default());
             let state = PassthroughState { live, dropped, counts, imports, fallback, source };
-            // Another thread may have set the state first; it serves as well.
+            // Another thread may have set the state first; that state serves as well.
             let _ = self.state.set(state);
         }
         check_same_device(self.state()?.source.device(), device)
@@ -153,7 +153,7 @@ unsafe impl MemoryManager for PassthroughManager {
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
-        // SAFETY: the caller keeps this function's contract, which is the same.
+        // SAFETY: the caller keeps this function's contract, which is the same as that of `pin`.
         unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
     }
 
@@ -167,7 +167,8 @@ unsafe impl MemoryManager for PassthroughManager {
         let (kind, bytes) = (memory.kind(), chunk.memory_size());
         state.counts.drop(kind, bytes);
         state.dropped.push(points, heap, bytes, Dropped { kind, chunk });
-        // The error is the loss of the device, which the next call that returns errors reports. The entry stays.
+        // The error is the loss of the device, which the next call that returns errors reports. The entry stays in the
+        // queue.
         if let Err(error) = state.dropped.free_due(|dropped| state.free(dropped)) {
             log::warn!("dropped memory stays pending: {error}");
         }
@@ -250,7 +251,7 @@ impl PassthroughState {
         })
     }
 
-    /// The heap of memory of that kind.
+    /// The heap of memory of this kind.
     fn heap(&self, kind: MemoryKind) -> usize {
         self.source.heap_index(kind).map_or(0, |heap| heap as usize)
     }

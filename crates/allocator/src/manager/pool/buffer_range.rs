@@ -1,4 +1,4 @@
-//! [`BufferRange`]: a range of a chunk with all that a pointer to it needs.
+//! [`BufferRange`]: a range of a chunk, with the data for a pointer to it.
 
 use ash::vk;
 
@@ -9,11 +9,11 @@ use crate::memory::{Mapping, MemoryKind};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BufferRange {
     pub(super) buffer: vk::Buffer,
-    /// Where it starts in the buffer, in bytes.
+    /// The start of the range in the buffer, in bytes.
     pub(super) offset: u64,
-    /// Where the host addresses its first byte, if it does.
+    /// The host's address of the first byte, if the host addresses it.
     pub(super) mapping: Option<Mapping>,
     pub(super) kind: MemoryKind,
-    /// The same range in the free list of its chunk.
+    /// The range in the free list of its chunk.
     pub(super) chunk_range: ChunkRange,
 }

@@ -1,4 +1,4 @@
-//! What a pool does in each step when memory runs out. The order of the steps is `oom/fallback.rs`.
+//! What a pool does in each step when memory runs out. The order of the steps is in `oom/fallback.rs`.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -31,13 +31,13 @@ impl PoolState {
 }
 
 impl PoolAttempt<'_> {
-    /// Waits for the uses of cached ranges, oldest first in each cache; with `until_enough`, until a free range is large
-    /// enough.
+    /// Waits for the uses of cached ranges, oldest first in each cache. With `until_enough`, waits only until a free
+    /// range is large enough.
     fn wait(&mut self, until_enough: bool) -> Result<StepOutcome> {
         let (state, need) = (self.state, self.need);
         let pool = &state.kinds[need.kind.index()];
         let pending = state.pending();
-        // All work is submitted first, so that the device goes on with it while the first uses are waited for.
+        // All work is submitted first, so that the device continues with it while the first uses are waited for.
         pending.iter().try_for_each(|range| uses::send(state.device(), &range.uses))?;
         let mut outcome = StepOutcome::Nothing;
         for range in pending {
@@ -62,7 +62,7 @@ impl PoolAttempt<'_> {
     fn set_growth(&mut self, size: GrowthSize) -> StepOutcome {
         let pool = &self.state.kinds[self.need.kind.index()];
         if pool.sizing.chunk(self.need, pool.reserved()) <= self.need.bytes() {
-            return StepOutcome::Nothing; // The usual chunk was no larger.
+            return StepOutcome::Nothing; // The usual chunk was as small.
         }
         self.size = size;
         StepOutcome::Relieved
@@ -86,7 +86,7 @@ impl OomHandler for PoolAttempt<'_> {
             OomStep::Reclaim => self.state.reclaim(self.need.kind).map(gained),
             OomStep::Wait => self.wait(true),
             OomStep::Drain => self.wait(false),
-            // Also while `defer_cleanup` holds frees back.
+            // Chunks are returned also while `defer_cleanup` holds frees back.
             OomStep::Trim => Ok(gained(self.state.return_all_empty(0))),
             OomStep::Smaller => Ok(self.set_growth(GrowthSize::Smaller)),
             OomStep::Dedicated => Ok(self.set_growth(GrowthSize::Exact)),

@@ -13,7 +13,7 @@ new_key_type! {
     pub(super) struct ChunkKey;
 }
 
-/// Instead of the index of a node: none.
+/// Stands for no node in place of the index of one.
 const NONE: u32 = u32::MAX;
 
 /// How many ranges are tried of the class whose ranges may be too small.
@@ -28,17 +28,17 @@ pub(super) struct ChunkRange {
     node: u32,
 }
 
-/// A range of a chunk and its neighbours.
+/// A range of a chunk, and its neighbours.
 #[derive(Debug, Clone, Copy)]
 struct RangeNode {
     chunk: ChunkKey,
     offset: u64,
     granules: u64,
     is_free: bool,
-    /// The neighbours in the chunk.
+    /// The neighbours of the range in the chunk.
     previous: u32,
     next: u32,
-    /// The neighbours in its class's list, while it is free.
+    /// The neighbours of the range in its class's list, while the range is free.
     newer: u32,
     older: u32,
 }
@@ -48,7 +48,7 @@ struct ChunkEntry<C> {
     chunk: C,
     granules: u64,
     n_taken: u32,
-    /// The node of its first range. It never changes: joining and splitting keep the left node.
+    /// The node of the chunk's first range. It never changes: joining and splitting keep the left node.
     first: u32,
 }
 
@@ -146,7 +146,7 @@ impl<C> FreeList<C> {
         self.list(node);
     }
 
-    /// Removes chunks of which nothing is given out, the largest first, until at most `keep` granules are free.
+    /// Removes chunks of which no range is given out, the largest first, until at most `keep` granules are free.
     pub(super) fn take_empty(&mut self, keep: u64) -> Vec<C> {
         let mut empty: Vec<_> = self
             .chunks
@@ -169,7 +169,7 @@ impl<C> FreeList<C> {
         taken
     }
 
-    /// Removes every chunk, whatever is given out of it.
+    /// Removes every chunk, also chunks with ranges that are given out.
     pub(super) fn take_all(&mut self) -> Vec<C> {
         let free_list = std::mem::take(self);
         free_list.chunks.into_iter().map(|(_, entry)| entry.chunk).collect()
@@ -180,12 +180,12 @@ impl<C> FreeList<C> {
         &self.chunks[key].chunk
     }
 
-    /// Bytes of its free ranges.
+    /// Bytes of all free ranges.
     pub(super) fn free(&self) -> u64 {
         self.free * GRANULE
     }
 
-    /// Bytes of its largest free range, rounded down to a class.
+    /// Bytes of the largest free range, rounded down to a class.
     pub(super) fn largest_free(&self) -> u64 {
         let top = self.occupied.iter().enumerate().rev().find(|(_, word)| **word != 0);
         let newest = top.map(|(idx, word)| self.newest[idx * 64 + word.ilog2() as usize]);
@@ -201,7 +201,7 @@ impl<C> FreeList<C> {
     fn find(&self, granules: u64) -> Option<u32> {
         let below = Class::at_most(granules);
         let fits = below.granules() == granules;
-        // Ranges of this class may be too small, unless the class begins at the size itself.
+        // Ranges of this class may be too small, unless the class begins at the requested size.
         let mut node = self.newest[below.index()];
         for _ in 0..LOOKED_AT {
             if node == NONE {
@@ -233,7 +233,7 @@ impl<C> FreeList<C> {
         u32::try_from(self.nodes.len() - 1).expect("a range takes 256 bytes, so memory ends first")
     }
 
-    /// Joins a range with the one next it.
+    /// Joins a range with the range to its right.
     fn join(&mut self, left: u32, right: u32) {
         let RangeNode { granules, next, .. } = self.nodes[right as usize];
         self.nodes[left as usize].granules += granules;

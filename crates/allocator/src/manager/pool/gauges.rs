@@ -1,7 +1,7 @@
-//! What a thread cache counts, readable at any time without a lock.
+//! The numbers that a thread cache counts, readable at any time without a lock.
 //!
-//! Each cache has its own [`CacheGauges`], written under the cache's lock. A reader adds them up, so it sees each number as
-//! it was at some moment of the call.
+//! Each cache has its own [`CacheGauges`], written under the cache's lock. A reader adds them up, and sees each number
+//! as of some moment of the call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,7 +50,7 @@ struct KindGauges {
 pub(super) struct CacheGauges {
     kinds: [KindGauges; MemoryKind::ALL.len()],
     n_live: Gauge,
-    /// Ranges that belong to this cache: a block has them, or they are cached.
+    /// Ranges that belong to this cache: ranges of blocks, and cached ranges.
     n_held: Gauge,
     n_pending: Gauge,
     allocations: Gauge,
@@ -89,7 +89,7 @@ impl CacheGauges {
     /// The cached ranges and their bytes of each kind: memory that was dropped and neither freed nor given out again.
     pub(super) fn cached(&self) -> (u64, [u64; MemoryKind::ALL.len()]) {
         let bytes = self.kinds.each_ref().map(|kind| kind.pending.read() + kind.ready.read());
-        // The two are read one after the other, so a block allocated in between may be missing in the first.
+        // The two numbers are read one after the other, so a block allocated in between may be missing in the first.
         (self.n_held.read().saturating_sub(self.n_live.read()), bytes)
     }
 

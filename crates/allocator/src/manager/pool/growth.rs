@@ -1,7 +1,7 @@
 //! How a pool takes chunks from the driver and gives them back.
 //!
-//! Growing takes milliseconds. Threads that find memory in the pool do not wait for it: none of their locks is held
-//! meanwhile. What happens when memory runs out is `fallback.rs`.
+//! Growing takes milliseconds. Threads that find memory in the pool do not wait for it: the pool holds none of their
+//! locks meanwhile. `fallback.rs` has the steps for when memory runs out.
 
 use std::sync::atomic::Ordering;
 
@@ -27,9 +27,9 @@ pub(super) fn is_out_of_memory(error: &Error) -> bool {
 pub(super) enum GrowthSize {
     /// Large enough for later allocations too.
     Usual,
-    /// Half of the usual size, halved again until it succeeds, but not below what is needed.
+    /// Half of the usual size, halved again until the driver grants it, but not below the needed size.
     Smaller,
-    /// Only what is needed.
+    /// Only the needed size.
     Exact,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct PendingRange {
 }
 
 impl KindPool {
-    /// Bytes of its chunks.
+    /// Bytes of the pool's chunks.
     pub(super) fn reserved(&self) -> u64 {
         self.reserved.load(Ordering::Relaxed)
     }
@@ -79,7 +79,8 @@ impl PoolState {
         }))
     }
 
-    /// Takes memory ahead of need: afterwards `bytes` bytes are free in one range, or in as few as the driver allows.
+    /// Takes memory ahead of need: after the call, `bytes` bytes are free in one range, or in as few ranges as the
+    /// driver allows.
     pub(super) fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
         let pool = &self.kinds[kind.index()];
         let wanted = bytes.div_ceil(GRANULE).max(1);
@@ -90,7 +91,7 @@ impl PoolState {
         while left > 0 {
             let mut granules = left.min(most);
             if let Some(rounded) = Some(Class::round_up(granules)).filter(|rounded| *rounded <= most) {
-                granules = rounded; // So that the free list finds the range by its class.
+                granules = rounded; // Rounded up, so that the free list finds the range by its class.
             }
             match self.make(pool, granules) {
                 Ok(chunk) => {
@@ -154,7 +155,7 @@ impl PoolState {
         Ok(())
     }
 
-    /// If the limits of waiting memory are exceeded, frees what the device no longer uses.
+    /// If the limits of waiting memory are exceeded, frees memory that the device no longer uses.
     #[cold]
     pub(super) fn free_due(&self) {
         let Some(limits) = &self.pending_limits else { return };
@@ -191,7 +192,7 @@ impl PoolState {
         Ok(())
     }
 
-    /// Whether the limit admits that many bytes more.
+    /// Whether the limit admits `bytes` bytes more.
     pub(super) fn has_room(&self, bytes: u64) -> bool {
         self.claimed.load(Ordering::Relaxed).checked_add(bytes).is_some_and(|total| total <= self.limit)
     }
@@ -223,7 +224,8 @@ impl PoolState {
         let mut gone = 0;
         for chunk in empty {
             let bytes = chunk.size();
-            // SAFETY: made by this source; no range of it is given out, and the uses of those that were are over.
+            // SAFETY: this source made the chunk; no range of it is given out, and the uses of all ranges that were
+            // given out are over.
             unsafe { self.source.free(chunk) };
             self.unclaim(bytes);
             pool.reserved.fetch_sub(bytes, Ordering::Relaxed);
@@ -234,7 +236,7 @@ impl PoolState {
         gone
     }
 
-    /// Takes a chunk of that many granules from the driver.
+    /// Takes a chunk of this many granules from the driver.
     fn make(&self, pool: &KindPool, granules: u64) -> Result<Chunk> {
         let bytes = granules * GRANULE;
         if !self.claim(bytes) {

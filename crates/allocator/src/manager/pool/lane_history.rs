@@ -1,6 +1,6 @@
 //! [`LaneHistory`]: whether the threads of a cache use one stream or several in turn. Pure.
 
-/// How many ranges in a row must have been used on one lane for the threads to count as using one stream.
+/// How many ranges in a row must have been used on one lane before the threads count as using one stream.
 pub(super) const STEADY: u8 = 16;
 
 /// The lanes on which freed ranges were used.

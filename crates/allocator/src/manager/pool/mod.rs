@@ -1,13 +1,13 @@
 //! The pool: large chunks from the driver, cut into ranges that are reused without asking the driver.
 //!
 //! The memory of a dropped block can be reused at once: it carries the work that may still use it, and work of the next
-//! block comes after that on the device. Two levels: `thread_cache.rs` keeps freed ranges whole for the threads that freed
-//! them; `free_list.rs` cuts chunks into ranges and joins neighbours. `state.rs` has the fast paths, `search.rs` the order
-//! in which memory is searched, `growth.rs` the exchange with the driver, `fallback.rs` the steps when memory runs out.
-//! The reasons are in `docs/decisions/012-the-pool.md`.
+//! block comes after that work on the device. The pool has two levels: `thread_cache.rs` keeps freed ranges whole for
+//! the threads that freed them; `free_list.rs` cuts chunks into ranges and joins neighbours. `state.rs` has the fast
+//! paths, `search.rs` the order in which memory is searched, `growth.rs` the exchange with the driver, `fallback.rs`
+//! the steps when memory runs out. The reasons are in `docs/decisions/012-the-pool.md`.
 //!
-//! Blocks are neighbours in one buffer. A kernel with checked indices stays in the range it was given; one that was built
-//! without the checks can reach the next block.
+//! Blocks are neighbours in one buffer. A kernel with checked indices stays in the range it was given; a kernel that
+//! was built without the checks can reach the next block.
 
 mod buffer_range;
 mod fallback;
@@ -83,9 +83,9 @@ impl PoolManager {
         Self { state: OnceLock::new(), limit: bytes, pending_limits: None, deferrals: DeferCount::default() }
     }
 
-    /// Limits how much dropped memory may wait for the next block. When more waits, memory that the device no longer uses
-    /// goes back to the driver, as far as whole chunks are free. Takes precedence over the environment; see
-    /// [`PendingLimits::from_environment`]. Without either, there is no limit.
+    /// Limits how much dropped memory may wait for the next block. When more waits, memory that the device no longer
+    /// uses goes back to the driver, as far as whole chunks are free. Takes precedence over the environment; see
+    /// [`PendingLimits::from_environment`]. Without this call and without the variables there is no limit.
     #[must_use]
     pub fn with_pending_limits(mut self, limits: PendingLimits) -> Self {
         self.pending_limits = Some(limits);
@@ -96,7 +96,7 @@ impl PoolManager {
         self.state.get().ok_or(Error::NotInitialized)
     }
 
-    /// The state, unless this is a forked process, where locks may be held by threads that it does not have.
+    /// The state; an error in a forked process, where threads that the process does not have may hold locks.
     #[inline]
     fn checked_state(&self) -> Result<&PoolState> {
         match self.state.get() {
@@ -134,7 +134,7 @@ unsafe impl MemoryManager for PoolManager {
 
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
-            // Another thread may have set the state first; it serves as well, if it is of the same device.
+            // Another thread may have set the state first; that state serves as well, if it is of the same device.
             let limits =
                 self.pending_limits.map_or_else(PendingLimits::set_by_environment, |limits| Ok(Some(limits)))?;
             let state = PoolState::new(device, self.limit, limits, self.deferrals.clone())?;
@@ -153,7 +153,7 @@ unsafe impl MemoryManager for PoolManager {
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
-        // SAFETY: the caller keeps this function's contract, which is the same.
+        // SAFETY: the caller keeps this function's contract, which is the same as that of `pin`.
         unsafe { self.state()?.imports.pin(owner, pointer, size, mapped) }
     }
 
@@ -220,7 +220,7 @@ unsafe impl MemoryManager for PoolManager {
         }
     }
 
-    /// All cached ranges, whether or not their uses are over.
+    /// All cached ranges, with or without pending uses.
     fn pending(&self) -> Pending {
         let Some(state) = self.state.get() else { return Pending::default() };
         let (n_blocks, kinds) = state.dropped();

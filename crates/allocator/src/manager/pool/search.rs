@@ -25,18 +25,18 @@ enum MemorySource {
     Reclaimed,
     /// A new chunk.
     Growth,
-    /// Ranges of this thread's cache, whatever their uses.
+    /// Ranges of this thread's cache, with any uses.
     PendingHere,
-    /// Ranges of other threads' caches, whatever their uses.
+    /// Ranges of other threads' caches, with any uses.
     PendingElsewhere,
 }
 
 /// What the order of the search depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SearchConditions {
-    /// So much of the heap is left that a new chunk is preferred to waiting.
+    /// Whether enough of the heap is left that a new chunk is preferred to waiting.
     prefers_growth: bool,
-    /// As much is cached, ready, in other sizes as a new chunk would have.
+    /// Whether the caches have as many ready bytes in other sizes as a new chunk would have.
     reclaims_first: bool,
 }
 
@@ -98,7 +98,7 @@ impl PoolState {
         let ready: u64 = self.caches.iter().map(|shard| shard.gauges.ready(need.kind)).sum();
         SearchConditions {
             prefers_growth: pool.sizing.prefers_growth(reserved, more) && self.has_room(more),
-            // Reclaiming visits all cached ranges: worth it when they have as much as the new chunk.
+            // Reclaiming visits all cached ranges, which pays when they have as many bytes as the new chunk.
             reclaims_first: ready >= more,
         }
     }
@@ -127,7 +127,7 @@ impl PoolState {
             .filter(|shard| shard.has_any(need.kind, policy))
             .find_map(|shard| shard.try_lock()?.take_away(need, policy, &shard.gauges))?;
         if taken.found == RangeState::Pending {
-            taken.found = RangeState::Shared; // It is another thread's.
+            taken.found = RangeState::Shared; // The range belonged to another thread.
         }
         Some(self.admit(need, caller, taken, false))
     }
@@ -146,7 +146,7 @@ mod tests {
         for (prefers_growth, reclaims_first) in [(true, true), (true, false), (false, true), (false, false)] {
             let order = sources(SearchConditions { prefers_growth, reclaims_first });
             let at = |source| place(&order, source);
-            // Memory that is ready comes first, wherever it is.
+            // Memory that is ready comes first, in any place.
             let waiting = [MemorySource::PendingHere, MemorySource::PendingElsewhere];
             for ready in [
                 MemorySource::OldestHere,
@@ -156,11 +156,11 @@ mod tests {
             ] {
                 assert!(waiting.iter().all(|source| at(ready) < at(*source)), "{order:?}");
             }
-            // Memory of this thread comes before that of others.
+            // Memory of this thread comes before memory of other threads.
             assert!(at(MemorySource::PendingHere) < at(MemorySource::PendingElsewhere), "{order:?}");
-            // With much memory left, the pool grows before work waits; with little, after.
+            // With much memory left, the pool grows before work waits; with little left, after.
             assert_eq!(at(MemorySource::Growth) < at(MemorySource::PendingHere), prefers_growth, "{order:?}");
-            // The pool does not grow while it has as much cached.
+            // The pool does not grow while it has as many bytes cached.
             assert_eq!(
                 at(MemorySource::Reclaimed) < at(MemorySource::Growth),
                 reclaims_first || !prefers_growth,

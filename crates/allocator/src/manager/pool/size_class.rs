@@ -18,7 +18,7 @@ const MANTISSA_BITS: u32 = 3;
 pub(super) struct Class(u16);
 
 impl Class {
-    /// How many there are.
+    /// The number of classes.
     pub(super) const COUNT: usize = 241;
 
     /// The class of the largest size that is not more than `granules`, which are at least one and at most [`LARGEST`].
@@ -43,7 +43,7 @@ impl Class {
         (granules + mask) & !mask
     }
 
-    /// Its size.
+    /// The size of the class.
     pub(super) fn granules(self) -> u64 {
         let (exponent, mantissa) = (self.0 >> MANTISSA_BITS, u64::from(self.0 & ((1 << MANTISSA_BITS) - 1)));
         match exponent.checked_sub(1) {
@@ -52,7 +52,7 @@ impl Class {
         }
     }
 
-    /// Its index, for tables by class.
+    /// The index of the class, for tables by class.
     pub(super) fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -76,7 +76,7 @@ impl Class {
 mod tests {
     use super::*;
 
-    /// Every small size, and those around every class above.
+    /// Every small size, and the sizes around every larger class.
     fn sizes() -> impl Iterator<Item = u64> {
         let large = (8..=32).flat_map(|bit| (0..8_u64).map(move |eighths| (1 << bit) + (eighths << (bit - 3))));
         let around = large.flat_map(|size| [size - 1, size, size + 1]);

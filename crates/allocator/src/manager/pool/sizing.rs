@@ -1,7 +1,8 @@
-//! The sizes of ranges and chunks, and up to which size a pool grows instead of reusing pending memory. Pure.
+//! The sizes of ranges and chunks, and the size up to which a pool grows instead of reusing pending memory. Pure.
 //!
-//! Small sizes are rounded up to their size class, so that ranges of a class are interchangeable. They are cut from common
-//! chunks, whose size grows with the pool. Large sizes are not rounded to a class; each gets a chunk of its own at first.
+//! Small sizes are rounded up to their size class, so that ranges of a class are interchangeable. They are cut from
+//! common chunks, whose size grows with the pool. Large sizes are not rounded to a class; each gets a separate chunk at
+//! first.
 
 use vkarray_driver::DeviceInfo;
 
@@ -9,7 +10,7 @@ use super::size_class::{Class, GRANULE, LARGEST};
 use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 
-/// Bytes of the largest common chunk on the device. Taking as much from a driver costs a few milliseconds.
+/// Bytes of the largest common chunk on the device. Taking a chunk of this size from a driver costs a few milliseconds.
 const LARGEST_CHUNK: u64 = 256 << 20;
 
 /// Bytes of the largest common chunk in host memory, which is pinned page by page and costs ten times as much.
@@ -86,7 +87,7 @@ impl Sizing {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] if no buffer can hold them.
+    /// [`Error::TooLarge`] if no buffer can hold that many bytes.
     pub(super) fn need(&self, size: u64) -> Result<Need> {
         let exact = size.div_ceil(GRANULE).max(1);
         if exact > self.limit / GRANULE {
@@ -101,7 +102,7 @@ impl Sizing {
         if need.size > self.large {
             return need.bytes();
         }
-        // Doubling keeps the number of chunks small. A chunk has room for two such ranges at least.
+        // Doubling keeps the number of chunks small. A chunk has room for at least two such ranges.
         let doubled = reserved.clamp(self.first_chunk, self.largest_chunk).max(2 * need.bytes());
         doubled.checked_next_power_of_two().unwrap_or(doubled).min(self.largest_chunk.max(need.bytes()))
     }
@@ -137,16 +138,17 @@ mod tests {
     #[test]
     fn chunks_suit_the_heap_and_grow_with_use() {
         let (h100, lavapipe) = ("h100_580.159", "lavapipe_22.3.6");
-        // Machine, kind, bytes asked for, reserved so far, bytes of the chunk.
+        // The machine, the kind, the bytes asked for, the bytes reserved so far, and the bytes of the chunk.
         let cases = [
-            (h100, MemoryKind::Device, 1, 0, 32 * MIB),            // The first.
-            (h100, MemoryKind::Device, 1, 96 * MIB, 128 * MIB),    // About double.
-            (h100, MemoryKind::Device, 1, 1 << 40, 256 * MIB),     // Never more than the largest.
-            (h100, MemoryKind::Device, 20 * MIB, 0, 64 * MIB),     // Room for more than one.
-            (h100, MemoryKind::Device, 32 * MIB, 0, 64 * MIB),     // Just not large.
-            (h100, MemoryKind::Device, 33 * MIB, 0, 33 * MIB),     // Large: its own.
-            (h100, MemoryKind::Device, 1 << 30, 1 << 30, 1 << 30), // Likewise.
-            (h100, MemoryKind::Pinned, 1, 0, 8 * MIB),             // Pinning is slow.
+            (h100, MemoryKind::Device, 1, 0, 32 * MIB),         // The first.
+            (h100, MemoryKind::Device, 1, 96 * MIB, 128 * MIB), // About double.
+            (h100, MemoryKind::Device, 1, 1 << 40, 256 * MIB),  // Never more than the largest.
+            (h100, MemoryKind::Device, 20 * MIB, 0, 64 * MIB),  // Room for more than one.
+            (h100, MemoryKind::Device, 32 * MIB, 0, 64 * MIB),  // Just not large.
+            (h100, MemoryKind::Device, 33 * MIB, 0, 33 * MIB),  // Large: a separate chunk.
+            // Large: a separate chunk, also of a pool that has memory.
+            (h100, MemoryKind::Device, 1 << 30, 1 << 30, 1 << 30),
+            (h100, MemoryKind::Pinned, 1, 0, 8 * MIB), // Pinning is slow.
             (h100, MemoryKind::Pinned, 1, 1 << 30, 64 * MIB),
             (lavapipe, MemoryKind::Device, 1, 0, 16 * MIB), // A sixteenth of 2 GiB, and an eighth of that.
             (lavapipe, MemoryKind::Device, 1, 1 << 30, 128 * MIB),
@@ -175,8 +177,8 @@ mod tests {
             (MIB, 4096),
             (MIB + 1, 4608), // An eighth more.
             (32 * MIB, 32 * 4096),
-            (32 * MIB + 1, 32 * 4096 + 1), // Large: no more than it takes.
-            ((40 << 30) - 3, 40 << 22),    // More than the driver says it allocates at once, and it does.
+            (32 * MIB + 1, 32 * 4096 + 1), // Large: not rounded to a class.
+            ((40 << 30) - 3, 40 << 22),    // More than the driver says it allocates at once, although it does.
         ];
         for (size, granules) in cases {
             assert_eq!(sizing.need(size).unwrap().granules, granules, "{size} bytes");
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn no_more_than_an_eighth_is_wasted() {
-        // Needed, offered, whether it serves.
+        // The granules needed and offered, and whether the offer is taken.
         let cases = [
             (1, 1, true),
             (1, 2, false),
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn scarce_memory_is_taken_in_small_pieces_and_shared() {
         let sizing = Sizing::new(MemoryKind::Shared, &machine_with_window());
-        // Bytes asked for, reserved so far, bytes of the chunk.
+        // The bytes asked for, the bytes reserved so far, and the bytes of the chunk.
         let cases = [(1, 0, MIB / 2), (1, 3 * MIB, 4 * MIB), (1, 100 * MIB, 4 * MIB), (5 * MIB, 0, 5 * MIB)];
         for (size, reserved, chunk) in cases {
             assert_eq!(sizing.chunk(&sizing.need(size).unwrap(), reserved), chunk, "{size} bytes beside {reserved}");
@@ -226,7 +228,7 @@ mod tests {
         assert!(host.prefers_growth(200 << 20, 56 << 20) && !host.prefers_growth(200 << 20, 57 << 20)); // An eighth.
         let sizing = sizing("lavapipe_22.3.6", MemoryKind::Device);
         let half = 1 << 30;
-        // Reserved, more, whether it grows.
+        // The bytes reserved, the bytes more, and whether the pool grows.
         let cases = [(0, half, true), (1, half, false), (half, 0, true), (half, 1, false), (1, u64::MAX, false)];
         for (reserved, more, grows) in cases {
             assert_eq!(sizing.prefers_growth(reserved, more), grows, "{more} beside {reserved}");

@@ -1,7 +1,7 @@
 //! The state of an initialised pool, and the fast paths of allocating and freeing.
 //!
-//! An allocation that finds a range in its thread's cache takes one lock, once. All others go through `search.rs`. Locks
-//! are taken one at a time: a cache's, a free list's, or the chunk source's.
+//! An allocation that finds a range in its thread's cache takes one lock, once. All other allocations go through
+//! `search.rs`. Locks are taken one at a time: a cache's, a free list's, or the chunk source's.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl CacheShard {
         self.cache.try_lock()
     }
 
-    /// Whether it may have a range of a kind that the policy admits.
+    /// Whether the cache may have a range of a kind that the policy admits.
     pub(super) fn has_any(&self, kind: MemoryKind, policy: ReusePolicy) -> bool {
         self.gauges.ready(kind) > 0 || policy == ReusePolicy::Any && self.gauges.n_pending() > 0
     }
@@ -66,9 +66,9 @@ pub(super) struct KindPool {
     pub(super) kind: MemoryKind,
     pub(super) sizing: Sizing,
     free_list: Mutex<FreeList<Chunk>>,
-    /// Held by the thread that takes a chunk, so that several threads do not all take one.
+    /// A lock of the thread that takes a chunk, so that several threads do not all take one.
     pub(super) growing: Mutex<()>,
-    /// Bytes of its chunks.
+    /// Bytes of the chunks.
     pub(super) reserved: AtomicU64,
     /// How many chunks there are.
     pub(super) chunks: AtomicU64,
@@ -99,12 +99,12 @@ impl KindPool {
         result
     }
 
-    /// Bytes of its largest free range, rounded down to a class.
+    /// Bytes of the largest free range, rounded down to a class.
     pub(super) fn largest_free(&self) -> u64 {
         self.largest_free.load(Ordering::Relaxed)
     }
 
-    /// Cuts a range from the free ones.
+    /// Cuts a range from the free ranges.
     pub(super) fn carve(&self, need: &Need) -> Option<BufferRange> {
         self.with(|free_list| {
             let chunk_range = free_list.take(need.granules)?;
@@ -120,10 +120,10 @@ impl KindPool {
     }
 }
 
-/// The thread that asks for memory, and for what.
+/// The thread that asks for memory, and the purpose of the memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller<'a> {
-    /// The index of its thread's cache.
+    /// The index of the thread's cache.
     pub(super) cache: usize,
     pub(super) label: &'a BlockLabel,
 }
@@ -133,9 +133,9 @@ pub(super) struct Caller<'a> {
 pub(super) struct PoolState {
     pub(super) caches: [CacheShard; N_CACHES],
     pub(super) kinds: [KindPool; MemoryKind::ALL.len()],
-    /// The most bytes that it takes from the driver.
+    /// The most bytes that the pool takes from the driver.
     pub(super) limit: u64,
-    /// Bytes that it has taken or is about to take.
+    /// Bytes that the pool has taken or is about to take.
     pub(super) claimed: AtomicU64,
     pub(super) growths: AtomicU64,
     pub(super) returns: AtomicU64,
@@ -289,14 +289,15 @@ impl PoolState {
 impl Drop for PoolState {
     fn drop(&mut self) {
         if self.device().is_forked() {
-            return; // The memory is the parent's, and locks may be held by threads that this process does not have.
+            // The memory belongs to the parent process, and threads that this process does not have may hold locks.
+            return;
         }
         // If a wait fails or a block was never given back, all chunks and their source are leaked.
         match self.drain() {
             Ok(true) => {
                 for chunk in self.kinds.iter().flat_map(|pool| pool.with(FreeList::take_all)) {
-                    // SAFETY: made by this source and taken out once. Each of its ranges is back, since no cache has a
-                    // live one, and `drain` has waited for the uses with which they came back.
+                    // SAFETY: this source made the chunk, and it is taken out once. Each of its ranges is back, since
+                    // no cache has a live one, and `drain` has waited for the uses with which they came back.
                     unsafe { self.source.free(chunk) };
                 }
                 // SAFETY: this is the end of the state, so nothing touches the source again.

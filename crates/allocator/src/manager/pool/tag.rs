@@ -1,4 +1,4 @@
-//! The tag of a pointer: in which thread cache and slot its range is. Pure.
+//! The tag of a pointer: the thread cache and the slot of its range. Pure.
 //!
 //! A tag is, from its lowest bit: the index of the cache, the slot, and the slot's generation.
 
@@ -20,7 +20,7 @@ pub(super) const LAST_GENERATION: u32 = u32::MAX >> (u32::BITS - GENERATION_BITS
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SlotId {
     pub(super) slot: u32,
-    /// At most [`LAST_GENERATION`]. It reveals memory that is given back twice.
+    /// The generation, at most [`LAST_GENERATION`]. It reveals memory that is given back twice.
     pub(super) generation: u32,
 }
 

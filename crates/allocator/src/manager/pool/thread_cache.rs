@@ -1,8 +1,8 @@
 //! The cache of a few threads: the ranges that their blocks have, and freed ranges for their next blocks. Pure.
 //!
-//! A freed range is cached whole, by kind and size class, with the uses that may not be over. Work of the next block comes
-//! after them on the device, so the host never waits. [`ThreadCache::take`] decides which of several ranges is reused;
-//! where a pool looks otherwise is `search.rs`.
+//! A freed range is cached whole, by kind and size class, with the uses that may not be over. Work of the next block
+//! comes after these uses on the device, so the host never waits. [`ThreadCache::take`] decides which of several ranges
+//! is reused; `search.rs` decides where else a pool looks.
 
 use std::collections::VecDeque;
 
@@ -16,16 +16,16 @@ use super::sizing::Need;
 use super::tag::{SlotId, after};
 use crate::memory::{BlockLabel, MemoryKind};
 
-/// Work that may still use a range, as far as the choice between ranges depends on it. The lane is the driver crate's
+/// Work that may still use a range, as far as the choice between ranges depends on it. A lane is the driver crate's
 /// name for the order of one stream.
 pub(super) trait Uses: Clone + Default {
     /// Identifies a lane.
     type Lane: Copy + PartialEq;
 
-    /// Whether there is no such work.
+    /// Whether all uses are over.
     fn are_over(&self) -> bool;
 
-    /// The lane of the uses, if all are on one.
+    /// The lane of the uses, if all uses are on one lane.
     fn lane(&self) -> Option<Self::Lane>;
 }
 
@@ -37,8 +37,8 @@ const LOOKED_AT: usize = 4;
 pub(super) enum ReusePolicy {
     /// Ranges whose uses are over.
     Ready,
-    /// Also ranges used on one stream alone, unless the threads of this cache use several in turn: then work of the next
-    /// block would probably wait, on the device, for an unrelated stream.
+    /// Also ranges used on one stream alone, unless the threads of this cache use several in turn: then work of the
+    /// next block would probably wait, on the device, for an unrelated stream.
     Likely,
     /// All ranges.
     Any,
@@ -55,20 +55,20 @@ impl ReusePolicy {
 /// In which state a reused range was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RangeState {
-    /// Its uses are over.
+    /// The uses of the range were over.
     Ready,
-    /// They may not be over, and are on one stream.
+    /// The uses of the range may not have been over, and were on one stream.
     Pending,
-    /// They may not be over, and are on several streams or of another thread.
+    /// The uses of the range may not have been over, and were on several streams or of another thread.
     Shared,
 }
 
 /// Why memory cannot be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FreeError {
-    /// It is not memory of this pool.
+    /// The memory is not memory of this pool.
     Foreign,
-    /// It has been given back before.
+    /// The memory has been given back before.
     Twice,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct CachedRange<U> {
 }
 
 impl<U: Uses> CachedRange<U> {
-    /// A range without uses that are not over.
+    /// A range without pending uses.
     pub(super) fn new(range: BufferRange) -> Self {
         Self { range, uses: U::default(), found: RangeState::Ready }
     }
@@ -101,11 +101,11 @@ enum SlotState {
 struct CacheSlot<U> {
     /// Changes at each allocation and free.
     generation: u32,
-    /// The bin of the range while it is cached.
+    /// The bin of the range, while the range is cached.
     bin: u32,
     state: SlotState,
     range: BufferRange,
-    /// Empty while a block has the range.
+    /// The uses of the range; empty while a block has it.
     uses: U,
     label: BlockLabel,
 }
@@ -134,7 +134,7 @@ impl<U: Uses> ThreadCache<U> {
         gauges.block_allocated(range.kind, bytes(&range));
         gauges.range_added();
         let Some(idx) = self.vacant.pop() else {
-            // So many ranges of 256 bytes are a tebibyte, and their slots half of that.
+            // This many ranges of 256 bytes are a tebibyte, and their slots half of that.
             let idx = u32::try_from(self.slots.len()).expect("2^32 slots need more memory than there is");
             let (uses, label) = (U::default(), label.clone());
             self.slots.push(CacheSlot {
@@ -190,8 +190,8 @@ impl<U: Uses> ThreadCache<U> {
     ///
     /// # Errors
     ///
-    /// Why it cannot be taken back; nothing is changed then.
-    #[inline(always)] // As `take`.
+    /// Why the range cannot be taken back; nothing is changed then.
+    #[inline(always)] // Inlined for the same reason as `take`.
     pub(super) fn put(
         &mut self,
         id: SlotId,
@@ -222,7 +222,7 @@ impl<U: Uses> ThreadCache<U> {
         Ok(())
     }
 
-    /// The oldest pending range that would meet a need, and its uses.
+    /// The oldest pending range that would meet a need, and the uses of the range.
     pub(super) fn oldest_pending(&self, need: &Need) -> Option<(SlotId, U)> {
         need_bins(need).find_map(|bin| {
             let pending = self.bins.get(bin)?.iter().map(|idx| (*idx, &self.slots[*idx as usize]));
@@ -240,7 +240,7 @@ impl<U: Uses> ThreadCache<U> {
             .map(|(idx, slot)| (SlotId { slot: idx, generation: slot.generation }, bytes(&slot.range), &slot.uses))
     }
 
-    /// Replaces the uses of a cached range by those that are left, if it has not been reused since `id` was read.
+    /// Replaces the uses of a cached range by `left`, if the range has not been reused since `id` was read.
     pub(super) fn update_uses(&mut self, id: SlotId, left: U, gauges: &CacheGauges) {
         let Some(slot) = self.slots.get_mut(id.slot as usize) else { return };
         if slot.generation != id.generation || slot.state != SlotState::Cached {
@@ -286,7 +286,7 @@ impl<U: Uses> ThreadCache<U> {
         (slot.generation == id.generation && slot.state == SlotState::Live).then_some(&mut slot.label)
     }
 
-    #[inline(always)] // As `take`, its only hot caller.
+    #[inline(always)] // Inlined into `take`, its only hot caller.
     fn pop(&mut self, need: &Need, policy: ReusePolicy, gauges: &CacheGauges) -> Option<(u32, RangeState)> {
         let (idx, found) = match self.pop_newest(need) {
             Some(idx) => (idx, RangeState::Ready),
@@ -296,8 +296,8 @@ impl<U: Uses> ThreadCache<U> {
         Some((idx, found))
     }
 
-    /// The first range that [`ThreadCache::choose`] would consider, if it would choose it: the newest of the tightest bin. A
-    /// program that makes and drops blocks of one size always gets this one.
+    /// The first range that [`ThreadCache::choose`] would consider, if it would choose it: the newest of the tightest
+    /// bin. A program that makes and drops blocks of one size always gets this range.
     #[inline]
     fn pop_newest(&mut self, need: &Need) -> Option<u32> {
         let queue = self.bins.get_mut(bin(need.kind, Class::at_most(need.granules)))?;
@@ -312,8 +312,8 @@ impl<U: Uses> ThreadCache<U> {
         Some((idx, found))
     }
 
-    /// Finds a range in a bin: one whose uses are over among the newest and the oldest, else the newest that the policy
-    /// admits.
+    /// Finds a range in a bin: among the newest and the oldest, a range whose uses are over, else the newest that the
+    /// policy admits.
     fn find(&self, bin: usize, need: &Need, policy: ReusePolicy) -> Option<(usize, usize, RangeState)> {
         let queue = self.bins.get(bin)?;
         let is_steady = self.histories[need.kind.index()].is_steady();
@@ -331,7 +331,7 @@ impl<U: Uses> ThreadCache<U> {
                 }
                 (false, None) => (RangeState::Shared, policy == ReusePolicy::Any),
             };
-            // Of two that are not over, uses on one stream are likely over sooner.
+            // Of two ranges with pending uses, the one with uses on one stream is likely free sooner.
             let is_better =
                 second.is_none_or(|(_, _, held)| held == RangeState::Shared && found == RangeState::Pending);
             if is_admitted && is_better {

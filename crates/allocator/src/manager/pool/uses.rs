@@ -1,6 +1,6 @@
 //! Queries and waits for the uses of cached ranges.
 //!
-//! No lock of the pool is held here. Callers copy the uses of a range, and afterwards store what is left of them, which
+//! No lock of the pool is held here. Callers copy the uses of a range, and later store the uses that are left, which
 //! takes effect only if the range has not been reused meanwhile.
 
 use std::time::{Duration, Instant};
@@ -27,11 +27,11 @@ impl Uses for PendingUses {
     }
 }
 
-/// Asks which uses are over. Lanes that were found busy are not asked again.
+/// Asks which uses are over. A lane that was found busy is not asked again.
 #[derive(Debug)]
 pub(super) struct CompletionQuery<'a> {
     device: &'a Device,
-    /// For each busy lane the lowest value that it is known not to have reached.
+    /// For each busy lane, the lowest value that the lane is known not to have reached.
     busy: SmallVec<[(LaneId, u64); 8]>,
 }
 
@@ -40,11 +40,11 @@ impl<'a> CompletionQuery<'a> {
         Self { device, busy: SmallVec::new() }
     }
 
-    /// Removes those of `uses` that are over. Never blocks.
+    /// Removes the uses that are over from `uses`. Never blocks.
     ///
     /// # Errors
     ///
-    /// The loss of the device; uses that could not be queried stay.
+    /// The loss of the device. Uses that could not be queried stay.
     pub(super) fn forget_complete(&mut self, uses: &mut PendingUses) -> Result<()> {
         let is_busy = |(lane, value): (LaneId, u64)| self.busy.iter().any(|held| held.0 == lane && held.1 <= value);
         if uses.iter().all(|last| is_busy((last.lane, last.value))) {
@@ -66,7 +66,7 @@ pub(super) fn send(device: &Device, uses: &PendingUses) -> Result<()> {
     Ok(device.points(uses).iter().try_for_each(|point| point.flush())?)
 }
 
-/// Waits until `uses` are over, or for `limit`. Returns whether they are over.
+/// Waits until `uses` are over, for `limit` at most. Returns whether they are over.
 pub(super) fn wait(device: &Device, uses: &PendingUses, limit: Option<Duration>) -> Result<bool> {
     let begun = Instant::now();
     let left = || limit.map(|limit| limit.saturating_sub(begun.elapsed()));

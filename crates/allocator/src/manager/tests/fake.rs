@@ -14,7 +14,7 @@ use crate::manager::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Re
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner, PinnedMemory};
 use crate::oom::{OomCounts, OutOfMemory, Shortage};
 
-/// What a failing fake says.
+/// The failure that a fake reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
     OutOfMemory,
@@ -31,7 +31,7 @@ pub(crate) struct Fake {
     n_live: AtomicI64,
     n_failures: AtomicU32,
     failure: Mutex<Option<Failure>>,
-    /// What was last said to be held, by its size, and by whom.
+    /// The last size and label that were set.
     pub(crate) last_set: Mutex<Option<(u64, BlockLabel)>>,
 }
 
@@ -40,7 +40,7 @@ impl Fake {
         Arc::new(Self::of_version(INTERFACE_VERSION))
     }
 
-    /// A fake that speaks another version of the interface.
+    /// A fake of another version of the interface.
     pub(crate) fn of_version(version: u32) -> Self {
         Self {
             version,
@@ -172,7 +172,7 @@ unsafe impl MemoryManager for Fake {
     }
 }
 
-/// Gives the memory of a fake back, through whatever is around it.
+/// Gives the memory of a fake back, through the adaptors around it.
 pub(crate) fn give_back(manager: &(impl MemoryManager + ?Sized), memory: MemoryPointer) {
     // SAFETY: no device or host uses the memory of a fake.
     unsafe { manager.memfree(memory) }

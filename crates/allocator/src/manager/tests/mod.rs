@@ -1,3 +1,3 @@
-//! What the tests of managers share.
+//! The fake that the tests of managers share.
 
 pub(crate) mod fake;

@@ -1,8 +1,8 @@
-//! How memory of one context reaches another one. Plain data and pure functions: nothing is tried here.
+//! How memory of one context reaches another context. Plain data and pure functions: nothing is tried here.
 //!
-//! The three answers are those of the connection query that was proposed for the Unified Runtime
-//! (`piextGetMemoryConnection`): none, migratable, unified. This file has the answers, `rules.rs` decides; read that next.
-//! What is asked for real devices is `allocator/connection.rs`.
+//! The three answers are the answers of the connection query that was proposed for the Unified Runtime
+//! (`piextGetMemoryConnection`): none, migratable, unified. This file has the answers; `rules.rs` decides, and is the
+//! next file to read. `allocator/connection.rs` asks for real devices.
 
 mod rules;
 
@@ -16,16 +16,18 @@ pub use self::rules::{ConnectionEnd, ConnectionTraits, ConnectionTrials, PeerFea
 /// The variable that limits connections between contexts.
 const VARIABLE: &str = "VKARRAY_MEMORY_CONNECTION";
 
-/// How memory of one context reaches another one; see [`memory_connection`].
+/// How memory of one context reaches another context; see [`memory_connection`].
 ///
-/// No answer means that work is ordered by itself: `sync` says how the target waits for the source, and the other way round.
+/// An answer does not order the work of both sides: `sync` says how the target waits for the source, and the source for
+/// the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryConnection {
-    /// The devices share nothing. Only the host can copy, from memory that one maps to memory that the other maps.
+    /// The devices share nothing. Only the host can copy, from memory that one device maps to memory that the other
+    /// maps.
     None,
-    /// The target cannot use the memory where it is. A copy reaches the target without staging by the program.
+    /// The target cannot use the memory in place. A copy reaches the target without staging by the program.
     Migratable {
-        /// The way of the copy.
+        /// The route of the copy.
         path: MigrationPath,
         /// How the two sides wait for each other.
         sync: ConnectionSync,
@@ -39,23 +41,23 @@ pub enum MemoryConnection {
     },
 }
 
-/// The way of a copy between contexts.
+/// The route of a copy between contexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MigrationPath {
-    /// One device of a group copies from, or to, the memory of another one.
+    /// One device of a group copies from, or to, the memory of another device.
     GroupCopy,
     /// Two copies, through a heap that all devices of the group have in common.
     HeapBounce,
     /// Two copies, through exported memory that the other side imports.
     ExportedBounce,
-    /// Two copies, through pages of host memory that both sides import. No copy by the host.
+    /// Two copies, through pages of host memory that both sides import. The host does not copy.
     SharedHostBounce,
 }
 
 /// What makes the bytes of two sides the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UnifiedBy {
-    /// It is the same device of the same context.
+    /// Both sides are one device of one context.
     Identity,
     /// All devices of the group have the heap in common.
     SingleInstanceHeap,
@@ -74,12 +76,12 @@ pub enum UnifiedBy {
 pub enum ConnectionSync {
     /// On the device: a timeline semaphore that both sides have.
     Gpu,
-    /// On the host: one side waits until its work is complete before the other one starts.
+    /// On the host: one side waits until its work is complete before the other side starts.
     HostWait,
 }
 
-/// The strongest answer that [`memory_connection`] may give for two contexts, from weakest to strongest. For tests of the
-/// weaker ways on one machine; `VKARRAY_MEMORY_CONNECTION` sets it for a process.
+/// The strongest answer that [`memory_connection`] may give for two contexts, from weakest to strongest. It is for
+/// tests of the weaker connections on one machine; `VKARRAY_MEMORY_CONNECTION` sets it for a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ConnectionLimit {
     /// Always [`MemoryConnection::None`].
@@ -94,7 +96,7 @@ pub enum ConnectionLimit {
 }
 
 impl MemoryConnection {
-    /// The lowest limit that permits it.
+    /// The lowest limit that permits the connection.
     pub fn strength(self) -> ConnectionLimit {
         match self {
             Self::None => ConnectionLimit::None,
@@ -104,7 +106,7 @@ impl MemoryConnection {
         }
     }
 
-    /// The same connection with another way of waiting.
+    /// The connection with another kind of waiting.
     pub(crate) fn with_sync(self, sync: ConnectionSync) -> Self {
         match self {
             Self::None => Self::None,
@@ -113,7 +115,7 @@ impl MemoryConnection {
         }
     }
 
-    /// How the two sides wait for each other, where they are connected.
+    /// How the two sides wait for each other; `None` if they are not connected.
     pub fn sync(self) -> Option<ConnectionSync> {
         match self {
             Self::None => None,
@@ -150,7 +152,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// The next weaker limit; none below the weakest.
+    /// The next weaker limit; the weakest limit has none.
     pub(crate) fn weaker(self) -> Self {
         Self::ALL.into_iter().rfind(|&limit| limit < self).unwrap_or(Self::None)
     }

@@ -1,4 +1,4 @@
-//! [`memory_connection`] and what it is asked with: the two sides, the memory, and what was tried before.
+//! [`memory_connection`] and its arguments: the two sides, the memory, and the results of earlier trials.
 
 use vkarray_driver::DeviceInfo;
 
@@ -9,33 +9,34 @@ use crate::memory::MemoryKind;
 /// One side of a connection: a device of a context.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionEnd<'a> {
-    /// A number of the context. Two sides with the same number are of the same context.
+    /// The number of the context. Two sides with the same number are of the same context.
     pub context: u64,
-    /// The devices of the context: one, or those of a group.
+    /// The devices of the context: one device, or the devices of a group.
     pub devices: &'a [DeviceInfo],
-    /// The index of the device among them.
+    /// The index of the side's device among them.
     pub device: usize,
     /// Whether the context is lost.
     pub is_lost: bool,
 }
 
-/// What is connected: properties of memory, or of memory that will be allocated. The default is device memory as allocators
-/// give it, to be read and written.
+/// The properties of the connected memory, or of memory that will be allocated. The default is device memory as
+/// allocators give it, to be read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
 pub struct ConnectionTraits {
     /// The kind of memory.
     pub kind: MemoryKind,
-    /// It was allocated to be exported as an opaque descriptor; see [`Request::exportable`](crate::Request::exportable).
+    /// Whether the memory was allocated to be exported as an opaque descriptor; see
+    /// [`Request::exportable`](crate::Request::exportable).
     pub exportable: bool,
-    /// It was allocated to be exported as DMA-BUF, and the program asks for it to be used in place.
+    /// Whether the memory was allocated to be exported as DMA-BUF, and the program asks for it to be used in place.
     pub dma_buf: bool,
     /// For memory of the program: the largest power of two that address and size are multiples of.
     pub host_pages: Option<u64>,
-    /// It is bound to be addressed by the peers of a device group.
+    /// Whether the memory is bound to be addressed by the peers of a device group.
     pub peer_bound: bool,
-    /// The target writes it too.
+    /// Whether the target writes the memory too.
     pub writes: bool,
     /// The strongest answer that is permitted.
     pub at_most: ConnectionLimit,
@@ -80,35 +81,35 @@ impl ConnectionTraits {
     }
 }
 
-/// Whether something works between two devices.
+/// Whether an operation works between two devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Trial {
-    /// It was not tried.
+    /// The operation was not tried.
     #[default]
     Untried,
-    /// It was tried and works.
+    /// The operation was tried and works.
     Passed,
-    /// It was tried and does not work, although the drivers say so.
+    /// The operation was tried and does not work, although the drivers say so.
     Failed,
 }
 
-/// What one device of a group does with memory of another one (`VkPeerMemoryFeatureFlags`).
+/// What one device of a group does with memory of another device (`VkPeerMemoryFeatureFlags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PeerFeatures {
-    /// It copies from it.
+    /// The device copies from the memory.
     pub copy_src: bool,
-    /// It copies to it.
+    /// The device copies to the memory.
     pub copy_dst: bool,
-    /// Its kernels read it.
+    /// The device's kernels read the memory.
     pub generic_src: bool,
-    /// Its kernels write it.
+    /// The device's kernels write the memory.
     pub generic_dst: bool,
 }
 
 /// What is known about two devices beyond their snapshots. The default is that nothing was tried.
 ///
-/// What the drivers promise counts until it was tried and [failed](Trial::Failed). Drivers promise nothing about DMA-BUF of
-/// others, so that has to have [passed](Trial::Passed).
+/// A promise of the drivers counts until it was tried and [failed](Trial::Failed). Drivers promise nothing about
+/// DMA-BUF of other drivers, so DMA-BUF has to have [passed](Trial::Passed).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ConnectionTrials {
@@ -116,13 +117,13 @@ pub struct ConnectionTrials {
     pub same_pages: Trial,
     /// The target imports memory that the source exported as an opaque descriptor.
     pub exported: Trial,
-    /// The same as DMA-BUF, for kernels, written and read from both sides.
+    /// The target imports the source's DMA-BUF for kernels, written and read from both sides.
     pub dma_buf: Trial,
-    /// The same for copies alone.
+    /// The target imports the source's DMA-BUF for copies alone.
     pub dma_buf_copies: Trial,
     /// Both sides import the same new pages.
     pub shared_host: Trial,
-    /// A timeline semaphore of one is imported by the other.
+    /// One device imports a timeline semaphore of the other.
     pub timeline: Trial,
     /// What the target does with the source's memory, in a group.
     pub target_at_source: PeerFeatures,
@@ -131,8 +132,8 @@ pub struct ConnectionTrials {
 }
 
 impl ConnectionTrials {
-    /// Whether an operation over `connection` failed before. Records that it failed now, so that the next answer is a weaker
-    /// one.
+    /// Whether an operation over `connection` failed before. Records that it failed now, so that the next answer is a
+    /// weaker one.
     pub fn note_failure(&mut self, connection: MemoryConnection) {
         match connection {
             MemoryConnection::Unified { how: UnifiedBy::SamePages, .. } => self.same_pages = Trial::Failed,
@@ -157,11 +158,11 @@ impl ConnectionTrials {
 
 /// How memory on the device `src` reaches the device `dst`. Pure: nothing is tried.
 ///
-/// A context, here, is an opened device: contexts on one [`Device`](vkarray_driver::Device) are the same one, and each uses the
-/// memory of the others.
+/// A context, here, is an opened device: contexts on one [`Device`](vkarray_driver::Device) are the same context, and
+/// each uses the memory of the others.
 ///
-/// The first rule that holds gives the answer. `s` is [`ConnectionSync::Gpu`] where a timeline semaphore can be passed between
-/// the two, else [`ConnectionSync::HostWait`].
+/// The first rule that holds gives the answer. `s` is [`ConnectionSync::Gpu`] where a timeline semaphore can be passed
+/// between the devices, else [`ConnectionSync::HostWait`].
 ///
 /// | rule | condition | answer |
 /// |---|---|---|
@@ -180,8 +181,8 @@ impl ConnectionTrials {
 /// | R12 | both sides import pages of the program | `Migratable`, `SharedHostBounce`, s |
 /// | R13 | anything else | `None` |
 ///
-/// The answer may differ for the two directions. It never promises more than the snapshots and trials say. An operation that
-/// fails all the same is [noted](ConnectionTrials::note_failure), and done in the next weaker way.
+/// The answer may differ for the two directions. It never promises more than the snapshots and trials say. An operation
+/// that still fails is [noted](ConnectionTrials::note_failure), and repeated over the next weaker connection.
 ///
 /// ```
 /// use vkarray_allocator::{ConnectionEnd, ConnectionTraits, ConnectionTrials, MemoryConnection, memory_connection};
@@ -278,7 +279,7 @@ fn strongest<const N: usize>(limit: ConnectionLimit, rules: [(bool, MemoryConnec
     found.map_or(MemoryConnection::None, |(_, answer)| answer)
 }
 
-/// Whether each device of a group has memory of this kind by itself. A kind without memory has none in common either.
+/// Whether each device of a group has separate memory of this kind. A kind without memory is not in common either.
 fn has_instances(device: &DeviceInfo, kind: MemoryKind) -> bool {
     let chosen = kind.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize].heap);
     chosen.and_then(|heap| device.memory_heaps.get(heap as usize)).is_none_or(|heap| heap.multi_instance)

@@ -21,7 +21,7 @@ fn support(letters: &str) -> HandleSupport {
     HandleSupport { exportable: letters.contains('e'), importable: letters.contains('i'), dedicated_only: false }
 }
 
-/// A device with nothing external, of that UUID.
+/// A device of this UUID that exports and imports nothing.
 fn alone(uuid: &str) -> DeviceInfo {
     let mut device = machine("h100_580.159");
     (device.uuid, device.external) = (uuid.to_owned(), External::default());
@@ -47,7 +47,7 @@ fn between(
     memory_connection(&from, &to, traits, trials).unwrap()
 }
 
-/// A group of two devices whose heaps have an instance on each, or not.
+/// A group of two devices, whose heaps have one instance for each device or one in common.
 fn group(multi_instance: bool) -> Vec<DeviceInfo> {
     let mut devices = vec![alone("a"), alone("b")];
     for device in &mut devices {
@@ -122,17 +122,18 @@ fn the_devices_of_a_group_reach_each_other_as_their_heaps_and_peer_features_say(
     let (unbound, reading) = (ConnectionTraits::default(), ConnectionTraits { writes: false, ..bound });
     let (peer, copy) = (unified(UnifiedBy::Peer, Gpu), migratable(MigrationPath::GroupCopy, Gpu));
     let (single, bounce) = (unified(UnifiedBy::SingleInstanceHeap, Gpu), migratable(MigrationPath::HeapBounce, Gpu));
-    // Instances, memory, what the target does with the source's memory, what the source does with the target's, answer.
+    // Instances, memory, what the target does with the source's memory, what the source does with the target's memory,
+    // answer.
     let cases = [
         (false, bound, none, none, single),            // R3
         (false, unbound, writes, copies_to, single),   // R3
         (true, bound, writes, none, peer),             // R4
-        (true, bound, reads, none, bounce),            // It could not write.
+        (true, bound, reads, none, bounce),            // The target cannot write the memory.
         (true, reading, reads, none, peer),            // R4, to be read alone
         (true, unbound, writes, none, bounce),         // Not bound for peers.
         (true, bound, none, writes, bounce),           // The wrong direction.
         (true, bound, copies_from, none, copy),        // R5
-        (true, bound, none, copies_to, copy),          // R5, the source pushes
+        (true, bound, none, copies_to, copy),          // R5: the source copies.
         (true, bound, copies_to, copies_from, bounce), // The wrong directions.
         (true, unbound, none, none, bounce),           // R6
     ];
@@ -141,7 +142,7 @@ fn the_devices_of_a_group_reach_each_other_as_their_heaps_and_peer_features_say(
         let answer = within(&group(multi_instance), &traits, &trials);
         assert_eq!(answer, expected, "{multi_instance}, {traits:?}, {trials:?}");
     }
-    // A limit takes the next weaker way.
+    // A limit gives the next weaker connection.
     let trials = ConnectionTrials { target_at_source: writes, ..ConnectionTrials::default() };
     let limited = |limit| within(&group(true), &bound.at_most(limit), &trials);
     assert_eq!(limited(ConnectionLimit::Migratable), bounce);
@@ -181,9 +182,9 @@ fn two_contexts_reach_each_other_by_the_first_rule_that_holds() {
         (fd("a", "ei"), fd("a", "ei"), exportable, failed, NONE),    // It failed before.
         (fd("", "ei"), fd("", "ei"), exportable, untried, NONE),     // Devices without a UUID.
         (fd("a", "ei"), fd("a", "ei"), plain, untried, bounce),      // R9
-        (both("a"), both("a"), plain, failed, shared),               // The next weaker way.
+        (both("a"), both("a"), plain, failed, shared),               // The next weaker connection.
         (dma_buf("a", "e"), dma_buf("b", "i"), as_dma_buf, passed, unified(UnifiedBy::DmaBuf, HostWait)), // R10
-        (dma_buf("a", "ei"), dma_buf("b", "ei"), as_dma_buf, untried, NONE), // Nobody promises it.
+        (dma_buf("a", "ei"), dma_buf("b", "ei"), as_dma_buf, untried, NONE), // No driver promises it.
         (dma_buf("a", "ei"), dma_buf("b", "ei"), plain, passed, bounce), // R11: not asked for in place.
         (dma_copies("a"), dma_copies("b"), as_dma_buf, passed, bounce), // R11: for copies alone.
         (dma_buf("a", "ei"), dma_buf("a", "ei"), as_dma_buf, passed, NONE), // Not another device.
@@ -212,7 +213,7 @@ fn the_device_waits_where_a_timeline_passes_in_one_of_the_directions() {
         device(uuid, |external| (external.memory_fd, external.timeline_fd) = (support("ei"), support(letters)))
     };
     let failed = ConnectionTrials { timeline: Trial::Failed, ..ConnectionTrials::default() };
-    // The timelines of source and target, what was tried, how they wait.
+    // The timelines of source and target, the results of trials, and how the sides wait.
     let cases = [
         ("e", "i", ConnectionTrials::default(), Gpu),
         ("i", "e", ConnectionTrials::default(), Gpu),

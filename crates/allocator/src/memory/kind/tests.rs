@@ -20,8 +20,8 @@ fn kinds_are_numbered_as_they_are_listed() {
 fn real_machines_get_the_memory_meant() {
     // Machine, memory type for device, pinned, write-combined, shared.
     let cases = [
-        ("lavapipe_22.3.6", [Some(0), Some(0), Some(0), Some(0)]), // One type is everything.
-        ("swiftshader_5.0.0", [Some(0), Some(0), Some(0), Some(0)]), // Likewise.
+        ("lavapipe_22.3.6", [Some(0), Some(0), Some(0), Some(0)]), // One type serves every kind.
+        ("swiftshader_5.0.0", [Some(0), Some(0), Some(0), Some(0)]), // One type serves every kind.
         ("h100_580.159", [Some(4), Some(3), Some(2), Some(4)]),    // The host addresses all of the device's memory.
     ];
     for (name, expected) in cases {
@@ -36,11 +36,11 @@ fn a_buffer_may_not_admit_the_best_type() {
     let h100 = machine("h100_580.159");
     // Kind, admitted types, chosen.
     let cases = [
-        (MemoryKind::Device, 0b10000, Some(4)), // Only the window: device memory all the same.
-        (MemoryKind::Device, 0b01001, Some(0)), // No device memory at all: still memory.
+        (MemoryKind::Device, 0b10000, Some(4)), // The window is the only device memory.
+        (MemoryKind::Device, 0b01001, Some(0)), // No device memory is admitted, so host memory is chosen.
         (MemoryKind::Pinned, 0b00100, Some(2)), // Uncached host memory is slow to read, not wrong.
         (MemoryKind::Pinned, 0b10010, Some(4)), // The window is host-visible too.
-        (MemoryKind::Pinned, 0b00011, None),    // Nothing the host can see.
+        (MemoryKind::Pinned, 0b00011, None),    // The host cannot address any.
         (MemoryKind::Shared, 0b01111, None),    // No window.
         (MemoryKind::Device, 0, None),          // Nothing is admitted.
     ];
@@ -60,7 +60,7 @@ fn special_memory_is_never_chosen() {
     }
 }
 
-/// A machine whose memory is that: bytes of each heap and whether it is the device's; of each type its heap, and letters
+/// A machine with this memory: bytes of each heap and whether it is device memory; of each type its heap, and letters
 /// for device-local, visible, coherent, cached.
 pub(crate) fn machine_with(heaps: &[(u64, bool)], types: &[(u32, &str)]) -> DeviceInfo {
     let mut device = machine("h100_580.159");
@@ -80,7 +80,7 @@ pub(crate) fn machine_with(heaps: &[(u64, bool)], types: &[(u32, &str)]) -> Devi
 
 const GIB: u64 = 1 << 30;
 
-/// As graphics cards are whose memory the processor does not reach as a whole: 256 MiB of it, in a heap of its own.
+/// A graphics card of whose memory the processor reaches only 256 MiB, in a separate heap.
 pub(crate) fn machine_with_window() -> DeviceInfo {
     machine_with(
         &[(8 * GIB - (256 << 20), true), (16 * GIB, false), (256 << 20, true)],
@@ -95,7 +95,8 @@ fn each_kind_gets_the_memory_meant_on_machines_that_are_not_here() {
     let window = [(8 * GIB, true), (16 * GIB, false), (256 << 20, true)];
     let no = [false; 4];
     let cases: [Case<'_>; 7] = [
-        // What it is, heaps, types, those of device, pinned, write-combined and shared memory, which of them is scarce.
+        // The machine, its heaps, its types, the types of device, pinned, write-combined and shared memory, and which
+        // kinds are scarce.
         ("shared, all coherent", &one, &[(0, "dvo"), (0, "dvoc")], [Some(0), Some(1), Some(0), Some(1)], no),
         ("mobile, cached is not coherent", &one, &[(0, "dvo"), (0, "dvc")], [Some(0), Some(1), Some(0), Some(1)], no),
         ("mobile, of both", &one, &[(0, "dvc"), (0, "dvo"), (0, "dvoc")], [Some(1), Some(2), Some(1), Some(2)], no),

@@ -8,10 +8,10 @@ fn out_of_memory() -> Error {
     Error::OutOfMemory(Box::new(OutOfMemory::new(1, MemoryKind::Device, Shortage::DeviceMemory)))
 }
 
-/// What no step helps against.
+/// An error that no step helps against.
 const BROKEN: Error = Error::NotInitialized;
 
-/// Succeeds from the n-th attempt on; its steps have the given outcomes.
+/// An allocation that succeeds from the n-th attempt on; its steps have the given outcomes.
 struct Fake {
     attempts: Vec<Result<()>>,
     steps: [Result<StepOutcome>; OomStep::ALL.len()],
@@ -42,7 +42,7 @@ impl OomHandler for Fake {
     }
 }
 
-/// An allocation whose steps have these outcomes, the others being absent.
+/// An allocation whose steps have these outcomes; all other steps are absent.
 fn fake(n_refusals: usize, steps: &[(OomStep, StepOutcome)]) -> Fake {
     let mut attempts: Vec<_> = (0..n_refusals).map(|_| Err(out_of_memory())).collect();
     attempts.push(Ok(()));
@@ -96,7 +96,8 @@ fn a_step_that_gains_nothing_is_not_followed_by_an_attempt() {
             (OomStep::Trim, StepOutcome::Relieved),
         ],
     );
-    // The first attempt, one after the wait, which may have gained something, and one after the trim.
+    // There are three attempts: the first one, one after the wait, which may have gained something, and one after the
+    // trim.
     assert_eq!(fallback.run(&mut fake).unwrap(), 3);
     assert_eq!(fallback.counts().of(OomStep::Reclaim), OomStepCount { taken: 1, helped: 0 });
     assert_eq!(fallback.counts().of(OomStep::HeldBack), OomStepCount::default(), "an absent step is not counted");
@@ -122,7 +123,7 @@ fn a_failed_allocation_has_the_outcome_of_each_step() {
 
 #[test]
 fn an_error_other_than_lack_of_memory_ends_the_steps() {
-    // At the first attempt, at a step, at the attempt after it.
+    // The fault comes at the first attempt, at a step, or at the attempt after it.
     let mut first = fake(0, &[]);
     first.attempts = vec![Err(BROKEN)];
     let mut step = fake(1, &[]);

@@ -1,4 +1,4 @@
-//! File descriptors of memory: made by an export, taken by an import.
+//! File descriptors of memory: an export makes them, an import takes them.
 
 use std::fs::{File, FileType};
 use std::io;
@@ -22,9 +22,9 @@ impl ExternalMemory {
         let info = vk::MemoryGetFdInfoKHR::default().memory(memory.raw()).handle_type(HANDLE);
         // SAFETY: the memory is alive, and was allocated for descriptors of this type.
         let fd = unsafe { self.calls().get_memory_fd(&info) };
-        // SAFETY: just made by the driver, which leaves it to the caller.
+        // SAFETY: the driver made the descriptor just now, and leaves it to the caller.
         let fd = unsafe { self.device.own_exported("vkGetMemoryFdKHR", fd) }?;
-        // SAFETY: the description is that of the memory, made with it.
+        // SAFETY: the description was made together with the memory, and describes it.
         Ok(unsafe { ExportedMemory::new(fd, description.clone()) })
     }
 
@@ -38,12 +38,13 @@ impl ExternalMemory {
         let (buffer, needed) = self.buffer(description.size)?;
         check_description(description, &needed)?;
         let metadata = file.metadata().map_err(Error::Descriptor)?;
-        // The memory of some drivers is a regular file, whose size tells a truncated one.
+        // The memory of some drivers is a regular file, whose size shows whether it was truncated.
         if metadata.is_file() && metadata.len() < needed.size {
             return Err(mismatch("the size of the file", metadata.len(), needed.size));
         }
-        // The driver owns it after success. A driver that refuses it should leave it to the caller, but lavapipe (22.3, 25) and
-        // SwiftShader have closed it by then. Another thread may have the number, so it is not closed here: it may leak.
+        // The driver owns the descriptor after success. A driver that refuses it should leave it to the caller, but
+        // lavapipe (22.3, 25) and SwiftShader have closed it by then. Another thread may have the number, so it is not
+        // closed here: it may leak.
         let fd = file.into_raw_fd();
         let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(HANDLE).fd(fd);
         let memory = self.memory(&buffer, description, vk::MemoryAllocateInfo::default().push_next(&mut import))?;
@@ -76,7 +77,7 @@ fn check_uuid(what: &'static str, exporter: &str, importer: &str) -> Result<()> 
     Err(Error::ForeignMemory { exporter: exporter.to_owned(), importer: importer.to_owned(), what })
 }
 
-/// Checks that memory of this description is what a buffer of its size needs here.
+/// Checks that memory of this description meets the requirements of a buffer of its size.
 fn check_description(description: &MemoryDescription, needed: &vk::MemoryRequirements) -> Result<()> {
     if description.allocation_size != needed.size {
         return Err(mismatch("the size of the allocation", description.allocation_size, needed.size));
@@ -110,7 +111,7 @@ mod tests {
         let (pipe, _writer) = io::pipe().unwrap();
         let file_type = |fd: std::os::fd::OwnedFd| File::from(fd).metadata().unwrap().file_type();
         let opened = |path: &str| file_type(File::open(path).unwrap().into());
-        // The file, whether it may be of a CPU driver and of another.
+        // The file, and whether it may be a CPU driver's and another driver's.
         let cases = [
             (file_type(tempfile::tempfile().unwrap().into()), [true, true]),
             (opened("/dev/null"), [false, true]),
@@ -133,13 +134,13 @@ mod tests {
             allocation_size,
             memory_type,
         };
-        // Bytes of the allocation, memory type, what does not fit.
+        // The bytes of the allocation, the memory type, and the part that does not fit.
         let cases = [
             (4096, 1, None),
             (4096, 2, None),
             (4096, 0, Some("the memory type is 0, and 1 is needed")),
             (4096, 3, Some("the memory type is 3, and 1 is needed")),
-            (4096, 64, Some("the memory type is 64, and 1 is needed")), // Not a bit at all.
+            (4096, 64, Some("the memory type is 64, and 1 is needed")), // Beyond the bits of the mask.
             (4095, 1, Some("the size of the allocation is 4095, and 4096 is needed")),
             (8192, 1, Some("the size of the allocation is 8192, and 4096 is needed")),
         ];

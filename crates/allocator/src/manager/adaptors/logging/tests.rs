@@ -49,7 +49,7 @@ fn a_log_has_a_line_for_each_step() {
     fake.fail(1, Failure::OutOfMemory);
     logging.memalloc(&device(99)).unwrap_err();
     give_back(&logging, first);
-    let again = logging.memalloc(&device(0)).unwrap(); // In the same place.
+    let again = logging.memalloc(&device(0)).unwrap(); // The fake gives out the same number again.
     give_back(&logging, pinned);
     give_back(&logging, again);
     logging.flush_log();
@@ -91,8 +91,8 @@ fn a_log_of_many_threads_can_be_read() {
             scope.spawn(|| (0..500).for_each(|size| give_back(&logging, logging.memalloc(&device(size)).unwrap())));
         }
     });
-    drop(logging); // What is gathered is written.
-    // A place that is used again before its free is logged would be refused.
+    drop(logging); // Writes the buffered lines.
+    // A number that is given out again before its free is logged would be refused.
     assert_eq!(read_log(bytes.0.lock().unwrap().as_slice()).unwrap().len(), 4000);
 }
 
@@ -114,7 +114,7 @@ fn times_are_of_the_day() {
         (Duration::ZERO, "00:00:00.000000"),
         (Duration::from_micros(1), "00:00:00.000001"),
         (Duration::new(3 * 86_400 + 14 * 3600 + 3 * 60 + 59, 7_999), "14:03:59.000007"),
-        (Duration::new(86_399, 999_999_999), "23:59:59.999999"), // Nothing is rounded up to the next day.
+        (Duration::new(86_399, 999_999_999), "23:59:59.999999"), // The time is not rounded up to the next day.
     ];
     for (since, text) in cases {
         assert_eq!(time_text(UNIX_EPOCH + since), text);

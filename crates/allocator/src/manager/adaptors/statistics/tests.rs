@@ -1,4 +1,4 @@
-//! Nested scopes: what each counts, and how it is added to the one around it.
+//! Nested scopes: the counts of each, and how they are added to the scope around it.
 
 use std::sync::Arc;
 use std::thread;
@@ -56,7 +56,7 @@ fn what_is_freed_past_an_adaptor_still_counts_in_it() {
     let mut blocks: Vec<_> = (0..10).map(|_| outer.memalloc(&ten_mib()).unwrap()).collect();
     blocks.extend((0..5).map(|_| inner.memalloc(&ten_mib()).unwrap()));
     assert_eq!((outer.counted(), inner.counted()), (tens(10, 10, 10), tens(15, 15, 15)));
-    // All through the outer one: it never saw five of them.
+    // All blocks go back through the outer adaptor, which never counted five of them.
     blocks.into_iter().for_each(|block| give_back(&outer, block));
     assert_eq!((outer.counted(), inner.counted()), (tens(-5, 10, 10), tens(0, 15, 15)));
 }
@@ -68,9 +68,9 @@ fn scopes_nest_and_fold_into_the_one_around_them() {
     let free = |blocks: Vec<MemoryPointer>| blocks.into_iter().for_each(|block| give_back(&statistics, block));
     let a = allocate(2);
     statistics.push();
-    assert_eq!(statistics.counted(), tens(0, 0, 0)); // Nothing is inherited.
+    assert_eq!(statistics.counted(), tens(0, 0, 0)); // A new scope inherits no counts.
     let b = allocate(3);
-    free(a); // Of the scope outside.
+    free(a); // The memory was given out in the scope outside.
     statistics.push();
     let c = allocate(4);
     free(c);
@@ -97,7 +97,7 @@ fn a_guard_ends_its_scope_and_those_inside() {
     assert_eq!(statistics.counted(), tens(1, 2, 2));
     let forgotten = statistics.scope();
     give_back(&statistics, block);
-    assert_eq!(outer.end().unwrap(), tens(0, 2, 2)); // With what is still open inside.
+    assert_eq!(outer.end().unwrap(), tens(0, 2, 2)); // The open scopes inside are included.
     assert!(matches!(forgotten.end(), Err(Error::NoOpenScope)));
     assert_eq!(statistics.counted(), tens(0, 2, 2));
     assert!(statistics.pop().is_err());

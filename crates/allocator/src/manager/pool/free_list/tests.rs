@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a list must be, checked against a list of what was taken.
+/// Checks the rules of a free list, and compares it with the list of ranges that were taken.
 fn check(list: &FreeList<u64>, taken: &[ChunkRange]) {
     let mut by_chunk: Vec<_> =
         taken.iter().map(|chunk_range| (chunk_range.chunk, chunk_range.offset, chunk_range.granules)).collect();
@@ -17,7 +17,7 @@ fn check(list: &FreeList<u64>, taken: &[ChunkRange]) {
     let total: u64 = list.chunks.iter().map(|(_, entry)| entry.chunk).sum();
     let used: u64 = taken.iter().map(|chunk_range| chunk_range.granules).sum();
     assert_eq!((list.total, list.free), (total, total - used));
-    // Neighbours are never both free: everything that could be joined is.
+    // Neighbours are never both free: all neighbours that could be joined are joined.
     for (_, entry) in &list.chunks {
         let (mut at, mut was_free, mut end) = (entry.first, false, 0);
         while at != NONE {
@@ -46,7 +46,7 @@ fn random_programs_never_overlap_and_join_all_in_the_end() {
                 let had = list.largest_free() / GRANULE;
                 match list.take(granules) {
                     Some(chunk_range) => taken.push(chunk_range),
-                    // A range may hide behind others of its class, never behind a class.
+                    // A range may hide behind other ranges of its class, but not behind a class.
                     None => assert!(had < Class::at_least(granules).granules(), "{granules} of {had} free"),
                 }
             } else {
@@ -71,7 +71,7 @@ fn every_order_of_giving_back_joins_everything() {
     // Every split of a chunk into up to four ranges, given back in every order.
     let sizes = [[1, 1, 1, 1], [1, 2, 3, 4], [5, 1, 16, 1], [17, 31, 9, 2]];
     let orders = (0..256).map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6]).filter(|order| {
-        (0..4).all(|idx| order.contains(&idx)) // A permutation.
+        (0..4).all(|idx| order.contains(&idx)) // The order is a permutation.
     });
     for (order, sizes) in orders.flat_map(|order| sizes.map(|sizes| (order, sizes))) {
         for spare in [0, 1, 40] {
@@ -108,7 +108,8 @@ fn what_fits_tightly_is_preferred() {
     for granules in [4096, 32, 600] {
         list.add(granules, granules);
     }
-    // The granules that are taken, and the chunk they come from. Large free ranges stay whole while smaller ones serve.
+    // The granules that are taken, and the chunk that they come from. Large free ranges stay whole while smaller ones
+    // are large enough.
     let cases = [(32, 32), (32, 600), (1000, 4096), (500, 600), (500, 4096)];
     for (granules, from) in cases {
         let chunk_range = list.take(granules).unwrap();
@@ -118,7 +119,7 @@ fn what_fits_tightly_is_preferred() {
 
 #[test]
 fn empty_chunks_go_the_largest_first_until_little_is_kept() {
-    // Kept at most, chunks that go.
+    // The most granules to keep, and the chunks that are removed.
     let cases: [(u64, &[u64]); 5] = [(0, &[40, 30, 20]), (20, &[40, 30]), (60, &[40]), (89, &[40]), (90, &[])];
     for (keep, gone) in cases {
         let mut list = FreeList::default();

@@ -1,4 +1,4 @@
-//! Which range is reused first, and what error is refused.
+//! Which range is reused first, and which errors are refused.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ fn what_lies_on_a_shelf_is_counted_as_it_comes_and_goes() {
     assert_eq!(rig.gauges.cached(), (1, bytes(4)), "on another cache");
     rig.cache.take_ready(KIND, &rig.gauges);
     assert_eq!(rig.gauges.cached(), (0, bytes(0)), "back in its chunk");
-    let (id, range) = rig.admit(4); // In the slot that became vacant.
+    let (id, range) = rig.admit(4); // The range gets the slot that became vacant.
     rig.put((id, range), vec![]).unwrap();
     assert_eq!(rig.gauges.cached(), (1, bytes(4)));
 }
@@ -117,21 +117,23 @@ fn what_lies_on_a_shelf_is_counted_as_it_comes_and_goes() {
 fn the_choice_between_ranges_follows_what_they_wait_for() {
     use RangeState::{Pending, Ready, Shared};
     let (over, one, two) = (vec![], busy(1), vec![(1, 1), (2, 1)]);
-    // Uses of what lies there, oldest first; the policy; which is taken, and as what.
+    // The uses of the cached ranges, oldest first; the policy; the range that is taken, and in which state.
     type Case<'a> = (&'a [&'a Work], ReusePolicy, Option<(usize, RangeState)>);
     let cases: [Case<'_>; 12] = [
         (&[], ReusePolicy::Any, None),
-        (&[&over, &over], ReusePolicy::Ready, Some((1, Ready))), // The newest: it is in the caches.
-        (&[&over, &one], ReusePolicy::Likely, Some((0, Ready))), // Nothing to wait for comes first.
+        (&[&over, &over], ReusePolicy::Ready, Some((1, Ready))), // The newest: it is in the processor's caches.
+        (&[&over, &one], ReusePolicy::Likely, Some((0, Ready))), // A range without pending uses comes first.
         (&[&one, &over], ReusePolicy::Any, Some((1, Ready))),
         (&[&one], ReusePolicy::Ready, None),
         (&[&one], ReusePolicy::Likely, Some((0, Pending))),
-        (&[&two], ReusePolicy::Likely, None), // Some of it is a stranger's.
+        (&[&two], ReusePolicy::Likely, None), // Some of its uses are on an unrelated stream.
         (&[&two], ReusePolicy::Any, Some((0, Shared))),
-        (&[&one, &two], ReusePolicy::Any, Some((0, Pending))), // What is the sooner over.
+        (&[&one, &two], ReusePolicy::Any, Some((0, Pending))), // The range that is likely free sooner.
         (&[&two, &one], ReusePolicy::Any, Some((1, Pending))),
-        (&[&over, &one, &one, &one, &one, &one], ReusePolicy::Likely, Some((0, Ready))), // The oldest is looked at too.
-        (&[&one, &over, &one, &one, &one, &one], ReusePolicy::Likely, Some((5, Pending))), // Not all are.
+        // The oldest range is considered too.
+        (&[&over, &one, &one, &one, &one, &one], ReusePolicy::Likely, Some((0, Ready))),
+        // Not all ranges are considered.
+        (&[&one, &over, &one, &one, &one, &one], ReusePolicy::Likely, Some((5, Pending))),
     ];
     for (state, policy, expected) in cases {
         let mut rig = Rig::new();
@@ -178,18 +180,18 @@ fn what_is_given_back_twice_or_is_foreign_changes_nothing() {
     rig.put(first, vec![]).unwrap();
     let before = rig.counters();
     let never = SlotId { slot: 77, generation: 0 };
-    // What is given back, what is wrong with it.
+    // What is given back, and the error.
     let cases = [
         (first, FreeError::Twice),
         ((never, second.1), FreeError::Foreign),
-        ((second.0, first.1), FreeError::Foreign), // Its slot, and bytes of another.
+        ((second.0, first.1), FreeError::Foreign), // The slot of one range, and the bytes of another.
         ((SlotId { generation: 9, ..second.0 }, second.1), FreeError::Twice),
     ];
     for (held, error) in cases {
         assert_eq!(rig.put(held, vec![]), Err(error), "{held:?}");
         assert_eq!(rig.counters(), before, "{held:?}");
     }
-    // After the range has a new label, the former one's name for it is still void.
+    // After the range has a new generation, its former id is still void.
     let (id, taken) = rig.take(4, ReusePolicy::Ready).unwrap();
     assert_eq!((id.slot, taken.range.offset), (first.0.slot, first.1.offset));
     assert_eq!(rig.put(first, vec![]), Err(FreeError::Twice));
@@ -202,7 +204,7 @@ fn an_answer_about_uses_counts_only_for_the_range_as_it_lay() {
     let held = rig.admit(4);
     rig.put(held, busy(1)).unwrap();
     let (asked, _) = rig.cache.oldest_pending(&need(4)).unwrap();
-    // Meanwhile the range is given out and comes back with other work.
+    // Between the two calls the range is given out and comes back with other work.
     let (id, taken) = rig.take(4, ReusePolicy::Any).unwrap();
     rig.put((id, taken.range), busy(2)).unwrap();
     rig.cache.update_uses(asked, vec![], &rig.gauges);
@@ -220,7 +222,7 @@ enum Known {
     SlotState(Work),
 }
 
-/// A cache and a plain list of what must be on it.
+/// A cache, and a plain list of the ranges that it must have.
 struct Compared {
     rig: Rig,
     known: BTreeMap<u64, (Known, BufferRange)>,
