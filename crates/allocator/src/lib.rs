@@ -66,3 +66,9 @@ pub use usm::{
     DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, OnBoth, OnDevice, OnHost,
     Reference, SharedMemory, UsmKind, UsmMemory, UsmType,
 };
+
+/// Decisions that the array crate shares. Not for programs; the names may change in any version.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::memory::{is_by_rows, is_packed_first};
+}

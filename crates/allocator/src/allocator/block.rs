@@ -14,7 +14,7 @@ use vkarray_driver::hazard::{Access, BlockId, Stage};
 
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
-use crate::memory::{BlockLabel, Mapping, MemoryKind, MemoryPointer};
+use crate::memory::{BlockLabel, BlockSide, Mapping, MemoryKind, MemoryPointer};
 
 /// Kernels read and write whole words of four bytes.
 const WORD: u64 = 4;
@@ -271,24 +271,24 @@ impl Block {
     /// How the host addresses it, if it can. Bytes are invalidated before they are accessed, and flushed after they were
     /// written.
     ///
-    /// `None` for memory of [`MemoryKind::Device`] beyond a bus, even where the host could read it: work that writes it would
-    /// have to be made visible to the host, and reading it is slow. See [`Block::mapping_to_write`].
+    /// `None` for memory of [`MemoryKind::Device`] beyond a bus, even where the host could read it; see
+    /// [`Bus::is_readable`](crate::Bus::is_readable).
     #[inline]
     pub(crate) fn mapping(&self) -> Option<Mapping> {
-        let (memory, kind) = (self.memory(), self.kind());
-        memory.mapping().filter(|_| kind.is_host_visible() || self.allocator.is_read_fast(kind))
+        let mapping = self.memory().mapping()?;
+        self.allocator.bus().is_readable(BlockSide { kind: self.kind(), is_addressed: true }).then_some(mapping)
     }
 
-    /// How the host writes `len` bytes in place, if it can, and does so no slower than the device copies them.
+    /// How the host addresses it to write in place; also where it does not read it.
     #[inline]
-    pub(crate) fn mapping_to_write(&self, len: usize) -> Option<Mapping> {
-        let memory = self.memory();
-        memory.mapping().filter(|_| len <= self.allocator.most_written_in_place(memory.kind()))
+    pub(crate) fn mapping_to_write(&self) -> Option<Mapping> {
+        self.memory().mapping()
     }
 
-    /// Whether the host writes `len` bytes over a bus: [`Block::copy_from_host`] does so if no work uses them.
-    pub fn is_written_over_bus(&self, len: usize) -> bool {
-        self.mapping_to_write(len).is_some() && !self.allocator.is_read_fast(self.kind())
+    /// The block as a side of a copy over the bus.
+    #[inline]
+    pub(crate) fn side(&self) -> BlockSide {
+        BlockSide { kind: self.kind(), is_addressed: self.memory().mapping().is_some() }
     }
 
     /// Gives the memory back without last uses.

@@ -20,7 +20,7 @@ use vkarray_driver::{Device, Direction};
 
 use crate::error::{Error, Result};
 use crate::manager::{HostOptions, ManagerFactory, MemoryManager, Request, check_version};
-use crate::memory::{BlockLabel, MemoryKind, MemoryPointer, Owner};
+use crate::memory::{BlockLabel, Bus, MemoryKind, MemoryPointer, Owner};
 use crate::staging::{BorrowedSlot, CopyThreads, SharedSlot, SlotSize, SlotSource, Staging};
 use crate::vulkan::ExternalMemory;
 
@@ -56,10 +56,8 @@ struct AllocatorShared {
     generation: AtomicU64,
     /// Memory that host copies go through. Given back in `drop`.
     staging: Staging,
-    /// Whether the host reads a kind in place as fast as from staging memory.
-    read_fast: [bool; MemoryKind::ALL.len()],
-    /// The most bytes that the host writes in place to a kind.
-    most_written: [usize; MemoryKind::ALL.len()],
+    /// What routes of host copies need to know of the device.
+    bus: Bus,
     /// Threads for large host copies.
     copy_threads: CopyThreads,
     /// Memory that other devices and processes share.
@@ -105,11 +103,9 @@ impl Allocator {
         check_version(&*manager)?;
         manager.initialize(device)?;
         let (generation, staging) = (AtomicU64::new(0), Staging::default());
-        let read_fast = MemoryKind::ALL.map(|kind| kind.is_read_fast(device.info()));
-        let most_written = MemoryKind::ALL.map(|kind| kind.most_written_in_place(device.info()));
+        let bus = Bus::new(device.info(), copy_threads.n_threads());
         let (external, device) = (ExternalMemory::new(device), Arc::clone(device));
-        let shared =
-            AllocatorShared { manager, generation, staging, read_fast, most_written, copy_threads, external, device };
+        let shared = AllocatorShared { manager, generation, staging, bus, copy_threads, external, device };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -284,12 +280,8 @@ impl Allocator {
         unsafe { self.shared.staging.free_slots(self.device(), self.manager()) }
     }
 
-    pub(crate) fn is_read_fast(&self, kind: MemoryKind) -> bool {
-        self.shared.read_fast[kind.index()]
-    }
-
-    pub(crate) fn most_written_in_place(&self, kind: MemoryKind) -> usize {
-        self.shared.most_written[kind.index()]
+    pub(crate) fn bus(&self) -> &Bus {
+        &self.shared.bus
     }
 
     pub(crate) fn copy_threads(&self) -> &CopyThreads {

@@ -14,18 +14,16 @@ use vkarray_driver::hazard::Mode;
 use vkarray_driver::{DeviceType, Direction, Stream};
 
 use super::bounce::copy_through;
-use super::chunking::{ChunkPlan, SMALL};
+use super::len;
 use super::parallel::ParallelCopy;
 #[cfg(unix)]
 use super::{bounce::ExportedBounce, imported::copy_imported};
 use crate::allocator::{Block, connection_between, note_connection_failure};
 use crate::error::{Error, Result};
-use crate::memory::{ConnectionLimit, ConnectionSync, MemoryConnection, MigrationPath, UnifiedBy};
+use crate::memory::route::{MAX_IN_SLOT, MIN_EXPORTED};
+use crate::memory::{ChunkPlan, ConnectionLimit, ConnectionSync, MemoryConnection, MigrationPath, UnifiedBy};
 use crate::staging::{SharedSlot, SlotSize};
 use crate::vulkan::check_same_device;
-
-/// A copy of fewer bytes does not pay for memory that is exported and imported for it alone, which takes drivers some 100 µs.
-const WORTH_IMPORTING: usize = 16 << 20;
 
 /// Bytes of a block, and the stream in whose order a copy reads or writes them.
 #[derive(Debug, Clone)]
@@ -89,12 +87,12 @@ impl Way {
     ///
     /// Only a CPU driver copies in place, for which an import is a mapping. On an H200 an import costs 36 to 52 µs for each MiB,
     /// so that a copy in place reaches 19 to 28 GB/s, and one through exported memory 57 to 61.
-    fn limit(len: usize, is_read_mapped: bool, is_exportable: bool, device: DeviceType) -> ConnectionLimit {
+    fn limit(len: u64, is_read_mapped: bool, is_exportable: bool, device: DeviceType) -> ConnectionLimit {
         match len {
-            ..=SMALL => ConnectionLimit::None,
-            WORTH_IMPORTING.. if is_exportable && device == DeviceType::Cpu => ConnectionLimit::Unified,
+            ..=MAX_IN_SLOT => ConnectionLimit::None,
+            MIN_EXPORTED.. if is_exportable && device == DeviceType::Cpu => ConnectionLimit::Unified,
             _ if is_read_mapped => ConnectionLimit::None,
-            WORTH_IMPORTING.. => ConnectionLimit::Migratable,
+            MIN_EXPORTED.. => ConnectionLimit::Migratable,
             _ => ConnectionLimit::HostPages,
         }
     }
@@ -139,7 +137,7 @@ impl BlockRange<'_> {
     pub fn copy_to(&self, target: &BlockRange<'_>) -> Result<()> {
         let is_exportable = self.block.is_exportable() || target.block.is_exportable();
         let device = self.block.device().info().device_type;
-        self.copy(target, |len| Way::limit(len, self.block.is_read_mapped(len), is_exportable, device)).map(drop)
+        self.copy(target, |len| Way::limit(len, self.block.is_read_in_place(len), is_exportable, device)).map(drop)
     }
 
     /// The same over a connection of at most `limit`, and over the strongest such for any number of bytes. Returns the
@@ -174,7 +172,7 @@ impl BlockRange<'_> {
         self.copy(target, |_| limit)
     }
 
-    fn copy(&self, target: &BlockRange<'_>, limit: impl FnOnce(usize) -> ConnectionLimit) -> Result<MemoryConnection> {
+    fn copy(&self, target: &BlockRange<'_>, limit: impl FnOnce(u64) -> ConnectionLimit) -> Result<MemoryConnection> {
         let (source_size, target_size) = (self.check()?, target.check()?);
         if source_size != target_size {
             return Err(Error::SizeMismatch { source_size, target_size });
@@ -191,7 +189,7 @@ impl BlockRange<'_> {
         if len == 0 {
             return Ok(MemoryConnection::None);
         }
-        let mut limit = limit(len);
+        let mut limit = limit(source_size);
         loop {
             let (way, connection) = self.way(target, limit)?;
             if let Some(passage) = self.passage((way, connection), target, len)? {
@@ -274,13 +272,14 @@ impl BlockRange<'_> {
             #[cfg(unix)]
             Passage::Exported(bounce) => copy_through(&bounce, self, target, bounce.part(), len)?,
             Passage::Pages(slot) => {
-                copy_through(&slot, self, target, ChunkPlan::new(len, 1).chunk as u64, len)?;
+                copy_through(&slot, self, target, ChunkPlan::new(len as u64, 1).chunk as u64, len)?;
                 slot.finish()?;
             }
-            _ if len <= SMALL => {
+            _ if len as u64 <= MAX_IN_SLOT => {
                 let slot = target.block.allocator().slot(Direction::ToDevice, SlotSize::Small, len)?;
                 let filled = slot.fill_with(len, |bytes| self.read(self.range.start, bytes))?;
-                target.block.record_upload(target.stream, target.range.start, filled).map(drop)?;
+                let queue = target.block.queue_of(target.stream, Direction::ToDevice, len as u64)?;
+                target.block.record_upload((target.stream, queue), target.range.start, filled).map(drop)?;
             }
             _ => self.copy_chunks(target, len)?,
         }
@@ -288,10 +287,11 @@ impl BlockRange<'_> {
     }
 
     fn copy_chunks(&self, target: &BlockRange<'_>, len: usize) -> Result<()> {
-        let plan = ChunkPlan::new(len, target.block.allocator().copy_threads().n_threads());
+        let plan = ChunkPlan::new(len as u64, target.block.allocator().copy_threads().n_threads());
+        let queue = target.block.queue_of(target.stream, Direction::ToDevice, plan.chunk as u64)?;
         let offsets = (0..len).step_by(plan.chunk);
         let chunks = offsets.map(|offset| (target.range.start + offset as u64, offset..len.min(offset + plan.chunk)));
-        let work = ParallelCopy::new(target.block, target.stream, plan, chunks);
+        let work = ParallelCopy::new(target.block, (target.stream, queue), plan, chunks);
         work.run(|| {
             work.upload_share(|slot, chunk: Range<usize>| {
                 let from = self.range.start + chunk.start as u64;
@@ -303,7 +303,7 @@ impl BlockRange<'_> {
     /// Copies the bytes at `offset` of the block to the host, at most as many as a large slot holds. Blocks until they are
     /// there.
     fn read(&self, offset: u64, target: &mut [u8]) -> Result<()> {
-        let size = if target.len() <= SMALL { SlotSize::Small } else { SlotSize::Large };
+        let size = if len(target) <= MAX_IN_SLOT { SlotSize::Small } else { SlotSize::Large };
         self.block.read_through(self.stream, offset, target, size)
     }
 
@@ -366,14 +366,14 @@ mod tests {
         // Bytes, whether the host reads the source in place, whether a side is exportable, the limit on a CPU driver and on a GPU.
         let cases = [
             (1, false, true, [None, None]),
-            (SMALL, false, true, [None, None]),
-            (SMALL + 1, false, true, [HostPages, HostPages]),
-            (SMALL + 1, true, false, [None, None]),
-            (WORTH_IMPORTING - 1, false, true, [HostPages, HostPages]),
-            (WORTH_IMPORTING, false, false, [Migratable, Migratable]),
-            (WORTH_IMPORTING, true, false, [None, None]),
-            (WORTH_IMPORTING, true, true, [Unified, None]),
-            (WORTH_IMPORTING, false, true, [Unified, Migratable]),
+            (MAX_IN_SLOT, false, true, [None, None]),
+            (MAX_IN_SLOT + 1, false, true, [HostPages, HostPages]),
+            (MAX_IN_SLOT + 1, true, false, [None, None]),
+            (MIN_EXPORTED - 1, false, true, [HostPages, HostPages]),
+            (MIN_EXPORTED, false, false, [Migratable, Migratable]),
+            (MIN_EXPORTED, true, false, [None, None]),
+            (MIN_EXPORTED, true, true, [Unified, None]),
+            (MIN_EXPORTED, false, true, [Unified, Migratable]),
         ];
         for (len, is_read_mapped, is_exportable, expected) in cases {
             let limits = [DeviceType::Cpu, DeviceType::Discrete]

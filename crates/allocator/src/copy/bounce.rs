@@ -7,6 +7,7 @@ use std::ops::Range;
 #[cfg(unix)]
 use std::sync::Arc;
 
+use vkarray_driver::Direction;
 use vkarray_driver::hazard::Mode;
 
 use super::between::BlockRange;
@@ -16,12 +17,8 @@ use crate::error::Result;
 #[cfg(unix)]
 use crate::manager::Request;
 #[cfg(unix)]
-use crate::memory::MemoryKind;
+use crate::memory::{MemoryKind, route::EXPORTED_PART};
 use crate::staging::{N_PARTS, SharedSlot};
-
-/// The largest part of exported memory, in bytes. The waits between parts cost some 10 µs, in which a GPU copies that much.
-#[cfg(unix)]
-const EXPORTED_PART: u64 = 8 << 20;
 
 /// Memory that two devices address, for one copy.
 pub(super) trait Bounce {
@@ -36,13 +33,15 @@ impl Bounce for SharedSlot<'_> {
     fn fill(&self, source: &BlockRange<'_>, offset: u64, part: Range<u64>) -> Result<()> {
         let [there, here] = self.sides();
         here.wait_for_copies(part.clone(), Mode::Write)?;
-        source.block.download_into(source.stream, offset, there, part)
+        let queue = source.block.queue_of(source.stream, Direction::ToHost, part.end - part.start)?;
+        source.block.download_into((source.stream, queue), offset, there, part)
     }
 
     fn empty(&self, target: &BlockRange<'_>, offset: u64, part: Range<u64>) -> Result<()> {
         let [there, here] = self.sides();
         there.wait_for_copies(part.clone(), Mode::Read)?;
-        target.block.upload_from(target.stream, offset, here, part)
+        let queue = target.block.queue_of(target.stream, Direction::ToDevice, part.end - part.start)?;
+        target.block.upload_from((target.stream, queue), offset, here, part)
     }
 }
 

@@ -10,12 +10,10 @@ use vkarray_driver::Stream;
 
 use crate::allocator::Block;
 use crate::error::{Error, Result};
+use crate::memory::route::MAX_PATTERN;
 
 /// `vkCmdFillBuffer` writes whole words of four bytes at multiples of four.
 const WORD: u64 = 4;
-
-/// How many bytes of a repeated long pattern are uploaded, unless the pattern itself is longer.
-const MAX_UPLOAD: u64 = 4 << 10;
 
 impl Block {
     /// Writes `pattern` repeatedly to the bytes `range`, in the order of `stream`. Returns at once.
@@ -41,12 +39,8 @@ impl Block {
     #[doc(alias = "urEnqueueMemBufferFill")]
     #[doc(alias = "urEnqueueUSMFill")]
     pub fn fill_range(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
-        self.check_bytes(&range)?;
+        self.check_pattern(&range, pattern)?;
         let Range { start, end } = range;
-        let size = end - start;
-        if pattern.is_empty() || !size.is_multiple_of(pattern.len() as u64) {
-            return Err(Error::BadPattern { pattern: pattern.len(), size });
-        }
         match repeated_word(pattern) {
             Some(word) => self.fill_words(stream, start..end, word),
             None => self.fill_by_doubling(stream, start..end, pattern),
@@ -65,6 +59,16 @@ impl Block {
         self.fill_aligned(stream, middle, u32::from_ne_bytes(rotated))
     }
 
+    /// The number of bytes of a range that the pattern fills.
+    pub(super) fn check_pattern(&self, range: &Range<u64>, pattern: &[u8]) -> Result<u64> {
+        self.check_bytes(range)?;
+        let size = range.end - range.start;
+        if pattern.is_empty() || !size.is_multiple_of(pattern.len() as u64) {
+            return Err(Error::BadPattern { pattern: pattern.len(), size });
+        }
+        Ok(size)
+    }
+
     fn fill_by_doubling(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {
         let size = range.end - range.start;
         let mut done = size.min(uploaded_bytes(pattern.len() as u64));
@@ -81,7 +85,7 @@ impl Block {
 
 /// How many bytes of a repeated pattern are uploaded: whole patterns, so that doubling continues the repetition.
 fn uploaded_bytes(pattern: u64) -> u64 {
-    (MAX_UPLOAD / pattern).max(1) * pattern
+    (MAX_PATTERN / pattern).max(1) * pattern
 }
 
 /// The bytes before the first whole word, the whole words, and the bytes after the last.

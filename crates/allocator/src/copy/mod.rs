@@ -1,19 +1,21 @@
 //! Copies and fills of bytes: between blocks, with the host, in graphs, and with registered memory of the program.
 //!
-//! This file has the copies between blocks of one device and the fills of whole blocks. Copies with the host are `host.rs`,
-//! those between devices `between.rs` (by `imported.rs` or `bounce.rs`), many regions in one command `regions.rs`, nodes of
+//! This file has the copies between blocks of one device and the fills of whole blocks. What crosses between host and device
+//! asks `bus.rs` once for its route. Copies with slices of the host are `host.rs` and
+//! `mapped.rs`, those between devices `between.rs` (by `imported.rs` or `bounce.rs`), many regions in one command `regions.rs`, nodes of
 //! graphs `graph.rs`, memory of the program `registered.rs` with `slice_pages.rs`, `bound.rs` and `pinned.rs`. Nothing here
 //! allocates device memory; staging memory comes from the folder `staging`.
 
 mod between;
 mod bounce;
 mod bound;
-mod chunking;
+mod bus;
 mod fill;
 mod graph;
 mod host;
 #[cfg(unix)]
 mod imported;
+mod mapped;
 mod parallel;
 mod pinned;
 mod regions;
@@ -25,10 +27,11 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::hazard::{Access, Stage};
-use vkarray_driver::{Device, Direction, Label, Recorder, Stream};
+use vkarray_driver::{Device, Label, Recorder, Stream};
 
 use crate::allocator::Block;
 use crate::error::{Error, Result};
+use crate::memory::CopyQueue;
 use crate::vulkan::check_same_device;
 
 pub use between::BlockRange;
@@ -44,8 +47,8 @@ const FILL_WORD: u64 = 4;
 impl Block {
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
     ///
-    /// If the device has a transfer queue, a large copy between host and device memory runs there, beside the stream's other
-    /// work, unless the stream's last operation was waited for alone, as this one probably is. Work on the same bytes is ordered all the same.
+    /// A large copy between host and device memory may run on a transfer queue, beside the stream's other work, and the host
+    /// may copy few bytes that nothing uses. Work on the same bytes is ordered all the same.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -75,21 +78,7 @@ impl Block {
         source: &Arc<Self>,
         range: Range<u64>,
     ) -> Result<()> {
-        let Some(copy) = self.checked_copy(stream.device(), offset, source, range)? else { return Ok(()) };
-        let direction = self.direction_from(source, stream, copy.bytes);
-        // SAFETY: the blocks are alive, and their memory outlives their last uses, which are recorded with the accesses.
-        unsafe { copy.send(stream, direction) }
-    }
-
-    /// The direction of a copy over the bus, if exactly one of the blocks lies in host memory. `None` also for a copy that
-    /// is recorded among the stream's kernels.
-    fn direction_from(&self, source: &Self, stream: &Stream, bytes: u64) -> Option<Direction> {
-        let direction = match (source.is_in_host_memory(), self.is_in_host_memory()) {
-            (true, false) => Direction::ToDevice,
-            (false, true) => Direction::ToHost,
-            _ => return None,
-        };
-        (!stream.keeps_copy(bytes)).then_some(direction)
+        self.copy_run_from(offset, &BlockRange { block: source, range, stream }, None).map(drop)
     }
 
     /// The buffer and the offset in it of the block's byte at `offset`.
@@ -202,22 +191,22 @@ impl BlockCopy {
 }
 
 impl<R: AsRef<[vk::BufferCopy]>> BlockCopy<R> {
-    /// Records the copy on a stream; with a direction, as a copy over the bus.
+    /// Records the copy on a queue of a stream.
     ///
     /// # Safety
     ///
     /// The memory on both sides lives until the last uses are reached that are recorded with the accesses.
-    pub(crate) unsafe fn send(&self, stream: &Stream, direction: Option<Direction>) -> Result<()> {
+    pub(crate) unsafe fn send(&self, stream: &Stream, queue: CopyQueue) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
             // SAFETY: the caller keeps the memory alive.
             unsafe { self.record(recorder) };
             Ok(())
         };
-        match direction {
+        match queue {
             // SAFETY: the command touches bytes inside the two ranges of the accesses and nothing else.
-            None => unsafe { stream.record(&self.accesses, record) },
+            CopyQueue::Own => unsafe { stream.record(&self.accesses, record) },
             // SAFETY: as above, and it is a copy.
-            Some(direction) => unsafe { stream.record_copy(direction, self.bytes, &self.accesses, record) },
+            CopyQueue::Transfer(direction) => unsafe { stream.record_beside(direction, &self.accesses, record) },
         }
     }
 

@@ -1,7 +1,7 @@
 //! [`ParallelCopy`]: a large host copy by several threads, each with staging slots of its own.
 //!
 //! A thread fills one slot while the device empties another, or the other way round, and waits only for the slot that it used
-//! longest ago. How many threads and slots there are is `chunking.rs`.
+//! longest ago. How many threads and slots there are is `memory/route/`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{DeferDrops, Direction, Stream};
 
-use super::chunking::ChunkPlan;
 use crate::allocator::Block;
 use crate::error::{Error, Result};
+use crate::memory::{ChunkPlan, CopyQueue};
 use crate::staging::{BorrowedSlot, FilledSlot, SlotSize};
 
 /// How often a thread tries to lock the turn before it sleeps: some hundred microseconds.
@@ -20,7 +20,8 @@ const MAX_SPINS: u32 = 4096;
 /// A large copy that several threads carry out. An item of `C` is the position of a chunk in the block, and the chunk.
 pub(super) struct ParallelCopy<'a, C> {
     block: &'a Arc<Block>,
-    stream: &'a Stream,
+    /// The stream, and the queue of all chunks.
+    place: (&'a Stream, CopyQueue),
     plan: ChunkPlan,
     progress: Mutex<CopyProgress<C>>,
     /// Locked while a chunk is recorded and submitted.
@@ -37,9 +38,9 @@ struct CopyProgress<C> {
 }
 
 impl<'a, C: Iterator + Send> ParallelCopy<'a, C> {
-    pub(super) fn new(block: &'a Arc<Block>, stream: &'a Stream, plan: ChunkPlan, chunks: C) -> Self {
+    pub(super) fn new(block: &'a Arc<Block>, place: (&'a Stream, CopyQueue), plan: ChunkPlan, chunks: C) -> Self {
         let progress = Mutex::new(Rank::CopyProgress, CopyProgress { chunks, failed: None, starved: None });
-        Self { block, stream, plan, progress, turn: Mutex::new(Rank::CopyTurn, ()) }
+        Self { block, place, plan, progress, turn: Mutex::new(Rank::CopyTurn, ()) }
     }
 
     /// Runs `share` on each thread. It takes a slot before its first chunk, so a thread without a slot leaves its share
@@ -76,7 +77,7 @@ impl<'a, C: Iterator + Send> ParallelCopy<'a, C> {
         });
         let _turn = turn.unwrap_or_else(|| self.turn.lock());
         let recorded = record()?;
-        self.stream.flush()?;
+        self.place.0.flush()?;
         Ok(recorded)
     }
 
@@ -122,7 +123,7 @@ impl<'a, P, C: Iterator<Item = (u64, P)> + Send> ParallelCopy<'a, C> {
                 }
             };
             let filled = fill(slot, chunk)?;
-            sent.push_back(self.submit(|| self.block.record_upload(self.stream, offset, filled))?);
+            sent.push_back(self.submit(|| self.block.record_upload(self.place, offset, filled))?);
         }
         Ok(())
     }
@@ -141,7 +142,7 @@ impl<'t, C: Iterator<Item = (u64, &'t mut [u8])> + Send> ParallelCopy<'_, C> {
             if let Some(slot) = ready.take()
                 && let Some((offset, chunk)) = self.next()
             {
-                sent.push_back(self.submit(|| self.block.record_download(self.stream, offset, chunk, slot))?);
+                sent.push_back(self.submit(|| self.block.record_download(self.place, offset, chunk, slot))?);
                 continue;
             }
             let Some(oldest) = sent.pop_front() else { return Ok(()) };

@@ -77,9 +77,10 @@ impl Block {
             dst: self.buffer(),
             host_reads: self.is_mapped(),
         };
+        let queue = self.queue_from(source, stream, copy.bytes)?;
         // SAFETY: no target region shares bytes with another or with a source region, as was checked; both blocks outlive
         // their last uses, which are recorded with the accesses.
-        unsafe { copy.send(stream, self.direction_from(source, stream, copy.bytes)) }
+        unsafe { copy.send(stream, queue) }
     }
 }
 

@@ -16,19 +16,14 @@ use std::thread;
 use std::time::Duration;
 
 use vkarray_driver::hazard::Mode;
-use vkarray_driver::{Stream, log_in_drop};
+use vkarray_driver::{Direction, Stream, log_in_drop};
 
+use super::bus::Moment;
 use super::slice_pages::{SlicePages, parts};
 use crate::allocator::{Allocator, Block};
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
-
-/// The largest staged part whose copy is not waited for at once, in bytes.
-const MAX_PENDING: u64 = 64 << 10;
-
-/// Up to this many bytes are uploaded as from any other slice, which the host writes to an idle block over the bus: before
-/// the device has begun a copy, the host has written so many.
-const MAX_UPLOADED_BY_HOST: usize = 64 << 10;
+use crate::memory::{HostSide, MemoryKind, Route, Via};
+use crate::vulkan::check_same_device;
 
 /// The pause before a query is repeated that the driver refused at the end of a scope.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -202,13 +197,19 @@ impl<'a> Registered<'a> {
             return target.copy_from_block(stream, offset, copy, range.start as u64..range.end as u64);
         }
         self.finish_staged()?;
+        check_same_device(stream.device(), target.device())?;
         for part in self.parts(&range) {
             let to = offset + (part.start - range.start) as u64;
-            match self.place_of(&part) {
-                Some((block, pages)) if part.len() > MAX_UPLOADED_BY_HOST || block.is_written(&pages)? => {
-                    target.copy_from_block(stream, to, block, pages)?;
+            let place = self.place_of(&part);
+            let pages = place.as_ref().map(|(block, pages)| (&***block, pages));
+            let host = if pages.is_some() { HostSide::Imported } else { HostSide::Slice };
+            let request = target.request(Direction::ToDevice, part.len() as u64, host);
+            let route = Moment { pages, ..Moment::of(stream) }.route(target, &request)?;
+            match (route, place) {
+                (Route::Command { queue, via: Via::Direct }, Some((block, pages))) => {
+                    target.send_from(block, pages, to, (stream, queue))?;
                 }
-                _ => target.copy_from_host(stream, to, self.bytes_of(&part))?,
+                _ => target.upload((stream, route), &(to..to + part.len() as u64), self.bytes_of(&part))?,
             }
         }
         Ok(())
@@ -241,13 +242,16 @@ impl<'a> Registered<'a> {
             let bytes = from..from + part.len() as u64;
             if let Some((block, pages)) = self.place_of(&part) {
                 block.copy_from_block(stream, pages.start, source, bytes)?;
-            } else if bytes.end - bytes.start > MAX_PENDING {
+                continue;
+            }
+            let request = source.request(Direction::ToHost, part.len() as u64, HostSide::Later);
+            if let Route::Command { queue, via: Via::Pinned } = Moment::of(stream).route(source, &request)? {
+                let staging = self.allocator.allocate(part.len() as u64, MemoryKind::Pinned)?;
+                staging.send_from(source, bytes, 0, (stream, queue))?;
+                self.pending.push_back(StagedCopy { staging, part });
+            } else {
                 self.finish_staged()?;
                 source.copy_to_host(stream, from, self.staged_mut(&part))?;
-            } else {
-                let staging = self.allocator.allocate(bytes.end - bytes.start, MemoryKind::Pinned)?;
-                staging.copy_from_block(stream, 0, source, bytes)?;
-                self.pending.push_back(StagedCopy { staging, part });
             }
         }
         Ok(())

@@ -11,15 +11,8 @@ use std::sync::Arc;
 
 use crate::allocator::{Allocator, Block};
 use crate::error::{Error, Result};
+use crate::memory::route::{MAX_NOT_IMPORTED, MIN_CUT};
 use crate::vulkan::{page, pages_around, whole_pages};
-
-/// A slice of at most so many bytes that is not whole pages is not imported: the host copies its bytes in a few microseconds,
-/// and an import takes 260 µs on an H200.
-const MAX_STAGED: usize = 16 << 10;
-
-/// A copy of at least so many bytes is cut at the ends of the slice's whole pages. On an H200 copies that begin elsewhere
-/// reach 41 GB/s in place of 50, and the two short copies take some 15 µs.
-const MIN_CUT: usize = 4 << 20;
 
 /// Imported pages. Ranges of `usize` are bytes of the slice.
 pub(super) struct SlicePages {
@@ -44,7 +37,7 @@ impl SlicePages {
     pub(super) unsafe fn import(allocator: &Arc<Allocator>, start: NonNull<u8>, len: usize) -> Result<Option<Self>> {
         let (address, page) = (start.addr().get(), page(allocator.device().info()));
         let whole = whole_pages(address, len, page);
-        if len <= MAX_STAGED && whole != (0..len) {
+        if len <= MAX_NOT_IMPORTED && whole != (0..len) {
             return Ok(None);
         }
         let Some(around) = pages_around(address, len, page) else { return Ok(None) };

@@ -7,10 +7,6 @@ use std::cmp::Reverse;
 
 use vkarray_driver::{DeviceInfo, MemoryType};
 
-/// The most bytes that the host writes over the bus. On an H100, one thread writes 13 GB/s, and a copy by the device through
-/// staging memory costs some 10 µs and then passes 36 GB/s.
-const MAX_WRITTEN_OVER_BUS: usize = 1 << 20;
-
 /// What a block of memory is for.
 ///
 /// ```
@@ -109,12 +105,6 @@ impl MemoryKind {
             Self::Shared => [kind.host_cached, kind.host_coherent, true],
         };
         (preferences, heap)
-    }
-
-    /// The most bytes that the host writes in place to memory of this kind. More are copied by the device, which is faster
-    /// from some 2 MiB on if the memory lies beyond a bus.
-    pub(crate) fn most_written_in_place(self, device: &DeviceInfo) -> usize {
-        if self.is_read_fast(device) { usize::MAX } else { MAX_WRITTEN_OVER_BUS }
     }
 
     /// Whether the host reads memory of this kind in place at least as fast as the device copies it to pinned memory. Only

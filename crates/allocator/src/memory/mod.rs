@@ -12,6 +12,7 @@ mod label;
 mod mapping;
 mod pending_uses;
 mod pointer;
+pub(crate) mod route;
 
 pub use bytes::Bytes;
 pub use connection::{
@@ -28,3 +29,5 @@ pub(crate) use mapping::HostIntent;
 pub use mapping::Mapping;
 pub(crate) use pending_uses::PendingUses;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+pub(crate) use route::{BlockSide, Bus, ChunkPlan, CopyQueue, CopyRequest, HostSide, Load, Route, Via, route};
+pub use route::{is_by_rows, is_packed_first};

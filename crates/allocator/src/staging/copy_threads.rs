@@ -1,8 +1,7 @@
 //! [`CopyThreads`]: a thread pool for large host copies.
 //!
-//! One thread of an H100's host copies 13.6 GB/s into pinned memory, eight copy 35 to 55; the bus takes 51. The threads are
-//! rayon's. They are started by the first large copy and end with the allocator. A copy uses idle threads only, and waits
-//! for no other copy. How many it uses is `copy/chunking.rs`.
+//! The threads are rayon's. They are started by the first large copy and end with the allocator. A copy uses idle threads only, and waits
+//! for no other copy. How many it uses is `memory/route/`.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +10,7 @@ use std::{mem, thread};
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use vkarray_driver::Device;
 
-/// The largest default number of threads. More gain little, since the bus is full.
-const MAX_THREADS: usize = 8;
+use crate::memory::route::MAX_THREADS;
 
 /// The copy threads of one allocator. The calling thread always copies too.
 pub(crate) struct CopyThreads {

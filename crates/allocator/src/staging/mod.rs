@@ -23,16 +23,7 @@ pub(crate) use self::shared_pages::{N_PARTS, SharedSlot};
 pub(crate) use self::slot::StagingSlot;
 use crate::error::{Error, Result};
 use crate::manager::{HostOptions, MemoryManager};
-
-/// Bytes of a large slot. Large enough that submitting a copy costs little compared with copying, small enough that all
-/// slots of a copy stay in the processor's cache.
-pub(crate) const LARGE_SLOT: usize = 2 << 20;
-
-/// Bytes of a small slot.
-const SMALL_SLOT: usize = 256 << 10;
-
-/// The most slots of one kind: two for each copy thread.
-const MAX_SLOTS: usize = 16;
+use crate::memory::route::{MAX_CHUNK, MAX_SLOTS, SMALL_SLOT};
 
 /// The sizes of slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +35,8 @@ pub(crate) enum SlotSize {
 impl SlotSize {
     fn bytes(self) -> u64 {
         match self {
-            Self::Small => SMALL_SLOT as u64,
-            Self::Large => LARGE_SLOT as u64,
+            Self::Small => SMALL_SLOT,
+            Self::Large => MAX_CHUNK,
         }
     }
 }

@@ -13,15 +13,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vkarray_driver::hazard::Mode;
 use vkarray_driver::lock::assert_none_held;
 
-use super::{LARGE_SLOT, SlotSource, Staging, StagingSlot};
+use super::{SlotSource, Staging, StagingSlot};
 use crate::error::{Error, Result};
+use crate::memory::route::MAX_CHUNK;
 use crate::vulkan::page;
 
 /// Parts of a shared slot, each of which can hold another chunk of a copy.
 pub(crate) const N_PARTS: usize = 4;
 
 /// Bytes of the pages.
-const SIZE: usize = N_PARTS * LARGE_SLOT;
+#[expect(clippy::cast_possible_truncation, reason = "a chunk has 2 MiB")]
+const SIZE: usize = N_PARTS * MAX_CHUNK as usize;
 
 /// Pages of host memory that no Rust reference ever points to.
 #[derive(Debug)]

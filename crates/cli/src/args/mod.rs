@@ -81,7 +81,11 @@ Example:
 #[command(after_help = format!("{INSPECTION}\n{EXIT_CODES}"))]
 pub(crate) struct InspectArgs {
     /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv); `-` is standard input
-    pub(crate) shader: PathBuf,
+    #[arg(required_unless_present = "copy")]
+    pub(crate) shader: Option<PathBuf>,
+    /// In place of a shader, say how so many bytes are copied between the host and the device, and why
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["shader", "libraries", "entry", "constants", "json"])]
+    pub(crate) copy: Option<u64>,
     /// File of WGSL that the shader uses; may be given several times
     #[arg(long = "lib", value_name = "FILE")]
     pub(crate) libraries: Vec<PathBuf>,

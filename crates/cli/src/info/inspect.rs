@@ -1,4 +1,5 @@
-//! `vkarray inspect`: the arguments and requirements of a shader, as text or as JSON. No device is opened.
+//! `vkarray inspect`: the arguments and requirements of a shader, as text or as JSON, for which no device is opened; or how
+//! bytes are copied on a device.
 //!
 //! For each kernel, [`Signature`] prints the first lines. The block of push constants and each struct follow, by field
 //! and offset.
@@ -7,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
+use vkarray::Context;
 use vkarray::kernel::{
     Bounds, Capability, ElementType, Error as KernelError, Module, Options, Param, PushConstants, Signature, Translated,
 };
@@ -33,9 +35,14 @@ struct Inspected {
 ///
 /// # Errors
 ///
-/// The first error of the shader, its constants or the entry point's name.
+/// The first error of the shader, its constants or the entry point's name; for a copy, that no device can be opened.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
-    let module = Module::parse(&read_shader(&args.shader, &args.libraries)?)?;
+    if let Some(bytes) = args.copy {
+        let ctx = Context::builder().open()?;
+        return print(&ctx.allocator().explain_copy(ctx.default_stream(), bytes).map_err(vkarray::Error::from)?);
+    }
+    let shader = args.shader.as_deref().expect("clap asks for a shader or a number of bytes");
+    let module = Module::parse(&read_shader(shader, &args.libraries)?)?;
     let constants = parse_constants(&args.constants)?;
     let entries: Vec<Option<&str>> = match &args.entry {
         Some(entry) => vec![Some(entry)],

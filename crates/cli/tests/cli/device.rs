@@ -406,3 +406,17 @@ fn expressions_are_evaluated_on_files() {
         assert!(message.contains(part), "{line}\n{message}");
     }
 }
+
+#[test]
+fn copies_are_explained_with_their_routes_and_reasons() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    let found = text(&folder.done("inspect --copy 4096").stdout);
+    let lines: Vec<_> = found.lines().collect();
+    assert_eq!(lines.len(), 8, "{found}");
+    for (line, copy) in lines.iter().zip(["upload from a slice, idle: ", "upload from a slice, behind a kernel: "]) {
+        assert!(line.starts_with(copy) && line[copy.len()..].contains(": "), "{line}");
+    }
+}

@@ -99,23 +99,6 @@ pub enum Direction {
     ToHost,
 }
 
-/// The smallest copy, in bytes, that a transfer queue runs. Smaller copies stay on the stream's own queue: a wait
-/// between queues costs 6.5 µs on an H100, in which the bus transfers 300 KiB.
-const MIN_BESIDE: u64 = 1 << 20;
-
-/// The largest copy, in bytes, to the host that waits for nothing and that a transfer queue runs. Such a copy completes
-/// a microsecond sooner there on an H100; from 512 KiB on the compute queue is faster.
-const MAX_SMALL: u64 = 256 << 10;
-
-/// The longest copy, in bytes, that stays with the other operations of a short job. For a longer copy, two waits
-/// between queues cost little.
-const MAX_IN_JOB: u64 = 4 << 20;
-
-/// Whether a transfer queue runs a copy: a large copy, or a small copy to the host that is `alone`.
-fn uses_transfer_queue(direction: Direction, bytes: u64, alone: impl FnOnce() -> bool) -> bool {
-    bytes >= MIN_BESIDE || bytes <= MAX_SMALL && direction == Direction::ToHost && alone()
-}
-
 impl Stream {
     /// Creates a stream.
     ///
@@ -205,11 +188,9 @@ impl Stream {
         recorded
     }
 
-    /// Records a copy of `bytes` bytes between host and device memory. It differs from [`Stream::record`] in the queue.
-    ///
-    /// Large copies run on a transfer queue at the same time as the stream's other work, if the device has one. Small
-    /// copies to the host run there too while the stream is idle. Work that touches the same memory is still ordered,
-    /// and waiting for the stream includes the copies.
+    /// Records copies between host and device memory on the stream's transfer queue of this direction, which runs at the same
+    /// time as the stream's other work. A stream without such a queue records them with [`Stream::record`]. Work that touches
+    /// the same memory is still ordered, and waiting for the stream includes the copies.
     ///
     /// # Errors
     ///
@@ -220,35 +201,77 @@ impl Stream {
     /// # Safety
     ///
     /// The obligations of [`Stream::record`] hold. In addition, the commands are only copies and fills.
-    pub unsafe fn record_copy<R, E: From<crate::Error>>(
+    pub unsafe fn record_beside<R, E: From<crate::Error>>(
         &self,
         direction: Direction,
-        bytes: u64,
         accesses: &[Access],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         self.device().check_lost()?; // Before a lock is taken.
         self.join_legacy()?;
         let recorded = match &self.shared.transfers {
-            Some(transfers)
-                if uses_transfer_queue(direction, bytes, || self.is_alone(&transfers[direction as usize])) =>
-            {
+            Some(transfers) => {
                 let lane = transfers[direction as usize].lane(&self.shared)?;
                 self.shared.work.note_beside();
                 lane.record(accesses, commands)
             }
-            _ => self.shared.work.record(accesses, commands),
+            None => self.shared.work.record(accesses, commands),
         };
         self.note_legacy();
         recorded
     }
 
-    /// Whether a copy of `bytes` bytes between host and device memory is better recorded among the stream's other work,
-    /// with [`Stream::record`], than with [`Stream::record_copy`], judged by the last operations.
+    /// Whether the stream has queues for transfers, on which [`Stream::record_beside`] records.
     ///
-    /// This is true of a copy of 1 to 4 MiB that is one of a few operations between two waits of a thread: the copy and
-    /// the other operations wait for each other, which takes longer between queues. It is also true of a longer copy
-    /// that is waited for alone, while nothing else runs on the device.
+    /// ```
+    /// use vkarray_driver::{Device, Instance, Stream};
+    ///
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// println!("transfers beside kernels: {}", Stream::new(&device)?.has_transfer_queues());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn has_transfer_queues(&self) -> bool {
+        self.shared.transfers.is_some()
+    }
+
+    /// Whether the stream and its transfer queue of this direction are idle, so that a copy there waits for nothing.
+    ///
+    /// ```
+    /// use vkarray_driver::{Device, Direction, Instance, Stream};
+    ///
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let stream = Stream::new(&Device::open_selected(&Instance::new()?, None)?)?;
+    /// assert_eq!(stream.is_idle_beside(Direction::ToHost), stream.has_transfer_queues());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_idle_beside(&self, direction: Direction) -> bool {
+        self.shared.transfers.as_ref().is_some_and(|transfers| {
+            self.shared.work.is_idle() && self.device().queue(transfers[direction as usize].queue).is_idle()
+        })
+    }
+
+    /// Whether the next operation is probably one of a few between two waits of a thread, as far as the last ones tell.
+    ///
+    /// ```
+    /// use vkarray_driver::{Device, Instance, Stream};
+    ///
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let stream = Stream::new(&Device::open_selected(&Instance::new()?, None)?)?;
+    /// assert!(stream.is_in_job()); // Nothing tells that the next operation is one of many.
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_in_job(&self) -> bool {
+        self.shared.work.is_in_job()
+    }
+
+    /// Whether the next operation is probably waited for alone, as the last one was, and the device is idle.
     ///
     /// ```
     /// use vkarray_driver::{Device, Event, Instance, Stream};
@@ -258,21 +281,13 @@ impl Stream {
     /// let stream = Stream::new(&device)?;
     /// Event::with_timing(&device)?.record(&stream)?;
     /// stream.synchronize()?;
-    /// assert!(stream.keeps_copy(8 << 20)); // One operation was waited for alone, and so will be the next one.
-    /// assert!(!stream.keeps_copy(4096));
+    /// assert!(stream.is_single()); // The operation was waited for alone.
     /// # Ok(())
     /// # }
     /// ```
     #[must_use]
-    pub fn keeps_copy(&self, bytes: u64) -> bool {
-        let work = &self.shared.work;
-        bytes >= MIN_BESIDE
-            && (bytes <= MAX_IN_JOB && work.is_in_job() || work.follows_single() && self.device().is_idle())
-    }
-
-    /// Whether the stream and the transfer queue are idle, so that a copy on the transfer queue waits for nothing.
-    fn is_alone(&self, beside: &TransferLane) -> bool {
-        self.shared.work.is_idle() && self.device().queue(beside.queue).is_idle()
+    pub fn is_single(&self) -> bool {
+        self.shared.work.follows_single() && self.device().is_idle()
     }
 
     /// The point at which everything recorded so far is complete.
@@ -373,28 +388,5 @@ impl TransferLane {
             lane.wait_for(&stream.work.point())?;
             Ok(lane)
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_copies_and_small_ones_to_the_host_use_a_transfer_queue() {
-        // The direction, the bytes, whether the copy is alone, and whether a transfer queue runs it.
-        let cases = [
-            (Direction::ToDevice, MIN_BESIDE, false, true),
-            (Direction::ToHost, MIN_BESIDE, false, true),
-            (Direction::ToHost, 4, true, true),
-            (Direction::ToHost, MAX_SMALL, true, true),
-            (Direction::ToHost, MAX_SMALL + 1, true, false), // The compute queue is quicker.
-            (Direction::ToHost, 4, false, false),            // It would wait for a hop between queues.
-            (Direction::ToDevice, 4, true, false),           // What follows would.
-        ];
-        for (direction, bytes, alone, expected) in cases {
-            assert_eq!(uses_transfer_queue(direction, bytes, || alone), expected, "{direction:?}, {bytes}, {alone}");
-        }
-        assert!(uses_transfer_queue(Direction::ToHost, MIN_BESIDE, || unreachable!("asked without need")));
     }
 }

@@ -161,14 +161,9 @@ impl<T: Element> DeviceNDArray<T> {
     /// Fills a new array. The host writes a few bytes over the bus itself, which takes less time than a command on the
     /// device between kernels.
     pub(super) fn fill_new(&self, value: T) -> Result<()> {
-        let (block, nbytes) = (self.block(), self.nbytes());
-        let is_written = usize::try_from(nbytes).is_ok_and(|bytes| block.is_written_over_bus(bytes));
-        if is_written && self.context().copies().limits.is_small(nbytes) {
-            let values = vec![value; self.size()];
-            let stream = self.context().default_stream();
-            return Ok(block.copy_from_host(stream, self.byte_offset(), bytemuck::cast_slice(&values))?);
-        }
-        self.fill(value)
+        let (stream, start) = (self.context().default_stream(), self.byte_offset());
+        let range = start..start + self.nbytes();
+        if self.block().fill_in_place(stream, range, bytemuck::bytes_of(&value))? { Ok(()) } else { self.fill(value) }
     }
 
     pub(crate) fn elements(&self) -> BlockElements<'_> {

@@ -7,6 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use vkarray_allocator::internal::is_packed_first;
 use vkarray_allocator::{self as allocator, RegisteredPath};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, AsArg, DType, Element};
@@ -15,10 +16,6 @@ use vkarray_layout::Order;
 use super::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
-
-/// Runs shorter than this many bytes are packed on the device, if there are more than [`MAX_SHORT_RUNS`] of them.
-const SHORT_RUN: usize = 256 << 10;
-const MAX_SHORT_RUNS: usize = 4;
 
 /// A slice of the program that is registered for the length of a call; see [`Context::register`].
 ///
@@ -208,7 +205,7 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
         self.context.check_stream(self.stream)?;
         target.check_writable()?;
         let runs = self.runs(start, target)?;
-        if are_short(&runs) {
+        if are_packed(&runs) {
             let packed = self.context.device_array::<T>(target.shape())?;
             self.copy_to(start, &packed)?;
             return target.on(self.stream).copy_from_device(&packed);
@@ -239,7 +236,7 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     pub fn copy_from(&mut self, start: usize, source: &DeviceNDArray<T>) -> Result<()> {
         self.context.check_stream(self.stream)?;
         let runs = self.runs(start, source)?;
-        if are_short(&runs) {
+        if are_packed(&runs) {
             let packed = source.on(self.stream).to_contiguous(Order::C)?;
             return self.copy_from(start, &packed);
         }
@@ -312,11 +309,10 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     }
 }
 
-/// Whether there are so many short runs that packing them on the device is faster than a copy for each: a copy takes some
-/// microseconds, in which 256 KiB cross the bus.
-fn are_short(runs: &[(Range<usize>, u64)]) -> bool {
+/// Whether the runs are packed on the device first.
+fn are_packed(runs: &[(Range<usize>, u64)]) -> bool {
     let bytes: usize = runs.iter().map(|(bytes, _)| bytes.len()).sum();
-    runs.len() > MAX_SHORT_RUNS && bytes / runs.len() < SHORT_RUN
+    is_packed_first(runs.len() as u64, bytes as u64)
 }
 
 impl<T: Element> AsArg for BoundSlice<'_, T> {
@@ -335,24 +331,3 @@ impl<T: Element> fmt::Debug for BoundSlice<'_, T> {
 }
 
 vkarray_driver::debug_fields!([T: Element] Registered<'_, '_, T>, this => len: this.len(), path: this.path());
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_short_runs_are_packed_on_the_device() {
-        // The number of runs, their bytes, whether they are packed.
-        let cases = [
-            (0, 0, false),
-            (1, 8, false),
-            (4, 8, false),
-            (5, 8, true),
-            (5, SHORT_RUN - 1, true),
-            (5, SHORT_RUN, false),
-        ];
-        for (n, bytes, expected) in cases {
-            assert_eq!(are_short(&vec![(0..bytes, 0); n]), expected, "{n} runs of {bytes}");
-        }
-    }
-}

@@ -8,12 +8,10 @@
 use std::borrow::Cow;
 
 use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Data, DataMut, Dimension, IxDyn, ShapeBuilder};
-use vkarray_allocator::MemoryKind;
 use vkarray_kernel::{DType, Element};
-use vkarray_layout::{IntoReshape, Layout, Order};
+use vkarray_layout::{IntoReshape, Order};
 
 use super::{DeviceNDArray, OnStream};
-use crate::context::BlockElements;
 use crate::error::{Error, Result};
 
 const IS_FULL: &str = "there is one value for each element";
@@ -140,12 +138,13 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Layout`] for too many or too few indices and for one out of range; [`Error::Memory`] or
-    /// [`Error::Driver`] if staging or waiting fails.
+    /// [`Error::Layout`] for too many or too few indices and for one out of range; [`Error::Memory`], [`Error::Kernel`] or
+    /// [`Error::Driver`] if staging, the kernel that copies, or waiting fails.
     pub fn get(&self, index: impl IntoReshape) -> Result<T> {
         let (offset, mut value) = (self.layout().offset_of(&index.into_reshape())?, T::zeroed());
         let stream = self.context().default_stream();
-        self.block().copy_to_host(stream, bytes::<T>(offset), bytemuck::bytes_of_mut(&mut value))?;
+        let target = bytemuck::bytes_of_mut(&mut value);
+        self.context().copy_to_host(stream, self.block(), bytes::<T>(offset), target)?;
         Ok(value)
     }
 
@@ -300,24 +299,8 @@ impl<T: Element> OnStream<'_, T> {
     /// Reads all elements in the given order, C or F.
     fn read(&self, order: Order, values: &mut [T]) -> Result<()> {
         let packed = self.to_contiguous(order)?;
-        let bytes = bytemuck::cast_slice_mut(values);
-        if !self.is_read_by_kernel(&packed)? {
-            return Ok(packed.block().copy_to_host(self.stream, packed.byte_offset(), bytes)?);
-        }
-        let (ctx, layout) = (packed.context(), Layout::contiguous(packed.shape(), order)?);
-        let staging = ctx.allocator().allocate(packed.nbytes(), MemoryKind::Pinned)?;
-        let target = BlockElements { block: &staging, layout: &layout };
-        ctx.copy_elements(self.stream, packed.elements(), target, size_of::<T>())?;
-        Ok(staging.copy_to_host_in_place(0, bytes)?)
-    }
-
-    /// Whether a kernel copies a contiguous array to the host: a small one behind other work of the stream, with which the
-    /// kernel is submitted. A copy by itself takes less time as a command on a transfer queue.
-    fn is_read_by_kernel(&self, packed: &DeviceNDArray<T>) -> Result<bool> {
-        let block = packed.block();
-        let is_mapped = usize::try_from(packed.nbytes()).is_ok_and(|bytes| block.is_read_mapped(bytes));
-        let is_small = packed.nbytes() > 0 && packed.context().copies().limits.is_small(packed.nbytes());
-        Ok(is_small && !is_mapped && !block.is_in_host_memory() && !self.stream.query()?)
+        let (block, bytes) = (packed.block(), bytemuck::cast_slice_mut(values));
+        packed.context().copy_to_host(self.stream, block, packed.byte_offset(), bytes)
     }
 
     /// Writes all elements of a contiguous array, in the order of its memory.

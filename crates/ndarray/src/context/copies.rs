@@ -5,7 +5,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use vkarray_allocator::{Block, MemoryKind};
+use vkarray_allocator::internal::is_by_rows;
+use vkarray_allocator::{Block, BlockRange, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups};
 use vkarray_layout::{Layout, Order};
@@ -41,18 +42,7 @@ impl Context {
             if source.block.is_in_host_memory() == target.block.is_in_host_memory() {
                 return self.execute(stream, source.block, target.block, &plan(copy, limits));
             }
-            let (size, from) = (copy.size(), copy.source);
-            if size == copy.run_bytes()
-                && source.block.is_in_host_memory()
-                && target.block.copy_in_place(stream, copy.target, source.block, from..from + size)?
-            {
-                return Ok(());
-            }
-            if let Some(unit) = limits.unit_of_small_run(&copy) {
-                let (from, to) = (from..from + size, copy.target..copy.target + size);
-                return self.copy_run(stream, (source.block, &from), (target.block, &to), unit);
-            }
-            return self.execute(stream, source.block, target.block, &plan(copy, &limits.between_host_and_device()));
+            return self.copy_over_bus(stream, source.block, target.block, copy);
         }
         match plan_within_block(source.layout, target.layout, itemsize, limits)? {
             SameBlockCopy::Nothing => Ok(()),
@@ -69,6 +59,46 @@ impl Context {
                 self.copy_elements(stream, temporary, target, itemsize)
             }
         }
+    }
+
+    /// Copies between host and device memory.
+    fn copy_over_bus(
+        &self,
+        stream: &Stream,
+        source: &Arc<Block>,
+        target: &Arc<Block>,
+        copy: StridedCopy,
+    ) -> Result<()> {
+        let (limits, size, run) = (&self.copies().limits, copy.size(), copy.run_bytes());
+        if is_by_rows(size / run, run) {
+            return self.execute(stream, source, target, &dispatches(copy.in_units(), limits));
+        }
+        if size > run {
+            return Ok(target.copy_regions(stream, source, &copy.regions())?);
+        }
+        let (range, to) = (copy.source..copy.source + size, copy.target..copy.target + size);
+        let unit = limits.unit_of_run([range.start, to.start], size);
+        let from = BlockRange { block: source, range, stream };
+        match target.copy_run_from(to.start, &from, unit)? {
+            Some(unit) => self.copy_run(stream, (source, &from.range), (target, &to), unit),
+            None => Ok(()),
+        }
+    }
+
+    /// Copies the bytes of a block from `offset` on to the host. Blocks until they are there.
+    pub(crate) fn copy_to_host(
+        &self,
+        stream: &Stream,
+        block: &Arc<Block>,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        let size = bytes.len() as u64;
+        let unit = self.copies().limits.unit_of_run([offset, 0], size);
+        let Some(unit) = block.copy_run_to_host(stream, offset, bytes, unit)? else { return Ok(()) };
+        let pinned = self.allocator().allocate(size, MemoryKind::Pinned)?;
+        self.copy_run(stream, (block, &(offset..offset + size)), (&pinned, &(0..size)), unit)?;
+        Ok(pinned.copy_to_host_in_place(0, bytes)?)
     }
 
     /// Fills a target with a pattern of 16 bytes, which are repetitions of an element of `itemsize` bytes.

@@ -6,20 +6,11 @@
 use vkarray_driver::{DeviceInfo, DeviceType};
 use vkarray_kernel::Limits;
 
-use super::strided::{MAX_UNIT, StridedCopy, largest_unit};
+use super::strided::{MAX_UNIT, largest_unit};
 
 /// From this many bytes on, a GPU copies contiguous bytes with a kernel. `vkCmdCopyBuffer` reaches 851 GB/s on an H100
 /// (driver 580) and a kernel three times that. For fewer bytes, both cost as much as a dispatch.
 const KERNEL_BYTES: u64 = 256 << 10;
-
-/// From this many bytes on, each row of a copy between host and device memory is a region of `vkCmdCopyBuffer`: the copy
-/// engine runs beside other work, and the microsecond that a region costs matters little. A kernel copies shorter rows.
-const HOST_DEVICE_ROW: u64 = 64 << 10;
-
-/// Up to this many bytes, a kernel copies contiguous bytes between host and device memory: between other kernels, a copy
-/// command takes 5 µs longer on an H100. A CPU driver copies a page as fast either way.
-const SMALL_BYTES: u64 = 128 << 10;
-const SMALL_BYTES_CPU: u64 = 4 << 10;
 
 /// The properties of a device that plans of copies depend on.
 #[derive(Debug, Clone, Copy)]
@@ -36,8 +27,6 @@ pub(crate) struct CopyLimits {
     pub(crate) shared_bytes: u32,
     /// From this many bytes on, a kernel copies contiguous bytes.
     pub(crate) kernel_bytes: u64,
-    /// Most bytes that a kernel copies to or from the host rather than a command.
-    pub(super) small_bytes: u64,
     /// A copy of at most `.0` runs, each of at least `.1` bytes, is one `vkCmdCopyBuffer` of regions.
     pub(crate) regions: (u64, u64),
 }
@@ -54,33 +43,17 @@ impl CopyLimits {
             max_groups: [limits.max_workgroup_count[0].min(1 << 20), limits.max_workgroup_count[1]],
             shared_bytes: limits.max_shared_bytes,
             kernel_bytes: if is_cpu { u64::MAX } else { KERNEL_BYTES },
-            small_bytes: if is_cpu { SMALL_BYTES_CPU } else { SMALL_BYTES },
             // A CPU driver copies regions at memory speed; a GPU spends about a microsecond on each.
             regions: if is_cpu { (4096, 512) } else { (4, 1) },
         }
     }
 
-    /// Whether so many bytes are copied to the host by a kernel if other work of the stream comes before.
-    pub(crate) fn is_small(&self, bytes: u64) -> bool {
-        bytes <= self.small_bytes
-    }
-
-    /// The bytes of the units in which a kernel copies a run of bytes between host and device memory; none if a command copies
-    /// it: it is long, or the run is no whole words at offsets that a kernel can bind.
-    pub(crate) fn unit_of_small_run(&self, copy: &StridedCopy) -> Option<u32> {
-        let size = copy.size();
-        let is_bound = copy.source.is_multiple_of(self.alignment) && copy.target.is_multiple_of(self.alignment);
+    /// The bytes of the units in which a kernel could copy `size` bytes between two blocks, from and to these offsets. `None` if
+    /// they are no whole words, or lie where a kernel cannot bind them.
+    pub(crate) fn unit_of_run(&self, [source, target]: [u64; 2], size: u64) -> Option<u32> {
+        let is_bound = source.is_multiple_of(self.alignment) && target.is_multiple_of(self.alignment);
         let unit = largest_unit([size].into_iter());
-        let is_short = self.is_small(size) && size <= self.max_range;
-        let is_run = size == copy.run_bytes() && is_bound && is_short && unit >= 4;
-        is_run.then(|| u32::try_from(unit).expect("at most 16 bytes"))
-    }
-
-    /// The limits for a copy between host and device memory. The bus is slower than the driver's copy, so a kernel gains
-    /// nothing on many contiguous bytes.
-    pub(crate) fn between_host_and_device(&self) -> Self {
-        let (most, least_bytes) = self.regions;
-        Self { kernel_bytes: u64::MAX, regions: (most.max(4096), least_bytes.max(HOST_DEVICE_ROW)), ..*self }
+        (is_bound && size <= self.max_range && unit >= 4).then(|| u32::try_from(unit).expect("at most 16 bytes"))
     }
 
     /// Spreads workgroups over two axes: at least `n_groups` workgroups, which may be up to 2^31.

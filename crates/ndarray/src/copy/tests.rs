@@ -19,7 +19,6 @@ pub(super) const GPU: CopyLimits = CopyLimits {
     max_groups: [1 << 20, 65535],
     shared_bytes: 49152,
     kernel_bytes: 64,
-    small_bytes: 1024,
     regions: (4, 1),
 };
 
@@ -31,7 +30,6 @@ pub(super) const TINY: CopyLimits = CopyLimits {
     max_groups: [7, 65535],
     shared_bytes: 256,
     kernel_bytes: 0,
-    small_bytes: 0,
     regions: (0, 0),
 };
 
@@ -275,15 +273,11 @@ fn the_kernel_follows_from_strides_and_sizes() {
     let (stacked, stacked_transposed) =
         (stack(&[3, 128, 68]), stack(&[3, 68, 128]).transpose(Some(&[0, 2, 1])).unwrap());
     let (rows, rows_apart) = (matrix(9, 16_384), matrix(9, 16_400).slice(&crate::s![.., 8..16_392]).unwrap());
-    let bus = GPU.between_host_and_device();
     let cpu = CopyLimits { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
     let cases: &[PlanCase<'_>] = &[
         (&image, &image, 4, &GPU, "strided 16"), // Large and contiguous: a kernel with the widest unit.
         (&image, &image, 4, &cpu, "1 region"),   // On a CPU.
-        (&image, &image, 4, &bus, "1 region"),   // Between host and device.
-        (&rows, &rows_apart, 4, &bus, "9 regions"), // Long rows between host and device.
         (&rows, &rows_apart, 4, &GPU, "strided 16"), // Long rows on the device.
-        (&image, &crop, 4, &bus, "strided 16"),  // Short rows between host and device.
         (&image, &crop, 4, &GPU, "strided 16"),  // Rows.
         (&image, &crop, 4, &cpu, "600 regions"), // Rows on a CPU.
         (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
@@ -368,19 +362,10 @@ fn contiguous_bytes_that_are_not_whole_units_have_a_tail() {
 }
 
 #[test]
-fn a_small_run_over_the_bus_is_copied_by_a_kernel_in_the_widest_units() {
-    let run = |n: usize, offset: usize, itemsize: usize| {
-        let at = |offset: usize| Layout::with_strides(&[n], &[1], offset).unwrap();
-        GPU.unit_of_small_run(&StridedCopy::new(&at(offset), &at(0), itemsize).unwrap().unwrap())
-    };
-    assert_eq!(run(256, 0, 4), Some(16)); // The most that a kernel copies.
-    assert_eq!(run(257, 0, 4), None); // One element more.
-    assert_eq!([run(254, 0, 4), run(253, 0, 4), run(1, 0, 4)], [Some(8), Some(4), Some(4)]);
-    assert_eq!([run(1023, 0, 1), run(2, 0, 1)], [None; 2]); // No whole words.
-    assert_eq!([run(4, 4, 4), run(4, 2, 4)], [Some(16), None]); // The start of a range that can be bound, and not.
-    let (short, run) = (CopyLimits { max_range: 512, ..GPU }, Layout::with_strides(&[129], &[1], 0).unwrap());
-    assert_eq!(short.unit_of_small_run(&StridedCopy::new(&run, &run, 4).unwrap().unwrap()), None); // Beyond a bound range.
-    let every_second = Layout::with_strides(&[8], &[2], 0).unwrap();
-    let packed = Layout::with_strides(&[8], &[1], 0).unwrap();
-    assert_eq!(GPU.unit_of_small_run(&StridedCopy::new(&every_second, &packed, 4).unwrap().unwrap()), None);
+fn a_kernel_copies_a_run_in_the_widest_units() {
+    let at = |source, size| GPU.unit_of_run([source, 0], size);
+    assert_eq!([at(0, 1024), at(0, 1016), at(0, 1012), at(0, 4)], [Some(16), Some(8), Some(4), Some(4)]);
+    assert_eq!([at(0, 1023), at(0, 2)], [None; 2]); // No whole words.
+    assert_eq!([at(16, 16), at(8, 16), GPU.unit_of_run([0, 8], 16)], [Some(16), None, None]); // What can be bound, and not.
+    assert_eq!([TINY.unit_of_run([0, 0], 64), TINY.unit_of_run([0, 0], 80)], [Some(16), None]); // Beyond a bound range.
 }

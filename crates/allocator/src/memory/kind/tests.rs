@@ -142,19 +142,6 @@ fn what_is_slow_to_read_in_place_is_known() {
 }
 
 #[test]
-fn the_host_writes_few_bytes_over_a_bus() {
-    let bytes = |name, kind: MemoryKind| kind.most_written_in_place(&machine(name));
-    for (name, kind, expected) in [
-        ("lavapipe_22.3.6", MemoryKind::Device, usize::MAX),
-        ("h100_580.159", MemoryKind::Device, 1 << 20),
-        ("h100_580.159", MemoryKind::Shared, 1 << 20),
-        ("h100_580.159", MemoryKind::Pinned, usize::MAX),
-    ] {
-        assert_eq!(bytes(name, kind), expected, "{name} {kind}");
-    }
-}
-
-#[test]
 fn coherent_types_are_a_bit_each() {
     assert_eq!(coherent_types(&machine("h100_580.159")), 0b11100);
     assert_eq!(host_visible_types(&machine("h100_580.159")), 0b11100);

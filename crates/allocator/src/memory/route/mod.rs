@@ -6,10 +6,13 @@
 //! then routed again, with [`Load::is_busy`]. The reasons are in `docs/decisions/018-host-copies-use-staging-slots.md` and
 //! `docs/decisions/052-small-jobs-are-one-submission.md`.
 
+mod explain;
+
 use vkarray_driver::{DeviceInfo, DeviceType, Direction};
 
 use super::MemoryKind;
 use crate::error::Result;
+pub(crate) use explain::explain;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -79,25 +82,25 @@ pub(crate) const MAX_PATTERN: u64 = 4 * KIB;
 
 /// A copy between the host and a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CopyRequest {
+pub(crate) struct CopyRequest {
     /// Which way the bytes go.
-    pub direction: Direction,
+    pub(crate) direction: Direction,
     /// The number of bytes, not zero.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The number of contiguous runs that they are, all of one length.
-    pub n_runs: u64,
+    pub(crate) n_runs: u64,
     /// What the host has them in.
-    pub host: HostSide,
+    pub(crate) host: HostSide,
     /// What the device has them in.
-    pub block: BlockSide,
+    pub(crate) block: BlockSide,
     /// The bytes of the units in which a kernel could copy them. `None` if they are no whole words at places that a kernel can
     /// bind, or if the caller runs no kernels.
-    pub unit: Option<u32>,
+    pub(crate) unit: Option<u32>,
 }
 
 /// The host's side of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostSide {
+pub(crate) enum HostSide {
     /// A slice of the program, which the device does not reach. A download to it blocks.
     Slice,
     /// A slice for a download that is waited for later.
@@ -115,26 +118,26 @@ pub enum HostSide {
 
 /// The device's side of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BlockSide {
+pub(crate) struct BlockSide {
     /// The kind of its memory.
-    pub kind: MemoryKind,
+    pub(crate) kind: MemoryKind,
     /// Whether its memory is in the address space of the process.
-    pub is_addressed: bool,
+    pub(crate) is_addressed: bool,
 }
 
 /// What routes need to know of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bus {
+pub(crate) struct Bus {
     /// Whether the device is a CPU.
-    pub is_cpu: bool,
+    pub(crate) is_cpu: bool,
     /// Whether the host reads memory in place at least as fast as the device copies it to pinned memory; by kind.
-    pub is_read_fast: [bool; 4],
+    pub(crate) is_read_fast: [bool; 4],
     /// The most threads of a copy, including the caller's.
-    pub n_threads: usize,
+    pub(crate) n_threads: usize,
 }
 
 /// What routes need to know of the moment. Each answer may cost a lock or a call of the driver.
-pub trait Load {
+pub(crate) trait Load {
     /// Whether the stream waits for something that the program asked it to wait for.
     ///
     /// # Errors
@@ -167,7 +170,7 @@ pub trait Load {
 
 /// How bytes cross.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
+pub(crate) enum Route {
     /// The host copies, through the mapping, with this many threads.
     InPlace {
         /// Including the caller's.
@@ -193,7 +196,7 @@ pub enum Route {
 
 /// The queue of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CopyQueue {
+pub(crate) enum CopyQueue {
     /// The stream's own, among its kernels.
     Own,
     /// Its transfer queue of the direction.
@@ -202,7 +205,7 @@ pub enum CopyQueue {
 
 /// What a command copies from or to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
+pub(crate) enum Via {
     /// The host's side itself.
     Direct,
     /// A part of one small staging slot.
@@ -217,11 +220,11 @@ pub enum Via {
 
 /// A route and the reason for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Routed {
+pub(crate) struct Routed {
     /// The route.
-    pub route: Route,
+    pub(crate) route: Route,
     /// Why, in a sentence without an end.
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 impl Bus {
@@ -232,18 +235,18 @@ impl Bus {
     }
 
     /// Whether the host reads memory of this kind fast.
-    pub fn is_read_fast(&self, kind: MemoryKind) -> bool {
+    pub(crate) fn is_read_fast(&self, kind: MemoryKind) -> bool {
         self.is_read_fast[kind.index()]
     }
 
     /// Whether the host reads a block: it addresses the memory, and work on the block is made visible to the host. Work on
     /// memory beyond a bus is not: H200, 2026-11-22: a dispatch and a wait took 42 µs in place of 13 with the barrier for it.
-    pub fn is_readable(&self, block: BlockSide) -> bool {
+    pub(crate) fn is_readable(&self, block: BlockSide) -> bool {
         block.is_addressed && (block.kind.is_host_visible() || self.is_read_fast(block.kind))
     }
 
     /// Whether the host reads this many bytes of a block itself.
-    pub fn is_read_in_place(&self, block: BlockSide, bytes: u64) -> bool {
+    pub(crate) fn is_read_in_place(&self, block: BlockSide, bytes: u64) -> bool {
         self.is_readable(block) && (self.is_read_fast(block.kind) || bytes <= MAX_SLOW_READ)
     }
 
@@ -270,7 +273,7 @@ impl Bus {
 /// # Errors
 ///
 /// Those of the answers of `load`.
-pub fn route(request: &CopyRequest, bus: &Bus, load: &impl Load) -> Result<Routed> {
+pub(crate) fn route(request: &CopyRequest, bus: &Bus, load: &impl Load) -> Result<Routed> {
     let &CopyRequest { direction, bytes, n_runs, host, block, unit } = request;
     let is_up = direction == Direction::ToDevice;
     let (is_slice, is_pinned) =
@@ -349,13 +352,13 @@ fn command(request: &CopyRequest, load: &impl Load, via: Via, reason: &'static s
 /// A thread fills one slot while the device empties another. Chunks are large, so that submitting them costs little compared
 /// with copying them, but small enough that each thread has some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChunkPlan {
+pub(crate) struct ChunkPlan {
     /// Bytes of each chunk; the last may be smaller.
-    pub chunk: usize,
+    pub(crate) chunk: usize,
     /// Threads, including the caller's.
-    pub n_threads: usize,
+    pub(crate) n_threads: usize,
     /// Slots of each thread.
-    pub slots_each: usize,
+    pub(crate) slots_each: usize,
 }
 
 impl ChunkPlan {

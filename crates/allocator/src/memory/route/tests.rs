@@ -1,3 +1,7 @@
+//! What each copy does on a GPU and on a CPU, as a table, and what holds for every request.
+#![expect(clippy::cast_possible_truncation, reason = "chunks are small")]
+
+use super::explain::FixedLoad;
 use super::*;
 use Direction::{ToDevice as Up, ToHost as Down};
 use HostSide::{Imported, Later, Pattern, Slice};
@@ -10,46 +14,7 @@ const PINNED: HostSide = HostSide::Pinned { is_read_fast: true };
 const GPU: Bus = Bus { is_cpu: false, is_read_fast: [false, true, true, false], n_threads: 8 };
 const CPU: Bus = Bus { is_cpu: true, is_read_fast: [true; 4], n_threads: 2 };
 
-/// What the moment is like; nothing happens by default, and there is a transfer queue.
-#[derive(Debug, Clone, Copy, Default)]
-struct Moment {
-    waits: bool,
-    is_busy: bool,
-    is_source_written: bool,
-    is_behind: bool,
-    has_one_queue: bool,
-    is_in_job: bool,
-    is_single: bool,
-}
-
-impl Load for Moment {
-    fn waits(&self) -> Result<bool> {
-        Ok(self.waits)
-    }
-    fn is_busy(&self) -> bool {
-        self.is_busy
-    }
-    fn is_source_written(&self) -> Result<bool> {
-        Ok(self.is_source_written)
-    }
-    fn is_behind(&self) -> Result<bool> {
-        Ok(self.is_behind)
-    }
-    fn has_transfer_queue(&self) -> bool {
-        !self.has_one_queue
-    }
-    fn is_alone(&self, _: Direction) -> bool {
-        !self.is_behind
-    }
-    fn is_in_job(&self) -> bool {
-        self.is_in_job
-    }
-    fn is_single(&self) -> bool {
-        self.is_single
-    }
-}
-
-const IDLE: Moment = Moment {
+const IDLE: FixedLoad = FixedLoad {
     waits: false,
     is_busy: false,
     is_source_written: false,
@@ -58,13 +23,13 @@ const IDLE: Moment = Moment {
     is_in_job: false,
     is_single: false,
 };
-const WAITS: Moment = Moment { waits: true, ..IDLE };
+const WAITS: FixedLoad = FixedLoad { waits: true, ..IDLE };
 /// Behind a kernel that uses the bytes.
-const BUSY: Moment = Moment { is_busy: true, is_behind: true, ..IDLE };
-const WRITTEN: Moment = Moment { is_source_written: true, is_behind: true, ..IDLE };
-const JOB: Moment = Moment { is_in_job: true, is_behind: true, is_busy: true, ..IDLE };
-const SINGLE: Moment = Moment { is_single: true, is_busy: true, ..IDLE };
-const ONE_QUEUE: Moment = Moment { has_one_queue: true, is_busy: true, ..IDLE };
+const BUSY: FixedLoad = FixedLoad { is_busy: true, is_behind: true, ..IDLE };
+const WRITTEN: FixedLoad = FixedLoad { is_source_written: true, is_behind: true, ..IDLE };
+const JOB: FixedLoad = FixedLoad { is_in_job: true, is_behind: true, is_busy: true, ..IDLE };
+const SINGLE: FixedLoad = FixedLoad { is_single: true, is_busy: true, ..IDLE };
+const ONE_QUEUE: FixedLoad = FixedLoad { has_one_queue: true, is_busy: true, ..IDLE };
 
 /// A block whose memory the host addresses, and one that it does not address.
 const fn seen(kind: MemoryKind) -> BlockSide {
@@ -103,7 +68,7 @@ fn chunks(chunk: u64, n_threads: usize, slots_each: usize) -> Via {
 }
 
 #[track_caller]
-fn check(bus: &Bus, cases: &[(CopyRequest, Moment, Route)]) {
+fn check(bus: &Bus, cases: &[(CopyRequest, FixedLoad, Route)]) {
     for (request, moment, expected) in cases {
         let routed = route(request, bus, moment).unwrap();
         assert_eq!(routed.route, *expected, "{request:?}, {moment:?}: {}", routed.reason);
@@ -161,7 +126,7 @@ fn downloads_to_slices_from_a_gpu() {
             (one(Down, 513, Slice, seen(Shared)), BUSY, Kernel { unit: 16 }),
             (one(Down, 64 * MIB, Slice, seen(MemoryKind::Pinned)), BUSY, in_place(8)),
             (one(Down, 4 * KIB, Later, HIDDEN), BUSY, own(Via::Pinned)),
-            (one(Down, 64 * KIB + 1, Later, HIDDEN), BUSY, own(chunks(512 * KIB, 1, 1))),
+            (unaligned(Down, 64 * KIB + 1, Later, HIDDEN), BUSY, own(chunks(512 * KIB, 1, 1))),
         ],
     );
 }
@@ -281,4 +246,90 @@ fn every_plan_keeps_the_limits() {
         assert!(n_threads * slots_each < n_chunks + n_threads, "slots without chunks: {bytes}");
         assert!(n_chunks >= n_threads, "threads without chunks: {bytes}");
     }
+}
+
+/// Every request and every moment near the thresholds.
+#[test]
+fn every_route_keeps_its_conditions() {
+    let near = |bytes: u64| [bytes - 1, bytes, bytes + 1, bytes + 4];
+    let sizes = [
+        4,
+        MAX_SLOW_READ,
+        MAX_BY_KERNEL_CPU,
+        MAX_COPIED_BY_HOST,
+        MAX_IN_SLOT,
+        MAX_BY_KERNEL,
+        MAX_ALONE_BESIDE,
+        MIN_BESIDE,
+        MAX_IN_JOB,
+        1 << 33,
+    ];
+    let hosts = [Slice, Later, Pattern, PINNED, HostSide::Pinned { is_read_fast: false }, Imported];
+    let blocks = MemoryKind::ALL.into_iter().flat_map(|kind| [seen(kind), BlockSide { kind, is_addressed: false }]);
+    let bits = |bits: u32| FixedLoad {
+        waits: bits & 1 > 0,
+        is_busy: bits & 2 > 0,
+        is_source_written: bits & 4 > 0,
+        is_behind: bits & 8 > 0,
+        has_one_queue: bits & 16 > 0,
+        is_in_job: bits & 32 > 0,
+        is_single: bits & 64 > 0,
+    };
+    for (block, host) in blocks.flat_map(|block| hosts.map(|host| (block, host))) {
+        for (direction, bytes) in
+            [Up, Down].into_iter().flat_map(|way| sizes.into_iter().flat_map(near).map(move |n| (way, n)))
+        {
+            for (bus, unit) in [(&GPU, None), (&GPU, Some(4)), (&CPU, None), (&CPU, Some(4))] {
+                let request = CopyRequest { direction, bytes, n_runs: 1, host, block, unit };
+                if direction == Up && host == Later {
+                    continue; // Only downloads are waited for later.
+                }
+                for load in (0..128).map(bits) {
+                    check_conditions(&request, &load, route(&request, bus, &load).unwrap().route);
+                }
+            }
+        }
+    }
+}
+
+fn check_conditions(request: &CopyRequest, load: &FixedLoad, route: Route) {
+    let &CopyRequest { direction, bytes, host, block, unit, .. } = request;
+    let is_allowed = match route {
+        Route::InPlace { .. } if direction == Up => block.is_addressed && !load.is_busy && !load.waits,
+        Route::InPlace { .. } => block.is_addressed && matches!(host, Slice | Later),
+        Kernel { unit: with } => unit == Some(with) && bytes <= MAX_BY_KERNEL && !block.kind.is_in_host_memory(),
+        Rows | PackFirst => false,
+        Route::Command { queue, via } => {
+            let is_on_queue = queue == CopyQueue::Own
+                || queue == CopyQueue::Transfer(direction) && !load.has_one_queue && !block.kind.is_in_host_memory();
+            is_on_queue
+                && match via {
+                    Via::Direct => matches!(host, HostSide::Pinned { .. } | Imported),
+                    Via::Slot => bytes <= MAX_IN_SLOT && matches!(host, Slice | Imported),
+                    Via::Chunks(_) => bytes > MAX_IN_SLOT && matches!(host, Slice | Later),
+                    Via::Pinned => bytes <= MAX_IN_SLOT && host == Later,
+                    Via::Fill => host == Pattern,
+                }
+        }
+    };
+    assert!(is_allowed, "{request:?}, {load:?}: {route:?}");
+}
+
+#[test]
+fn routes_are_told_with_their_reasons() {
+    let text = explain::explain(4096, &GPU, seen(Device), true).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 8);
+    assert!(
+        lines[0].starts_with("upload from a slice, idle: in place by the host, threads: 1: nothing uses the memory")
+    );
+    assert!(
+        lines[1].starts_with(
+            "upload from a slice, behind a kernel: a command on the stream's queue, through a staging slot"
+        )
+    );
+    assert!(
+        lines[5].starts_with("download to a slice, behind a kernel: a kernel, in units of 16 bytes: between kernels")
+    );
+    assert!(explain::explain(1, &GPU, HIDDEN, false).unwrap().lines().all(|line| !line.contains("transfer queue")));
 }

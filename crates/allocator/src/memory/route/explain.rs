@@ -1,0 +1,111 @@
+//! Routes in words: what a copy of a number of bytes does, and why.
+
+use std::fmt;
+
+use vkarray_driver::Direction;
+
+use super::{BlockSide, Bus, CopyQueue, CopyRequest, HostSide, Load, Route, Via, route};
+use crate::error::Result;
+
+/// Answers that are given beforehand.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FixedLoad {
+    pub(crate) waits: bool,
+    pub(crate) is_busy: bool,
+    pub(crate) is_source_written: bool,
+    pub(crate) is_behind: bool,
+    pub(crate) has_one_queue: bool,
+    pub(crate) is_in_job: bool,
+    pub(crate) is_single: bool,
+}
+
+impl Load for FixedLoad {
+    fn waits(&self) -> Result<bool> {
+        Ok(self.waits)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+
+    fn is_source_written(&self) -> Result<bool> {
+        Ok(self.is_source_written)
+    }
+
+    fn is_behind(&self) -> Result<bool> {
+        Ok(self.is_behind)
+    }
+
+    fn has_transfer_queue(&self) -> bool {
+        !self.has_one_queue
+    }
+
+    fn is_alone(&self, _: Direction) -> bool {
+        !self.is_behind
+    }
+
+    fn is_in_job(&self) -> bool {
+        self.is_in_job
+    }
+
+    fn is_single(&self) -> bool {
+        self.is_single
+    }
+}
+
+/// A line for each copy of that many bytes, not zero: from and to a slice and pinned memory, on an idle device and behind a
+/// kernel that uses the bytes.
+pub(crate) fn explain(bytes: u64, bus: &Bus, block: BlockSide, has_transfer_queue: bool) -> Result<String> {
+    let unit = [16, 8, 4].into_iter().find(|&unit| bytes.is_multiple_of(u64::from(unit)));
+    let (idle, pinned) = (
+        FixedLoad { has_one_queue: !has_transfer_queue, ..FixedLoad::default() },
+        HostSide::Pinned { is_read_fast: true },
+    );
+    let mut lines = String::new();
+    for (direction, way) in [(Direction::ToDevice, "upload from"), (Direction::ToHost, "download to")] {
+        for (host, name) in [(HostSide::Slice, "a slice"), (pinned, "pinned memory")] {
+            for (load, moment) in
+                [(idle, "idle"), (FixedLoad { is_busy: true, is_behind: true, ..idle }, "behind a kernel")]
+            {
+                let request = CopyRequest { direction, bytes, n_runs: 1, host, block, unit };
+                let routed = route(&request, bus, &load)?;
+                lines += &format!("{way} {name}, {moment}: {}: {}\n", routed.route, routed.reason);
+            }
+        }
+    }
+    Ok(lines)
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InPlace { n_threads } => write!(f, "in place by the host, threads: {n_threads}"),
+            Self::Kernel { unit } => write!(f, "a kernel, in units of {unit} bytes"),
+            Self::Rows => f.write_str("a kernel, row by row"),
+            Self::PackFirst => f.write_str("packed on the device first"),
+            Self::Command { queue, via } => {
+                let queue = match queue {
+                    CopyQueue::Own => "the stream's queue",
+                    CopyQueue::Transfer(_) => "a transfer queue",
+                };
+                write!(f, "a command on {queue}, {via}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Via {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Direct => f.write_str("direct"),
+            Self::Slot => f.write_str("through a staging slot"),
+            Self::Chunks(plan) => write!(
+                f,
+                "through staging slots of {} bytes, threads: {}, slots of each: {}",
+                plan.chunk, plan.n_threads, plan.slots_each
+            ),
+            Self::Pinned => f.write_str("through pinned memory of its own"),
+            Self::Fill => f.write_str("which fills"),
+        }
+    }
+}
