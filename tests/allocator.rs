@@ -4,13 +4,14 @@
 //! |---|---|
 //! | `blocks.rs`, `copies.rs` | blocks of every size and kind, copies of parts; read these first |
 //! | `staging.rs`, `ring.rs`, `jobs.rs` | host copies through staging memory, small ones with kernels between them |
-//! | `between.rs`, `ways.rs` | copies between devices, each way that they take |
+//! | `between.rs`, `ways.rs` | copies between devices, each route that they take |
 //! | `host_order.rs`, `host_guards.rs`, `registered.rs` | order of host copies, guards of mapped memory, registered slices |
 //! | `cleanup.rs`, `deferral.rs` | when dropped memory is freed, limits of pending memory, deferred frees |
-//! | `pool.rs`, `arena.rs`, `managers.rs`, `given_back.rs` | the memory managers, wrong managers, memory freed to the wrong one |
+//! | `pool.rs`, `arena.rs`, `managers.rs`, `given_back.rs` | the memory managers, wrong managers, memory freed to the
+//! wrong manager |
 //! | `exhaustion.rs` | running out of memory |
 //! | `reset.rs`, `reset_meanwhile.rs`, `reset_stress.rs` | resets, also during other calls |
-//! | `external.rs` | memory and semaphores that several devices share, and what connects them |
+//! | `external.rs` | memory and semaphores that several devices share, and their connections |
 //! | `memory_objects.rs`, `peer_objects.rs` | device, host and shared memory objects; behaviours of dpctl's and RMM's |
 //! | `pinned.rs` | memory of the program with its owner |
 //! | `soak.rs` | a long random run |
@@ -54,7 +55,7 @@ use vkarray::{Context, DeviceNDArray, Error, Stream};
 use self::unmapped::Unmapped;
 use crate::fixture::Fixture;
 
-/// A context as the device offers it, and one whose device memory the host cannot address.
+/// A context with the device's own memory, and a context whose device memory the host cannot address.
 fn contexts(fixture: &Fixture) -> [(&'static str, Context); 2] {
     let hidden = Allocator::with_manager(fixture.device(), Box::new(Unmapped(PoolManager::new()))).unwrap();
     [("as it is", Context::on(fixture.device()).unwrap()), ("unmapped", Context::with_allocator(&hidden).unwrap())]

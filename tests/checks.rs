@@ -1,5 +1,5 @@
-//! What `vkarray check` runs, each check as a test under the validation layer. A device that lacks what a check needs has to
-//! refuse it with the library's error for a missing capability. The checks are in `crates/checks`.
+//! The checks of `vkarray check`, each as a test under the validation layer. A device that lacks a feature that a check
+//! needs has to refuse the check with the library's error for a missing capability. The checks are in `crates/checks`.
 
 use vkarray::kernel::Error as KernelError;
 use vkarray::prelude::*;

@@ -1,5 +1,5 @@
 //! [`Fixture`]: an instance under the validation layer, a device and a context, for one test: a [`CheckedContext`] that
-//! records the driver, and ignores what the layer misjudges.
+//! records the driver, and ignores false reports of the layer.
 //!
 //! When a fixture is dropped it closes the context and the device. The test fails if something still holds the device or
 //! if the validation layer has reported anything, apart from [`is_false_report`]. A missing layer or device is a
@@ -41,15 +41,15 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// Opens the device that `VKARRAY_DEVICE` names, otherwise the best one.
+    /// Opens the device that `VKARRAY_DEVICE` names, otherwise the best device.
     pub(crate) fn open() -> Self {
         let checked = CheckedContext::open().unwrap_or_else(|error| panic!("{error}"));
         note_driver(checked.device());
         Self { checked }
     }
 
-    /// For random programs whose work goes back and forth between streams, which the validation layer is known to misjudge
-    /// on a device with several queues: see [`is_hazard_within_one_queue`].
+    /// Opens a fixture for random programs whose work alternates between streams, for which the validation layer is
+    /// known to give false reports on a device with several queues: see [`is_hazard_within_one_queue`].
     pub(crate) fn for_round_trips() -> Self {
         let mut fixture = Self::open();
         let plan = fixture.device().plan();
@@ -59,12 +59,12 @@ impl Fixture {
         fixture
     }
 
-    /// The device.
+    /// The device of the fixture.
     pub(crate) fn device(&self) -> &Arc<Device> {
         self.checked.device()
     }
 
-    /// Devices that are not this one: the same opened again, and every other of this machine. The test drops them.
+    /// Other devices: this device opened again, and every other device of this machine. The test drops them.
     pub(crate) fn other_devices(&self) -> Vec<Arc<Device>> {
         let own = self.device().physical();
         let others = self.instance().devices().unwrap_or_else(|error| panic!("{error}"));
@@ -99,7 +99,7 @@ impl Fixture {
     }
 }
 
-/// Runs `test` in a context whose device is held to these limits, the text of a file of [`LimitProfile`]. Fails if the
+/// Runs `test` in a context on a device with these limits, the text of a file of [`LimitProfile`]. Fails if the
 /// validation layer has reported anything.
 pub(crate) fn with_limits(limits: &str, test: impl FnOnce(Context)) {
     let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
@@ -135,7 +135,7 @@ pub(crate) fn skipped(test: &str, feature: &str) {
     skips::skip(driver, test, feature).unwrap_or_else(|refusal| panic!("{test}: {refusal}"));
 }
 
-/// The driver of this process's tests, as `skips.txt` names it.
+/// The driver of this process's tests, by its name in `skips.txt`.
 static DRIVER: OnceLock<String> = OnceLock::new();
 
 fn note_driver(device: &Device) {

@@ -1,6 +1,6 @@
 //! The binary `fork`: in a forked child process every call is refused, none hangs, and no object is destroyed.
 //!
-//! It is a binary of its own, so that no threads and devices of other tests exist at the fork; its tests run one at a
+//! It is a separate binary, so that no threads and devices of other tests exist at the fork; its tests run one at a
 //! time. Run it with `cargo test -p vkarray-tests --test fork`. It needs a device and the validation layer, and runs on
 //! Unix only. Read the first test first.
 #![cfg(all(unix, test))]
@@ -90,7 +90,7 @@ fn a_fork_in_a_callback_has_no_waiting_thread() {
             false => exit(DESTROYED),
         })
         .unwrap();
-    // The callback returns in the child too, whose only thread then ends, and so the child.
+    // The callback also returns in the child, whose only thread then ends, and the child with it.
     assert_eq!(exit_code(child.recv().unwrap().unwrap()), Some(0), "a callback of the parent ran in the child");
     calls.recv().unwrap();
     drop(stream);
@@ -178,8 +178,8 @@ fn busy(device: &Arc<Device>) -> Busy {
     Busy { pinned, ctx, stream, blocking, kernel, array, table, event, graph: Mutex::new(graph), streams, statistics }
 }
 
-/// Forks while this thread holds guards, registered memory, a pending copy, callbacks and a future; the child drops
-/// all of it, and what other threads were using at the fork.
+/// Forks while this thread holds guards, registered memory, a pending copy, callbacks and a future. The child drops
+/// these objects, and the objects that other threads were using at the fork.
 fn fork_with_everything_held(busy: &Busy, nth: usize) {
     let (allocator, own) = (busy.ctx.allocator(), busy.ctx.stream().unwrap());
     let blocks = [(); 2].map(|()| allocator.allocate(260, MemoryKind::Pinned).unwrap());
@@ -218,7 +218,7 @@ fn fork_with_everything_held(busy: &Busy, nth: usize) {
     exit(code)
 }
 
-/// In the child. Returns 0, or the number of the first call whose answer is not what it should be.
+/// Runs in the child. Returns 0, or the number of the first call with a wrong answer.
 fn wrong_answer(busy: &Busy) -> i32 {
     let Busy { ctx, stream, blocking, array, table, pinned: block, event, streams, .. } = busy;
     let refused = [
@@ -272,7 +272,7 @@ fn dispatch(inherited: &Inherited, add: u32) -> Result<(), vkarray::kernel::Erro
     inherited.kernel.dispatch(&inherited.stream, Groups::covering([64]), (&inherited.array, add))
 }
 
-/// In the child. Returns 0, or the number of the first call that was not refused as it should be.
+/// Runs in the child. Returns 0, or the number of the first call that was not refused.
 fn refused_calls(inherited: Inherited, parent: u32) -> i32 {
     let text = format!(
         "the device was opened by process {parent} and does not work in process {}, forked from it",
@@ -307,7 +307,7 @@ fn refusal<T, E: Error>(outcome: Result<T, E>) -> Option<String> {
 
 /// Forks. Returns the child's process id in the parent, and `None` in the child.
 fn fork() -> Option<libc::pid_t> {
-    // SAFETY: the child allocates at most, which the C library allows there, and ends with `exit`.
+    // SAFETY: the child only allocates memory, which the C library allows after a fork, and ends with `exit`.
     match unsafe { libc::fork() } {
         -1 => panic!("cannot fork: {}", std::io::Error::last_os_error()),
         0 => None,
@@ -326,12 +326,12 @@ fn exit_code(child: libc::pid_t) -> Option<i32> {
     let begun = Instant::now();
     loop {
         let mut status = 0;
-        // SAFETY: the child is ours, and `status` is written once.
+        // SAFETY: the child belongs to this process, and `status` is written once.
         if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
             return libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
         }
         if begun.elapsed() > Duration::from_secs(20) {
-            // SAFETY: the child is ours and was not waited for yet.
+            // SAFETY: the child belongs to this process and was not waited for yet.
             unsafe { libc::kill(child, libc::SIGKILL) };
             panic!("the child hangs");
         }

@@ -6,7 +6,8 @@
 //! | `bindings.rs`, `strided.rs`, `aliases.rs`, `push.rs`, `constants.rs`, `const_arrays.rs`, `layouts.rs` | how arguments reach a kernel |
 //! | `refusals.rs`, `forged.rs`, `trust.rs`, `bounds.rs` | refused calls, forged arguments, hostile modules, indices out of range |
 //! | `language.rs`, `pointers.rs`, `shared.rs`, `local.rs`, `atomics.rs`, `capabilities.rs`, `subgroups.rs` | what WGSL computes |
-//! | `glsl.rs`, `spirv.rs`, `compilers.rs`, `collection.rs`, `inference.rs`, `renderer.rs` | shaders of other languages, compilers and authors |
+//! | `glsl.rs`, `spirv.rs`, `compilers.rs`, `collection.rs`, `inference.rs`, `renderer.rs` | shaders of other
+//! languages, compilers and authors |
 //! | `library.rs`, `typed.rs` | the shader library, `kernel!` |
 //! | `cache.rs`, `disk.rs`, `steady.rs` | caches, and dispatches without allocations |
 //! | `sanitizer.rs` | kernels with planted faults |

@@ -1,4 +1,4 @@
-//! Tests of the ndarray crate on a device. The results are compared with those of the `ndarray` crate on the host.
+//! Tests of the ndarray crate on a device. The results are compared with results of the `ndarray` crate on the host.
 //!
 //! | file | behaviour |
 //! |---|---|
@@ -38,7 +38,7 @@ mod views;
 
 use ::ndarray::{ArrayD, IxDyn};
 
-/// A host array that counts up, so that each element shows where it came from.
+/// A host array that counts up, so that each element shows its origin.
 fn counted(shape: &[usize]) -> ArrayD<i32> {
     let n = shape.iter().product::<usize>();
     ArrayD::from_shape_vec(IxDyn(shape), (0..).take(n).collect()).unwrap()

@@ -25,7 +25,7 @@ const INCLUDED: [&str; 7] = [
     "ndarray::views",
 ];
 
-/// The tests that do not run: those that start further processes, and those that take long or gibibytes of memory.
+/// The tests that do not run: tests that start further processes, and tests that take long or gibibytes of memory.
 const EXCLUDED: [&str; 5] = [
     "noncoherent::tests_pass",
     "allocator::exhaustion",

@@ -1,8 +1,8 @@
-//! Tests of the primitives crate on a device, beside those that `vkarray check` runs too (`crates/checks`).
+//! Tests of the primitives crate on a device, in addition to the checks of `vkarray check` (`crates/checks`).
 //!
 //! | file | behaviour |
 //! |---|---|
-//! | `elementary.rs` | elementary functions of `f64`, compared with recorded results; errors of the others |
+//! | `elementary.rs` | elementary functions of `f64`, compared with recorded results; errors of the other functions |
 //! | `expressions.rs` | targets, types and refusals of expressions, compared with the host |
 //! | `forms.rs` | many forms of expressions, whose kernels are dropped |
 //! | `indexing.rs` | writes of elements by index, beside other writes |
@@ -11,7 +11,7 @@
 //! | `texts.rs` | kernels whose computation is a text in WGSL |
 //! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
 //! | `reductions.rs` | refused reductions, and their streams |
-//! | `steady.rs` | what evaluating a known expression allocates |
+//! | `steady.rs` | the allocations of evaluating a known expression |
 
 mod elementary;
 mod expressions;

@@ -11,7 +11,7 @@ use crate::fixture::{Fixture, skipped};
 
 const LAYER: Layer = Layer { name: LAYER_NAME, folder: "many_queues", library: "libvkarray_many_queues.so", manifest };
 
-/// The tests that run, by the start of their names; those of random programs with few programs.
+/// The tests that run, by the start of their names; tests of random programs run few programs.
 const INCLUDED: [&str; 11] = [
     "several_queues::the_layer_reports_several_queues",
     "allocator::host_order::two_streams",

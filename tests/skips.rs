@@ -124,7 +124,7 @@ fn record(cells: &[&str]) -> Result<(), String> {
 /// The skips of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Summary<'a> {
-    /// Driver, test, feature; each once.
+    /// The driver, the test and the feature of each skip.
     pub skipped: BTreeSet<[&'a str; 3]>,
     /// Drivers for which the table has no line.
     pub new_drivers: BTreeSet<&'a str>,
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn only_skips_in_the_table_are_allowed() {
         let table = parse(SOME).unwrap();
-        // Driver, test, feature, whether it may be.
+        // The driver, the test, the feature, and whether the skip is allowed.
         for (driver, test, feature, may) in [
             ("a 1.5", "t", "no f", true),
             ("a 2.5", "t", "no f", false), // Another version.
@@ -217,7 +217,7 @@ mod tests {
         let text =
             "2 skipped\n  t, on a 1.5: no f\n  w, on b 1: no z\ntests/skips.txt has no line for the driver b 1\n";
         assert_eq!(summary.to_string(), text);
-        // Stale are lines with `always`, of a driver of the run, that were not needed.
+        // A line is stale if it says `always`, is about a driver of the run, and was not needed.
         assert_eq!(Summary::new(&table, "driver\ta 1.5\n").stale, BTreeSet::from([table[0]]));
         assert_eq!(Summary::new(&table, "driver\tlayer on a 2\n").stale, BTreeSet::from([table[2]]));
         assert_eq!(Summary::new(&table, "driver\ta 2\n").stale, BTreeSet::new());

@@ -18,7 +18,7 @@ use crate::fixture::watchdog::watched;
 
 const MIB: usize = 1 << 20;
 
-/// An allocator as the device offers memory, and one whose device memory the host cannot address.
+/// An allocator of the device's own memory, and an allocator whose device memory the host cannot address.
 fn allocators(device: &Arc<Device>) -> [(&'static str, Arc<Allocator>); 2] {
     let hidden = Box::new(Unmapped(PoolManager::new()));
     [
@@ -125,7 +125,7 @@ fn check_copy((from, here): Side<'_>, (to, there): Side<'_>, bytes: &[u8], (len,
 fn copies_of_every_size_to_another_device_write_exactly_their_bytes() {
     let fixture = Fixture::open();
     let bytes = pattern(5, 16 * MIB + 41);
-    // Around a small slot, a chunk and a large slot.
+    // Lengths around a small slot, a chunk and a large slot.
     let lens = [0, 1, 3, 4096, 65_536, 65_537, (512 << 10) + 1, 2 * MIB - 1, 2 * MIB + 1];
     for other in fixture.other_devices() {
         let (here, there) = (Stream::new(fixture.device()).unwrap(), Stream::new(&other).unwrap());

@@ -53,7 +53,7 @@ fn usage_counts_live_and_pending_blocks() {
     let held = allocator.usage();
     assert!(held.in_use >= 4500 && held.reserved >= held.in_use, "{held:?}");
     assert_eq!((held.n_pending, held.pending), (0, 0));
-    drop(block); // It was never used, so it is free at once.
+    drop(block); // The block was never used, so it is free at once.
     let without = allocator.usage();
     assert!(without.in_use < held.in_use && without.n_pending == 0, "{without:?}");
     keep_busy(fixture.default_stream(), &spin, &array);

@@ -24,7 +24,7 @@ fn allocator(fixture: &Fixture, max_count: usize, max_ratio: f64) -> Arc<Allocat
     Allocator::with_manager(fixture.device(), Box::new(manager)).unwrap()
 }
 
-/// Allocators with these limits: of each built-in manager that has limits, and of one inside adaptors.
+/// Allocators with these limits: one of each built-in manager that has limits, and one of a manager inside adaptors.
 fn allocators(fixture: &Fixture, max_count: usize, max_ratio: f64) -> [(&'static str, Arc<Allocator>); 3] {
     let limits = PendingLimits::new(max_count, max_ratio);
     let pool = || PoolManager::new().with_pending_limits(limits);
@@ -299,7 +299,7 @@ fn memory_is_freed_with_its_allocator_although_a_defer_guard_was_leaked() {
     std::mem::forget(allocator.defer_cleanup());
     drop_some(&allocator, 30);
     assert_eq!(allocator.pending().n_blocks, 30);
-    drop(allocator); // This frees all memory; otherwise the fixture would report it.
+    drop(allocator); // Frees all memory; otherwise the fixture would report it.
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn dropping_an_allocator_stops_waiting_for_work_that_does_not_end() {
     let allocator = allocator(&fixture, 10, 0.2);
     let semaphore = HostSemaphore::new(fixture.device());
     drop(busy(&allocator, &stream, &semaphore));
-    watched("ending an allocator whose memory is in use", || drop(allocator)); // Ten seconds.
+    watched("ending an allocator whose memory is in use", || drop(allocator)); // Takes ten seconds.
     semaphore.signal(1);
     stream.synchronize().unwrap();
     drop((semaphore, stream));

@@ -1,7 +1,7 @@
 //! Running out of memory: a block beyond the device's limit, and blocks until no memory is left.
 //!
-//! CPU drivers allocate more than their heap size as long as the system grants it. So one test runs the others again in a
-//! child process with a bounded address space.
+//! CPU drivers allocate more than their heap size as long as the system grants it. One test therefore runs the others
+//! again in a child process with a bounded address space.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::fixture::{Fixture, skipped};
 /// Bytes of each block while memory is used up: within every device's limit, and large, so that there are few blocks.
 const LARGE: u64 = 192 << 20;
 
-/// The feature that drivers lack which allocate more than their heap size.
+/// The feature that a driver lacks if it allocates more than its heap size.
 const BOUNDLESS: &str = "a driver that gives out no more than its heap holds";
 
 #[test]
@@ -62,7 +62,7 @@ fn memory_can_be_allocated_again_after_it_ran_out() {
     assert_eq!((report.in_use, report.reserved), (usage.in_use, usage.reserved));
     assert_eq!((report.n_live, report.largest.len()), (blocks.len(), blocks.len().min(10)));
     assert_eq!(usage.in_use, blocks.len() as u64 * LARGE);
-    // Live blocks are unchanged, and the memory of a dropped one can be allocated again.
+    // Live blocks are unchanged, and the memory of a dropped block can be allocated again.
     let last = blocks.pop().unwrap();
     last.copy_from_host(fixture.default_stream(), LARGE - 50, &pattern(4, 50)).unwrap();
     drop(blocks.pop());
@@ -76,7 +76,7 @@ fn memory_can_be_allocated_again_after_it_ran_out() {
     assert_eq!(fixture.allocator().usage().in_use, 0);
 }
 
-/// To be run alone: `cargo test -p vkarray-tests --test device -- --ignored the_memory_of_a_gpu`.
+/// Ignored by default; run it alone: `cargo test -p vkarray-tests --test device -- --ignored the_memory_of_a_gpu`.
 #[test]
 #[ignore = "takes all memory of the GPU, which other tests and programs may need"]
 fn the_memory_of_a_gpu_can_be_allocated_again_after_it_ran_out() {
@@ -100,7 +100,7 @@ fn the_memory_of_a_gpu_can_be_allocated_again_after_it_ran_out() {
     assert_eq!((report.bytes, report.shortage), (GIB, Shortage::DeviceMemory));
     assert_eq!((report.n_live, report.in_use), (blocks.len(), blocks.len() as u64 * GIB));
     assert!(blocks.len() as u64 * GIB > before.free / 10 * 9, "{} GiB of {before:?}", blocks.len());
-    // Live blocks are unchanged, and the memory of a dropped one can be allocated again.
+    // Live blocks are unchanged, and the memory of a dropped block can be allocated again.
     let last = blocks.pop().unwrap();
     last.copy_from_host(stream, GIB - 50, &pattern(4, 50)).unwrap();
     drop(blocks.pop());
@@ -154,9 +154,10 @@ fn pooled_memory_in_use_is_reused_in_order_and_waited_for_in_another_size() {
     drop(larger);
 }
 
-/// Bytes of the device's memory, if it is a CPU driver's and so small that a test can use all of it.
+/// Bytes of the device's memory, if the device is a CPU driver and its memory is so small that a test can use all of
+/// it.
 ///
-/// The heap of lavapipe since 23.1 is the system's memory, so there the process's limit counts.
+/// The heap of lavapipe since 23.1 is the system's memory, so the limit of the process is used instead.
 fn small_memory(fixture: &Fixture) -> Option<u64> {
     let heap = fixture.info().device_memory_bytes().min(address_space());
     (fixture.is_cpu() && heap <= 4 << 30).then_some(heap)

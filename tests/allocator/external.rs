@@ -1,4 +1,4 @@
-//! Memory and semaphores that two devices share, opened separately on the same hardware, and what connects them.
+//! Memory and semaphores that two devices share, opened separately on the same hardware, and their connections.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -39,13 +39,14 @@ impl Drop for Second {
     }
 }
 
-/// Whether the fixture's device exports memory and imports it again; the tests check that it is refused where it does not.
+/// Whether the fixture's device exports memory and imports it again. Where it does not, the tests check that exports
+/// are refused.
 fn shares_memory(ctx: &Context) -> bool {
     let External { memory_fd, .. } = ctx.device().external();
     memory_fd.exportable && memory_fd.importable
 }
 
-/// What the driver says of buffers of storage, in its own words.
+/// The driver's own answer about storage buffers.
 fn raw_support(device: &PhysicalDevice, handle_type: vk::ExternalMemoryHandleTypeFlags) -> (bool, bool) {
     let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC;
     let info = vk::PhysicalDeviceExternalBufferInfo::default().usage(usage).handle_type(handle_type);
@@ -76,7 +77,7 @@ fn every_pair_of_devices_is_connected_as_their_drivers_say() {
     }
 }
 
-/// The answers for memory that is not exportable, and that is.
+/// The answers for memory that is not exportable, and for memory that is.
 fn expected(src: &Device, dst: &Device, is_same: bool) -> (MemoryConnection, MemoryConnection) {
     let both = |answer| (answer, answer);
     if is_same {
@@ -169,7 +170,7 @@ fn both_devices_read_what_either_writes_to_exported_memory() {
         assert!(x.block().is_exportable() && !y.block().is_exportable());
         let values: Vec<u32> = (0..).take(len).collect();
         x.copy_from_slice(&values).unwrap();
-        fixture.synchronize().unwrap(); // The host waits: nothing orders the devices.
+        fixture.synchronize().unwrap(); // The host waits, since nothing orders the devices.
         there.dispatch(other.default_stream(), Groups::covering([len]), (&y, 3_u32)).unwrap();
         other.synchronize().unwrap();
         here.dispatch(fixture.default_stream(), Groups::covering([len]), (&x, 5_u32)).unwrap();
@@ -243,14 +244,14 @@ fn what_cannot_be_exported_or_imported_is_refused_by_name() {
     }
     let refused = fixture.import_array::<u32>(&exported, 1001).unwrap_err();
     assert!(matches!(refused, Error::Memory(MemoryError::OutOfBounds { .. })), "{refused}");
-    // A file that is too short, and a description that fits.
+    // A file that is too short, with a description that fits.
     let short = OwnedFd::from(tempfile::tempfile().unwrap());
-    // SAFETY: it is no memory, and is refused before the driver sees it.
+    // SAFETY: the file is no memory, and is refused before the driver sees it.
     let forged = unsafe { ExportedMemory::new(short, exported.description().clone()) };
     assert!(fixture.allocator().import(&forged).is_err());
     // A pipe, from which a driver would read for ever.
     let (pipe, _writer) = std::io::pipe().unwrap();
-    // SAFETY: it is no memory, and is refused before the driver sees it.
+    // SAFETY: the pipe is no memory, and is refused before the driver sees it.
     let forged = unsafe { ExportedMemory::new(pipe.into(), exported.description().clone()) };
     let refused = watched("importing a pipe", || fixture.allocator().import(&forged).unwrap_err());
     assert!(matches!(refused, MemoryError::Descriptor(_)), "{refused}");
@@ -260,7 +261,7 @@ fn what_cannot_be_exported_or_imported_is_refused_by_name() {
 /// Opens files until the process can open only `n_free` more.
 fn exhaust_descriptors(n_free: usize) -> Vec<File> {
     let limit = libc::rlimit { rlim_cur: 200, rlim_max: 200 };
-    // SAFETY: the structure is complete, and the limit is of this process alone.
+    // SAFETY: the structure is complete, and the limit applies to this process alone.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
     let mut opened: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     opened.truncate(opened.len() - n_free);
@@ -316,7 +317,7 @@ fn exportable_memory_in_use_outlives_its_last_handle() {
     x.fill(1).unwrap();
     let y = second.context().import_array::<u32>(&x.block().export().unwrap(), 1).unwrap();
     keep_busy(fixture.default_stream(), &spin, &x);
-    drop(x); // Its work still runs.
+    drop(x); // The array's work still runs.
     fixture.synchronize().unwrap();
     assert_eq!(contents(&y), [kept_busy(1)]);
     drop(y);
@@ -343,7 +344,7 @@ fn semaphores_of_descriptors_order_two_devices_where_the_driver_has_them() {
 fn ordered(fixture: &Fixture, semaphore: &ExternalSemaphore) {
     let second = Second::open(fixture);
     let other = second.context();
-    // SAFETY: just exported by a device of the same hardware, of the same kind.
+    // SAFETY: a device of the same hardware exported the semaphore just now, and it is of the same kind.
     let imported = unsafe {
         ExternalSemaphore::import_fd(other.device().logical(), semaphore.kind(), semaphore.export_fd().unwrap())
     };
@@ -365,7 +366,7 @@ fn ordered(fixture: &Fixture, semaphore: &ExternalSemaphore) {
         other.synchronize().unwrap();
         assert_eq!(contents(&y), [expected], "round {round}, {:?}", semaphore.kind());
     }
-    // SAFETY: refused before anything is submitted.
+    // SAFETY: the wait is refused before anything is submitted.
     let refused = unsafe { other.default_stream().wait_external(semaphore, 9) };
     assert!(matches!(refused, Err(DriverError::DifferentDevices)));
     drop((x, y, imported, step));

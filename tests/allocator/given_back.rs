@@ -55,8 +55,8 @@ fn memory_of_another_manager_is_refused_and_frees_nothing() {
             assert!(after.in_use < before.0.in_use || name.starts_with("an arena"), "{name}: {after:?}, {before:?}");
         }
     }
-    // Memory freed to the wrong manager is never freed by the right one, which therefore stays alive; the layer reports
-    // nothing.
+    // Memory freed to the wrong manager is never freed by the manager that allocated it, which therefore stays alive.
+    // The layer reports nothing.
     assert_only_a_leak(&mut fixture, "memory of the other manager");
 }
 

@@ -35,7 +35,7 @@ fn a_guard_excludes_kernels_from_the_words_at_its_ends() {
     x.write_on_host().unwrap().as_mut_slice().unwrap().fill(1);
     let (behind, before) = (x.slice(s![517..]).unwrap(), x.slice(s![..512]).unwrap());
     let guard = behind.write_on_host().unwrap();
-    // Bytes 516 and 517 are of one word.
+    // Bytes 516 and 517 lie in one word.
     assert!(is_held((x.slice(s![..517]).unwrap() + 1_u8).eval()));
     assert_eq!(contents(&(&before + 1_u8).eval().unwrap()), [2; 512]);
     drop(guard);
@@ -116,7 +116,7 @@ fn a_leaked_host_guard_refuses_device_work_forever() {
 #[test]
 fn guards_of_disjoint_bytes_are_independent() {
     let fixture = Fixture::open();
-    // Guards of non-coherent memory cover whole atoms; others cover only their bytes.
+    // Guards of non-coherent memory cover whole atoms; guards of coherent memory cover only their bytes.
     let is_coherent = fixture.pinned_array::<u32>([1]).unwrap().block().is_coherent();
     let middle = if is_coherent { 30 } else { 64 };
     let array = fixture.pinned_array::<u32>([N]).unwrap();
@@ -178,7 +178,8 @@ fn strided_and_reversed_views_are_accessed_in_place() {
 #[test]
 fn device_memory_has_no_host_guard() {
     let fixture = Fixture::open();
-    let array = fixture.zeros::<u32>([N]).unwrap(); // Also if it is mapped, since it would not be on another device.
+    // Refused also where the memory is mapped, since it is not mapped on another device.
+    let array = fixture.zeros::<u32>([N]).unwrap();
     let message = "the host does not address device memory: copy it, or use pinned, mapped or shared memory";
     assert_eq!(array.read_on_host().unwrap_err().to_string(), message);
     assert_eq!(array.write_on_host().unwrap_err().to_string(), message);

@@ -1,5 +1,5 @@
-//! Small jobs, whose operations are submitted together: an upload, a kernel, a download, on memory that the host addresses
-//! and on memory that it does not.
+//! Small jobs, whose operations are submitted together: an upload, a kernel, a download, on memory that the host
+//! addresses and on memory that it does not address.
 
 use vkarray::Groups;
 use vkarray::s;
@@ -8,7 +8,8 @@ use super::contexts;
 use crate::fixture::Fixture;
 use crate::fixture::kernels::{step, stepped};
 
-/// Below and above a workgroup, a page, what a kernel copies to the host, and what a job's own queue copies.
+/// Sizes below and above a workgroup, a page, the bytes that a kernel copies to the host, and the bytes that a job's
+/// own queue copies.
 const SIZES: [usize; 11] = [1, 2, 63, 64, 65, 997, 1024, 1025, 16_384, 40_001, 300_000];
 
 #[test]
@@ -54,7 +55,7 @@ fn an_operation_that_is_held_back_for_others_runs_without_them() {
         expected = stepped(expected, add);
         assert_eq!(array.on(&stream).copy_to_host().unwrap()[50], expected);
     }
-    // No download follows this one, and no call waits for it.
+    // No download follows this dispatch, and no call waits for it.
     step.dispatch(&stream, Groups::covering([100]), (&array, 9_u32)).unwrap();
     while !stream.query().unwrap() {
         std::thread::yield_now();

@@ -1,5 +1,5 @@
-//! The conformance checks of memory managers: of the built-in ones, of adaptors, of the example plugin, and of wrong
-//! managers (`managers/wrong.rs`), whose faults the checks must detect. Checks with failing calls are in
+//! The conformance checks of memory managers: of the built-in managers, of adaptors, of the example plugin, and of
+//! wrong managers (`managers/wrong.rs`), whose faults the checks must detect. Checks with failing calls are in
 //! `../faults/managers.rs`.
 
 #[path = "../../crates/allocator/examples/plugin/third_party.rs"]
@@ -29,7 +29,7 @@ fn report_on<M: MemoryManager + 'static>(fixture: &Fixture, make: impl Fn() -> M
     Conformance::new(fixture.device(), factory).run()
 }
 
-/// Judges a manager; `skipped` is what may be skipped, beside what depends on the device.
+/// Judges a manager. `skipped` are the checks that may be skipped, beside the checks that depend on the device.
 fn assert_conforms<M: MemoryManager + 'static>(make: impl Fn() -> M + Send + Sync + 'static, skipped: &[&str]) {
     let fixture = Fixture::open();
     let report = report_on(&fixture, make);
@@ -57,7 +57,7 @@ fn a_pool_with_a_limit_conforms() {
 
 #[test]
 fn an_arena_conforms() {
-    // Frames that hold all that a check asks for.
+    // The frames hold all memory that a check asks for.
     assert_conforms(|| ArenaManager::new(Box::new(PoolManager::new()), 2, 256 << 20).unwrap(), &["labels"]);
 }
 
@@ -170,7 +170,7 @@ fn a_handle_of_a_manager_names_the_bytes_of_its_block() {
 fn every_check_detects_a_wrong_manager() {
     let fixture = Fixture::open();
     let report = report_on(&fixture, HostOnlyMemoryManager::new);
-    // The first needs a large device; the others need failing calls and are in `faults/managers.rs`.
+    // The first check needs a large device; the others need failing calls and are in `faults/managers.rs`.
     let elsewhere = ["beyond-4-gib", "failing-start", "failing-calls"];
     for (name, _) in report.checks {
         let catches = WRONG.iter().any(|(_, check, _)| *check == name);

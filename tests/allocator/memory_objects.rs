@@ -10,7 +10,7 @@ use vkarray::memory::{
 use super::pattern;
 use crate::fixture::Fixture;
 
-/// Lengths around words, and one that is no multiple of one.
+/// Lengths around words, and a length that is no multiple of a word.
 const LENGTHS: [u64; 8] = [1, 2, 3, 4, 5, 8, 251, 4086];
 
 fn bytes(first: u8, len: u64) -> Vec<u8> {
@@ -194,7 +194,7 @@ fn memory_is_converted_to_another_kind_only_by_a_copy() {
     assert!(HostMemory::from_block(ctx, array.block(), 0..1, std::sync::Arc::new(())).is_err());
     let there = DeviceMemory::new(&foreign, 8).unwrap();
     host.copy_from_host(bytes(5, 8)).unwrap();
-    there.copy_from_device(&host).unwrap(); // Over the host: they share no device.
+    there.copy_from_device(&host).unwrap(); // Over the host, since the objects share no device.
     assert_eq!(there.to_bytes().unwrap(), bytes(5, 8));
 }
 
@@ -228,7 +228,7 @@ fn guards_of<K: HostVisible>(ctx: &Context) {
     assert_eq!(odd.read_on_host::<u8>().unwrap().len(), 8);
     assert!(matches!(odd.read_on_host::<u32>(), Err(MemoryError::NotElements { itemsize: 4, alignment: 4, .. })));
     assert!(matches!(memory.read_on_host::<[u8; 7]>(), Err(MemoryError::NotElements { size: 24, itemsize: 7, .. })));
-    // A guard keeps the bytes of memory that is freed meanwhile, also on another thread.
+    // A guard keeps the bytes of memory that is freed while the guard lives, also on another thread.
     let guard = memory.read_on_host::<u16>().unwrap();
     memory.free().unwrap();
     drop((memory, odd));

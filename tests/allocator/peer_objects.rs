@@ -17,7 +17,7 @@ fn has_shared(ctx: &Context) -> bool {
     SharedMemory::new(ctx, 1).is_ok()
 }
 
-/// The address of the first byte: on the host where there is one, else the position in the buffer.
+/// The address of the first byte: on the host if the host addresses the memory, else the position in the buffer.
 fn address<K: UsmKind>(memory: &UsmMemory<K>) -> u64 {
     let (block, range) = memory.block().unwrap();
     range.start + block.mapped().map_or(block.buffer_offset(), |first| first.addr().get() as u64)
@@ -47,7 +47,7 @@ fn an_object_has_the_size_kind_and_alignment_that_were_asked_for() {
     }
 }
 
-/// Two handles to the same bytes: neither owns them for the other.
+/// Two handles to the same bytes: each frees them for the other.
 fn sibling<K: UsmKind>(ctx: &Context) {
     let memory = UsmMemory::<K>::new(ctx, 100).unwrap();
     let sibling = UsmMemory::<K>::from_memory(&memory).unwrap();
@@ -68,7 +68,7 @@ fn a_sibling_has_the_same_bytes_and_no_owner() {
     }
 }
 
-/// Every byte is set, also where their number is no multiple of four, and by default to zero.
+/// Every byte is set, also where the number of bytes is no multiple of four; the default value is zero.
 fn set_and_copied<K: UsmKind>(ctx: &Context) {
     let memory = UsmMemory::<K>::new(ctx, 4086).unwrap();
     for value in [0, 7, 255] {

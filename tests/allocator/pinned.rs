@@ -1,4 +1,4 @@
-//! Memory of the program with its owner: the device reaches it, and it outlives whatever can reach it.
+//! Memory of the program with its owner: the device reaches the memory, and the owner outlives every user of it.
 
 use std::ops::{Deref, DerefMut};
 use std::pin::pin;
@@ -19,7 +19,7 @@ use crate::fixture::Fixture;
 use crate::fixture::host_semaphore::HostSemaphore;
 use crate::fixture::kernels::{step, stepped};
 
-/// Whole pages of the program, and a mark that they are gone.
+/// Whole pages of the program, and a flag that is set when they are freed.
 #[derive(Debug)]
 struct Pages {
     map: MmapMut,
@@ -68,7 +68,7 @@ fn stepped_bytes(bytes: &[u8], add: u32) -> Vec<u8> {
     words.flat_map(|word| stepped(word, add).to_ne_bytes()).collect()
 }
 
-/// A kernel on all words of the memory, a copy of its middle, and what the host writes: then the owner comes back.
+/// A kernel on all words of the memory, a copy of its middle, and writes of the host; then the owner is taken back.
 fn use_all_ways<O>(ctx: &Context, owner: O, given: &[u8], paths: &[RegisteredPath])
 where
     O: StableDeref + DerefMut<Target = [u8]> + Send + Sync + 'static,
@@ -101,15 +101,15 @@ fn kernels_copies_and_the_host_use_memory_with_an_owner() {
             use_all_ways(&ctx, given.clone(), &given, &[RegisteredPath::Staged]);
             use_all_ways(&ctx, given.clone().into_boxed_slice(), &given, &[RegisteredPath::Staged]);
         }
-        // Last: after NVIDIA's driver (580) has refused pages of a file, it refuses other pages too, and a first chunk of
-        // pinned memory.
+        // These pages come last: after NVIDIA's driver (580) has refused pages of a file, it refuses other pages too,
+        // and a first chunk of pinned memory.
         for n_pages in [1, 2] {
             let given = pattern(5, n_pages * PAGE);
             let paths = [path_of_pages(&ctx), RegisteredPath::Staged];
             use_all_ways(&ctx, Pages::new(&given).0, &given, &paths[..n_pages]);
             let file = tempfile::tempfile().unwrap();
             file.set_len(given.len() as u64).unwrap();
-            // SAFETY: the file is this test's own, and nothing else changes it.
+            // SAFETY: the file belongs to this test, and nothing else changes it.
             let mut map = unsafe { MmapMut::map_mut(&file) }.unwrap();
             map.copy_from_slice(&given);
             // Pages of a file are imported by some drivers, and refused by NVIDIA's.
@@ -163,7 +163,7 @@ fn an_owner_is_taken_back_when_nothing_else_reaches_its_memory() {
         let refused = pinned.into_inner().unwrap_err();
         assert!(matches!(refused.error(), MemoryError::StillShared { n_handles: 1.. }), "{name}: {refused}");
         let pinned = refused.into_value().unwrap();
-        // A held write refuses the copy back, and changes nothing.
+        // While a guard is held, taking the owner back is refused, and changes nothing.
         let guard = pinned.write_on_host().unwrap();
         assert!(graph.replay(ctx.default_stream()).is_err(), "{name}: the host is writing");
         drop(guard);
@@ -194,7 +194,7 @@ fn leaked_guards_and_lost_contexts_leave_the_memory_to_its_owner() {
         pinned.fill(8).unwrap();
         assert_eq!(*pinned.into_inner().unwrap(), [8; PAGE], "{name}");
         assert!(is_gone.load(Ordering::SeqCst), "{name}");
-        // After a reset the array is dead, and its pages go all the same.
+        // After a reset the array is dead, and its pages are still freed.
         let (owner, is_gone) = Pages::new(&pattern(4, PAGE));
         let own = Context::on(ctx.device()).unwrap();
         let pinned = own.pin(owner).unwrap();
@@ -230,7 +230,7 @@ fn pinned_memory_lives_in_structs_threads_and_futures() {
         job.data.into_inner().unwrap()
     };
     assert_eq!(block_on(future), [4; 1009]);
-    // A future that is dropped half-way drops what it holds.
+    // A future that is dropped half-way drops the objects that it holds.
     let (owner, is_gone) = Pages::new(&pattern(1, PAGE));
     let (pinned, stream) = (fixture.pin(owner).unwrap(), fixture.stream().unwrap());
     {

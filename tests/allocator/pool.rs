@@ -24,7 +24,8 @@ fn reuse_of_memory_in_flight_keeps_results_correct() {
         let sums = expected.map(|zero| fixture.slice_to_device(&[zero; 64]).unwrap());
         let mut held = VecDeque::new();
         for round in 0..150 {
-            // A temporary array is written on one stream, read on one of the two, and dropped now or a few rounds later.
+            // A temporary array is written on one stream, read on one of the two, and dropped now or a few rounds
+            // later.
             let (writer, reader) = (&streams[random.usize(0..2)], &streams[random.usize(0..2)]);
             let (value, sum) = (random.u32(1..1000), random.usize(0..4));
             let temporary = fixture.device_array::<u32>([64]).unwrap();
@@ -173,6 +174,7 @@ fn an_allocator_dropped_in_use_waits_for_its_work() {
         block.copy_from_block(fixture.default_stream(), 0, source.block(), 0..256).unwrap();
         assert_eq!(Arc::strong_count(&allocator), 2, "the block does not keep its allocator alive");
         drop(allocator);
-        drop(block); // The last reference. The validation layer reports chunks that are freed before the copy is done.
+        // The last handle is dropped. The validation layer reports chunks that are freed before the copy is complete.
+        drop(block);
     }
 }

@@ -21,7 +21,7 @@ use crate::fixture::kernels::{step, stepped};
 
 pub(super) const PAGE: usize = 4096;
 
-/// A context that imports memory, if the device can, and one that does not.
+/// A context that imports memory, if the device can, and a context that does not.
 pub(super) fn both(fixture: &Fixture) -> [(&'static str, Context); 2] {
     let without = vec!["VK_EXT_external_memory_host".to_owned()];
     let request = DeviceRequest { without, ..DeviceRequest::default() };
@@ -70,7 +70,7 @@ pub(super) fn imports(ctx: &Context) -> bool {
         && features.contains(vk::ExternalMemoryFeatureFlags::IMPORTABLE)
 }
 
-/// The path that registered memory must have whose pages no other registration has.
+/// The path of registered memory whose pages no other registration has.
 fn expected_path(ctx: &Context, offset: usize, len: usize) -> RegisteredPath {
     let is_pages = len > 0 && (0..len).step_by(PAGE).all(|at| (offset + at).is_multiple_of(PAGE) && len - at >= PAGE);
     let is_worth_it = is_pages || len > 16 << 10;
@@ -80,7 +80,8 @@ fn expected_path(ctx: &Context, offset: usize, len: usize) -> RegisteredPath {
 #[test]
 fn every_address_and_length_is_copied_to_the_byte() {
     let fixture = Fixture::open();
-    let few = [0, 1, 3, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 3 * PAGE + 517]; // Staged, but for whole pages.
+    // All lengths are staged, except whole pages.
+    let few = [0, 1, 3, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 3 * PAGE + 517];
     let many = [4 * PAGE, 4 * PAGE + 1, 5 * PAGE + 517, 100_003];
     let lengths = [&few[..], &many].concat();
     let offsets = [0, 1, 4, 1111, PAGE - 1];
@@ -93,7 +94,8 @@ fn every_address_and_length_is_copied_to_the_byte() {
             ctx.register(lent.slice(), |mut registered| {
                 assert_eq!((registered.len(), registered.path()), (len, path), "{what}");
                 registered.copy_from(0, &source).unwrap();
-                registered.copy_to(0, &target).unwrap(); // The bytes just copied, which may be in staging memory.
+                // The target gets the bytes just copied, which may be in staging memory.
+                registered.copy_to(0, &target).unwrap();
                 assert_eq!(registered.read().unwrap(), pattern(3, len), "{what}");
                 registered.write().unwrap().copy_from_slice(&pattern(77, len));
                 registered.copy_to(0, &source).unwrap();
@@ -189,7 +191,7 @@ fn a_panic_ends_the_registration_too() {
         }));
         assert!(panicked.is_err());
         assert_eq!(lent.slice(), pattern(9, 6 * PAGE), "{name}");
-        // It can be registered again.
+        // The slice can be registered again.
         ctx.register(lent.slice(), |mut registered| registered.copy_to(0, &source).unwrap()).unwrap();
     }
 }
@@ -234,13 +236,13 @@ fn kernels_run_on_registered_slices() {
                 let (bound_a, bound_b) = (a.bind().unwrap(), b.bind().unwrap());
                 step.launch(Groups::covering(n), (&bound_a, 1_u32)).unwrap();
                 step.launch(Groups::covering(n), (&bound_b, 2_u32)).unwrap();
-                b.copy_to(0, &target).unwrap(); // What the kernel wrote.
+                b.copy_to(0, &target).unwrap(); // The target gets the values that the kernel wrote.
                 assert_eq!(target.to_vec().unwrap(), stepped_all(&y, 2), "{what}");
                 assert_eq!(a.read().unwrap(), stepped_all(&x, 1), "{what}");
                 a.write().unwrap().fill(9);
                 step.launch(Groups::covering(n), (&a.bind().unwrap(), 3_u32)).unwrap();
                 target.fill(6).unwrap();
-                b.copy_from(0, &target).unwrap(); // The kernel after it sees it.
+                b.copy_from(0, &target).unwrap(); // The next kernel reads the copied values.
                 step.launch(Groups::covering(n), (&b.bind().unwrap(), 5_u32)).unwrap();
             })
             .unwrap();
@@ -276,8 +278,8 @@ fn registered_slices_are_typed_arguments_and_stay_out_of_graphs() {
     assert_eq!(words, [stepped(1, 1); 8], "copied back, although the call panicked");
 }
 
-/// The second of two slices with a page in common has its other pages imported, and the program uses the rest of the first
-/// slice's pages meanwhile.
+/// The second of two slices with a page in common has its other pages imported, and meanwhile the program uses the rest
+/// of the first slice's pages.
 #[test]
 fn neighbours_are_registered_side_by_side() {
     let fixture = Fixture::open();
@@ -325,7 +327,7 @@ fn pages_are_pinned_whole_and_once() {
     let start = NonNull::from(lent.slice()).cast::<u8>();
     // SAFETY: the offset is at most the length.
     let at = |offset: usize| unsafe { start.add(offset) };
-    // SAFETY: `lent` outlives what comes of it, and nothing is done with that.
+    // SAFETY: `lent` outlives the pinned memory, and no work uses the memory.
     let pin = |offset: usize, size: usize| unsafe { manager.mempin(Box::new(()), at(offset), size as u64, true) };
     let first = pin(0, PAGE);
     if !imports(&fixture) {
@@ -340,10 +342,10 @@ fn pages_are_pinned_whole_and_once() {
     }
     let second = pin(PAGE, PAGE).unwrap();
     for pointer in [first, second] {
-        // SAFETY: the manager gave it out just now, and nothing used it.
+        // SAFETY: the manager gave the memory out just now, and nothing used it.
         unsafe { manager.memfree(pointer.into_pointer()) };
     }
-    // SAFETY: the manager gave it out just now, and nothing used it.
+    // SAFETY: the manager gave the memory out just now, and nothing used it.
     unsafe { manager.memfree(pin(0, 2 * PAGE).unwrap().into_pointer()) };
     assert_eq!(manager.usage().n_pending, 0);
 }
@@ -362,9 +364,9 @@ fn an_owner_that_panics_loses_nothing() {
     let manager = fixture.allocator().manager();
     let mut lent = Lent::new(0, PAGE);
     let start = NonNull::from(lent.slice()).cast::<u8>();
-    // SAFETY: `lent` outlives what comes of it, and nothing is done with that.
+    // SAFETY: `lent` outlives the pinned memory, and no work uses the memory.
     let pin = || unsafe { manager.mempin(Box::new(Panics), start, PAGE as u64, false) };
-    // SAFETY: the manager gave it out just now, and nothing used it.
+    // SAFETY: the manager gave the memory out just now, and nothing used it.
     let give_back = |pointer: HostPointer| unsafe { manager.memfree(pointer.into_pointer()) };
     if !imports(&fixture) {
         // The refusal drops the owner, whose panic reaches the caller.

@@ -1,4 +1,4 @@
-//! How much memory there is, labels of what is held, and what becomes of blocks when their allocator is reset.
+//! How much memory there is, labels of live memory, and the end of blocks when their allocator is reset.
 
 use vkarray::memory::{
     Allocator, BlockLabel, Confidence, Error as MemoryError, MemoryKind, PassthroughManager, PendingLimits, PoolManager,
@@ -62,7 +62,7 @@ fn what_outlives_a_reset_is_refused_and_not_dangling() {
     let (step, stream) = (step(&fixture), fixture.default_stream());
     let array = fixture.slice_to_device(&[1_u32; 8]).unwrap();
     let view = array.slice([(0..5).into()]).unwrap();
-    step.dispatch(stream, ONE, (&array, 3_u32)).unwrap(); // Runs on, whatever comes.
+    step.dispatch(stream, ONE, (&array, 3_u32)).unwrap(); // Runs on during and after the reset.
     fixture.reset().unwrap();
     let dead = "a block of 32 bytes of device memory (u32 (8,)) was made before the reset of its context, which ended it: \
          make it again";
@@ -85,7 +85,7 @@ fn what_outlives_a_reset_is_refused_and_not_dangling() {
     }
     let error = block.check_alive().unwrap_err();
     assert!(matches!(error, MemoryError::DeadMemory { size: 32, kind: MemoryKind::Device, label: Some(_) }));
-    // What is made after it works, twice over.
+    // Memory that is allocated after the reset works, also after a second reset.
     step.dispatch(stream, Groups::covering([8]), (&fresh, 3_u32)).unwrap();
     assert_eq!(contents(&fresh), [stepped(7, 3); 8]);
     drop((array, view, fresh));

@@ -70,7 +70,7 @@ fn a_reset_while_memory_is_registered_loses_nothing() {
             assert_dead("to an array that has ended", registered.copy_to(0, &source));
             assert_eq!(registered.read().unwrap(), pattern(4, 3 * 4096 + 517), "{name}");
             registered.write().unwrap()[0] = 99;
-            // The pages were imported before the reset, too; what is staged goes on.
+            // The pages were imported before the reset; staged copies still work.
             let fresh = ctx.zeros::<u8>([200]).unwrap();
             match registered.copy_to(0, &fresh) {
                 Ok(()) => assert_eq!(contents(&fresh)[..2], [99, 5], "{name}"),
@@ -81,7 +81,7 @@ fn a_reset_while_memory_is_registered_loses_nothing() {
         let mut expected = pattern(4, lent.len());
         expected[0] = 99;
         assert_eq!(lent, expected, "{name}");
-        // Once more, with nothing but the end of the call to fetch what is staged; and when the call panics.
+        // In the next rounds, only the end of the call copies staged bytes back; in the last one the call panics.
         for panics in [false, true] {
             let (source, mut lent) = (ctx.slice_to_device(&pattern(8, 77)).unwrap(), [0_u8; 77]);
             let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -184,7 +184,7 @@ fn guards_and_tensors_stay_valid_after_a_reset() {
         writer.view_mut().fill(4);
         assert!(writer.view().iter().all(|&value| value == 4));
         drop((writer, reader));
-        // SAFETY: the tensor has its bytes open, and its deleter is ours.
+        // SAFETY: the tensor opens its bytes, and its deleter is the library's.
         let seen = unsafe { HostTensor::new(tensor) }.unwrap();
         assert_eq!(bytemuck::cast_slice::<u8, u32>(seen.bytes()), values(3).as_slice().unwrap(), "{name}");
         drop(seen);
@@ -240,7 +240,7 @@ fn graph_nodes_refuse_memory_that_a_reset_ended() {
     assert_dead("another array", node.set(&mut graph, "x", &other));
     assert_dead("the same array", node.set(&mut graph, "x", &recorded));
     let fresh = fixture.to_device(&values(5)).unwrap();
-    graph.replay(fixture.default_stream()).unwrap(); // On the memory that it holds.
+    graph.replay(fixture.default_stream()).unwrap(); // The graph holds the memory.
     node.set(&mut graph, "x", &fresh).unwrap();
     graph.replay(fixture.default_stream()).unwrap();
     assert_eq!(contents(&fresh), values(5).mapv(|x| stepped(x, 3)).to_vec());
@@ -256,15 +256,15 @@ fn copies_in_flight_complete_despite_a_reset() {
         let array = ctx.to_device(&values(1)).unwrap();
         ctx.synchronize().unwrap();
         stream.wait_for(&semaphore.point(1)).unwrap();
-        // In staging memory, which the reset gives back while the device is still to read it.
+        // The bytes are in staging memory, which the reset gives back while the device is still to read it.
         array.on(&stream).copy_from_host(&values(2)).unwrap();
         let (graph, _) = Graph::record(&stream, |graph| array.block().record_fill(graph, 7)).unwrap();
         stream.flush().unwrap();
         let later = watched("a reset behind a semaphore", || {
             thread::scope(|scope| {
-                let reset = scope.spawn(|| ctx.reset().unwrap()); // Waits for what is dropped.
+                let reset = scope.spawn(|| ctx.reset().unwrap()); // Waits for the dropped memory.
                 poll("the end of the blocks", || !array.block().is_alive());
-                let later = ctx.to_device(&values(9)).unwrap(); // Not through the same memory yet.
+                let later = ctx.to_device(&values(9)).unwrap(); // Must not use the same memory yet.
                 semaphore.signal(1);
                 reset.join().unwrap();
                 later

@@ -49,7 +49,7 @@ fn fills_and_copies(ctx: &Context, stream: &Stream, first: u32) -> Result<(), Er
 fn dispatches(ctx: &Context, stream: &Stream, step: &Kernel, first: u32) -> Result<(), Error> {
     let (array, groups) = (ctx.to_device(&values(first))?, Groups::covering(N));
     step.dispatch(stream, groups, (&array, 3_u32))?;
-    // It starts where the device binds nothing, so it is copied there and back.
+    // The view starts where the device cannot bind it, so it is copied there and back.
     step.dispatch(stream, groups, (&array.slice([Index::from(1..)])?, 4_u32))?;
     let (graph, _) = Graph::record(stream, |graph| step.record(graph, groups, (&array, 5_u32)))?;
     graph.replay(stream)?;

@@ -68,7 +68,8 @@ fn steady_copies_allocate_nothing() {
                 block.copy_from_host(stream, 0, &bytes).unwrap();
                 block.copy_to_host(stream, 0, &mut back).unwrap();
             };
-            // The number of slots in use at once depends on the device's speed, so it may take some rounds to settle.
+            // The number of slots in use at once depends on the device's speed, so it may take some rounds to become
+            // constant.
             let mut held = (0, 0);
             let settled = (0..40).any(|_| {
                 let before = held;
@@ -168,7 +169,7 @@ fn kept_slots_go_back_when_memory_is_trimmed_reset_or_short() {
     allocator.reset().unwrap();
     assert_eq!((allocator.staging_bytes(), allocator.counters().n_in_use), (0, 0));
     copied();
-    // All that there may be.
+    // All memory that the limit admits.
     drop(block(&allocator, 64 * MIB));
     assert_eq!(allocator.staging_bytes(), 0);
     allocator.trim(0).unwrap();
@@ -183,7 +184,7 @@ fn small_uploads_to_a_busy_block_wait_for_nothing() {
     let array = fixture.zeros::<u32>([8]).unwrap();
     crate::fixture::kernels::keep_busy(&other, &spin, &array);
     other.flush().unwrap();
-    // On the same stream, so behind that work: nothing of it is done before.
+    // The copy is on the same stream, behind that work, so that no part of it is complete before.
     let (block, stream) = (block(&allocator, 100 * 4096), &other);
     for i in 0..100 {
         block.copy_from_host(stream, u64::from(i) * 4096, &pattern(i, 4096)).unwrap();

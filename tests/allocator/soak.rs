@@ -1,13 +1,15 @@
-//! A long run of everything that takes memory: arrays, views of them, frees and dispatches, by eight threads on four
-//! streams. In the end nothing is in use, and no round keeps more than the first did.
+//! A long run of all operations that take memory: arrays, views of arrays, frees and dispatches, by eight threads on
+//! four streams. In the end no memory is in use, and no round keeps more than the first did.
 //!
-//! `VKARRAY_TEST_SOAK_STEPS` sets how many steps, and makes it look at the process too, which has to run nothing else
-//! then: `VKARRAY_TEST_SOAK_STEPS=1000000 cargo test -p vkarray-tests soak` takes minutes.
+//! `VKARRAY_TEST_SOAK_STEPS` sets the number of steps. If it is set, the test also checks the memory of the process,
+//! which has to run nothing else then: `VKARRAY_TEST_SOAK_STEPS=1000000 cargo test -p vkarray-tests soak` takes
+//! minutes.
 //!
-//! What the process holds must not grow; what is resident may, for a while. Each round's threads are new, and glibc's
-//! `malloc` gives each an arena, keeps what is freed in it, and finds little of that for the next: of a million steps on
-//! lavapipe under the validation layer, the last quarter left 2,256 bytes more in use by the program, 540 by the driver
-//! and 2,504 by the layer, and 12,450,000 more free in the arenas, of which 7,300,000 were resident.
+//! The memory in use by the process must not grow; the resident memory may grow for a while. Each round's threads are
+//! new, and glibc's `malloc` gives each thread an arena, keeps freed memory in it, and reuses little of that for the
+//! next thread. Of a million steps on lavapipe under the validation layer, the last quarter left 2,256 bytes more in
+//! use by the program, 540 by the driver and 2,504 by the layer, and 12,450,000 more free in the arenas, of which
+//! 7,300,000 were resident.
 
 use std::env;
 use std::ops::Range;
@@ -27,17 +29,17 @@ const DEFAULT_STEPS: usize = 24_000;
 const N_THREADS: usize = 8;
 const N_STREAMS: usize = 4;
 
-/// After each round everything is dropped and the memory that is left is checked.
+/// The number of rounds. After each round all objects are dropped, and the memory that is left is checked.
 const N_ROUNDS: usize = 4;
 
 /// Arrays of a thread at a time, and elements of each.
 const MAX_HELD: usize = 24;
 const MAX_LEN: usize = 1 << 16;
 
-/// Elements at whose multiples a view can be an argument on every device: 256 bytes.
+/// Views that start at multiples of this number of elements, 256 bytes, can be arguments on every device.
 const GRANULE: usize = 64;
 
-/// More than all threads can use at a time, including rounding and the smallest chunk of each kind.
+/// More bytes than all threads can use at a time, including rounding and the smallest chunk of each kind.
 const MAX_RESERVED: u64 = 256 << 20;
 
 /// The most that resident memory may grow in the second half of a long run.
@@ -130,7 +132,7 @@ impl Soak<'_> {
         held.iter().for_each(|held| held.check(&self.streams[0]));
     }
 
-    /// Drops the array, or in one of eight cases passes it to another thread in exchange for an array from there.
+    /// Drops the array, or in one of eight cases passes it to another thread in exchange for an array of that thread.
     fn drop_or_pass(&self, gone: Held, held: &mut Vec<Held>, random: &mut Rng) {
         if random.u8(0..8) > 0 {
             return;

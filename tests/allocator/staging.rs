@@ -7,7 +7,7 @@ use super::pattern;
 use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
 use crate::fixture::{Fixture, contents};
 
-/// More than the four chunks of 16 MiB that are in flight at once, and not a multiple of a chunk.
+/// More bytes than the four chunks of 16 MiB that are in flight at once, and not a multiple of a chunk.
 const LARGE: usize = (70 << 20) + 3;
 
 #[test]
@@ -29,7 +29,7 @@ fn a_large_copy_to_an_array_in_use_comes_after_its_work() {
     fixture.synchronize().unwrap();
     let bytes = pattern(5, LARGE / 4 * 4);
     keep_busy(fixture.default_stream(), &spin, &array);
-    // The call returns before the work is done: chunks wait for free staging memory only.
+    // The call returns before the work is complete: chunks wait only for free staging memory.
     array.block().copy_from_host(fixture.default_stream(), 0, &bytes).unwrap();
     step.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&array, 4_u32)).unwrap();
     let expected: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();

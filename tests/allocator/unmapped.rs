@@ -1,5 +1,5 @@
-//! A pool whose device memory the host cannot address, as on a GPU, so that host copies take the same path as there. It
-//! has no write-combined memory.
+//! A pool whose device memory the host cannot address, as on a GPU, so that host copies take the same path as on a GPU.
+//! It has no write-combined memory.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use vkarray_allocator::{HostOptions, HostPointer, MemoryManager, MemoryPointer, 
 #[derive(Debug)]
 pub(crate) struct Unmapped(pub(crate) PoolManager);
 
-// SAFETY: all memory is the pool's and goes back to it. The pool does not ask what comes back where it is mapped.
+// SAFETY: all memory belongs to the pool and goes back to it. The pool does not read the mapping of memory that comes
+// back.
 unsafe impl MemoryManager for Unmapped {
     fn interface_version(&self) -> u32 {
         self.0.interface_version()
@@ -32,13 +33,14 @@ unsafe impl MemoryManager for Unmapped {
             return Ok(memory);
         }
         let (size, tag, last_uses) = (memory.size(), memory.tag(), memory.take_last_uses());
-        // SAFETY: the pool's own memory, described as the pool describes it.
+        // SAFETY: the memory is the pool's own, described as the pool describes it.
         let hidden = unsafe { MemoryPointer::new(memory.buffer(), memory.offset(), size, MemoryKind::Device) };
         Ok(hidden.with_tag(tag).after(last_uses))
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer, MemoryError> {
-        self.0.memhostalloc(size, options.wc(false)) // So staged uploads use non-coherent memory if the device has it.
+        // Without write-combining, staged uploads use non-coherent memory if the device has it.
+        self.0.memhostalloc(size, options.wc(false))
     }
 
     unsafe fn mempin(
@@ -48,12 +50,12 @@ unsafe impl MemoryManager for Unmapped {
         size: u64,
         mapped: bool,
     ) -> Result<HostPointer, MemoryError> {
-        // SAFETY: the caller keeps this function's contract, which is the same.
+        // SAFETY: the caller keeps this function's contract, which is the same as the pool's.
         unsafe { self.0.mempin(owner, pointer, size, mapped) }
     }
 
     unsafe fn memfree(&self, memory: MemoryPointer) {
-        // SAFETY: as above; the caller keeps this function's contract.
+        // SAFETY: the caller keeps this function's contract, and the memory belongs to the pool.
         unsafe { self.0.memfree(memory) };
     }
 }

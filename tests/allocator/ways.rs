@@ -1,4 +1,5 @@
-//! The ways of copies between devices, each forced by a limit: which is taken, the bytes, and the order with other work.
+//! The routes of copies between devices, each forced by a limit: the chosen route, the bytes, and the order with other
+//! work.
 
 use std::sync::Arc;
 use std::thread;
@@ -28,13 +29,13 @@ fn is_same_hardware(from: &DeviceInfo, to: &DeviceInfo) -> bool {
     from.uuid == to.uuid && from.driver.uuid == to.driver.uuid
 }
 
-/// Whether memory that `from` exports is imported by `to`.
+/// Whether `to` imports memory that `from` exports.
 fn exports(from: &Context, to: &Context) -> bool {
     let (there, here) = (from.device().external().memory_fd, to.device().external().memory_fd);
     is_same_hardware(from.info(), to.info()) && there.exportable && here.importable
 }
 
-/// The connection of a copy within a limit, from what the drivers say.
+/// The connection of a copy within a limit, as the drivers report it.
 fn expected(from: &Context, to: &Context, limit: ConnectionLimit, exportable: [bool; 2]) -> MemoryConnection {
     let sync = ConnectionSync::HostWait;
     let imports_pages = |ctx: &Context| ctx.device().external().host_memory.importable;
@@ -61,7 +62,7 @@ fn range<'a>(block: &'a Arc<Block>, stream: &'a Stream, start: usize, len: usize
     BlockRange { block, range: start as u64..(start + len) as u64, stream }
 }
 
-/// Copies `len` of `bytes`, from byte 7 to byte 13, and checks the way, the bytes and their neighbours.
+/// Copies `len` of `bytes`, from byte 7 to byte 13, and checks the route, the bytes and their neighbours.
 fn check_copy(from: &Context, to: &Context, limit: ConnectionLimit, exportable: [bool; 2], bytes: &[u8]) {
     let len = bytes.len() - 40;
     let (here, there) = (from.stream().unwrap(), to.stream().unwrap());
@@ -93,7 +94,7 @@ fn each_way_copies_every_byte_and_is_the_strongest_within_the_limit() {
                         check_copy(from, to, limit, exportable, &bytes[..len + 40]);
                     }
                 }
-                // More than all parts of the memory between the two sides.
+                // More bytes than all parts of the memory between the two sides.
                 check_copy(from, to, limit, [false; 2], &bytes);
             }
         }
@@ -184,7 +185,7 @@ fn work_of_other_threads_comes_before_or_after_a_copy_in_place() {
     }
 }
 
-/// Two threads copy between the same two exportable arrays, each from what the other writes.
+/// Two threads copy between the same two exportable arrays, each from the array that the other writes.
 #[test]
 fn copies_in_place_in_opposite_directions_do_not_wait_for_each_other() {
     let fixture = Fixture::open();

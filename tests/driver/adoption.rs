@@ -97,7 +97,7 @@ fn adopting_a_device_without_a_needed_feature_or_queue_family_is_refused() {
     let adopt = |features, family| {
         let queues = vec![ExternalQueue { raw: owner.queue, family, lock: None }];
         let (device, physical) = (owner.device.clone(), physical.clone());
-        // SAFETY: refused before anything is used.
+        // SAFETY: the adoption is refused before the handles are used.
         unsafe { Device::adopt(Adopted { physical, device, queues, extensions: Vec::new(), features }) }
     };
     let complaint = |result: Result<Arc<Device>, DriverError>| result.unwrap_err().to_string();
@@ -124,7 +124,7 @@ type Messages = Mutex<Vec<String>>;
 
 impl Owner {
     fn new() -> Self {
-        // SAFETY: loads the system's Vulkan.
+        // SAFETY: the call loads the system's Vulkan.
         let entry = unsafe { ash::Entry::load() }.unwrap();
         let messages = Box::<Messages>::default();
         let instance = create_instance(&entry);
@@ -132,14 +132,14 @@ impl Owner {
         let info = messenger_info(&messages);
         // SAFETY: the extension is enabled; the messages' box outlives the messenger.
         let messenger = unsafe { debug.create_debug_utils_messenger(&info, None) }.unwrap();
-        // SAFETY: a live instance.
+        // SAFETY: the instance is alive.
         let physical = unsafe { instance.enumerate_physical_devices() }.unwrap()[0];
-        // SAFETY: of that instance.
+        // SAFETY: the physical device belongs to that instance.
         let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
         let computes = |f: &vk::QueueFamilyProperties| f.queue_flags.contains(vk::QueueFlags::COMPUTE);
         let family = u32::try_from(families.iter().position(computes).unwrap()).unwrap();
         let device = create_device(&instance, physical, family);
-        // SAFETY: created with one queue of that family.
+        // SAFETY: the device was created with one queue of that family.
         let queue = unsafe { device.get_device_queue(family, 0) };
         Self { entry, instance, messenger: (debug, messenger), messages, physical, device, family, queue }
     }
@@ -168,19 +168,19 @@ impl Owner {
     fn use_queue(&self) {
         // SAFETY: the callers ensure that nothing else uses the queue now.
         unsafe { self.device.queue_submit2(self.queue, &[vk::SubmitInfo2::default()], vk::Fence::null()) }.unwrap();
-        // SAFETY: as above.
+        // SAFETY: the callers ensure that nothing else uses the queue now.
         unsafe { self.device.queue_wait_idle(self.queue) }.unwrap();
     }
 
     /// Destroys everything; fails if validation has reported anything, such as objects that were not destroyed.
     fn end(self) {
-        // SAFETY: a live device, and no thread uses its queue.
+        // SAFETY: the device is alive, and no thread uses its queue.
         unsafe { self.device.device_wait_idle() }.unwrap();
-        // SAFETY: created here, destroyed once.
+        // SAFETY: the device was created here, and is destroyed once.
         unsafe { self.device.destroy_device(None) };
-        // SAFETY: as above.
+        // SAFETY: the messenger was created here, and is destroyed once.
         unsafe { self.messenger.0.destroy_debug_utils_messenger(self.messenger.1, None) };
-        // SAFETY: as above.
+        // SAFETY: the instance was created here, and is destroyed once, after all of its objects.
         unsafe { self.instance.destroy_instance(None) };
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         messages.retain(|message| !message.contains("VideoEncode")); // See `fixture/validation.rs`.
@@ -196,7 +196,7 @@ fn create_instance(entry: &ash::Entry) -> ash::Instance {
         .application_info(&application)
         .enabled_layer_names(&layers)
         .enabled_extension_names(&extensions);
-    // SAFETY: `info` and all it points to live across the call.
+    // SAFETY: `info` and everything it points to live across the call.
     unsafe { entry.create_instance(&info, None) }.unwrap()
 }
 
@@ -205,7 +205,7 @@ fn create_device(instance: &ash::Instance, physical: vk::PhysicalDevice, family:
     let mut v12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
     let mut v13 = vk::PhysicalDeviceVulkan13Features::default().synchronization2(true).maintenance4(true);
     let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut v12).push_next(&mut v13);
-    // SAFETY: every device of the suite has these features; `info` borrows all it points to.
+    // SAFETY: every device of the suite has these features; `info` borrows everything that it points to.
     unsafe { instance.create_device(physical, &info, None) }.unwrap()
 }
 
@@ -226,9 +226,9 @@ unsafe extern "system" fn on_message(
 ) -> vk::Bool32 {
     // SAFETY: the `Messages` given to `messenger_info`, which outlive the messenger.
     let messages = unsafe { &*user.cast::<Messages>() };
-    // SAFETY: valid for the length of this call.
+    // SAFETY: the message is valid for the length of this call.
     let message = unsafe { &*message };
-    // SAFETY: NUL-terminated or null, for the length of this call.
+    // SAFETY: the text is NUL-terminated or null, for the length of this call.
     let text =
         unsafe { message.message_as_c_str() }.map_or_else(String::new, |text| CStr::to_string_lossy(text).into_owned());
     messages.lock().unwrap_or_else(PoisonError::into_inner).push(text);

@@ -74,7 +74,7 @@ fn events_of_one_device_are_not_recorded_or_timed_with_another() {
     let fixture = Fixture::open();
     let other = Device::open(fixture.device().physical()).unwrap();
     let (own, foreign) = (fixture.stream().unwrap(), Stream::new(&other).unwrap());
-    // Work, so that the points are not done already.
+    // Work is recorded first, so that the points are not reached already.
     let array = fixture.slice_to_device(&[1_u32; 10]).unwrap();
     step(&fixture).dispatch(&own, Groups::covering([10]), (&array, 1_u32)).unwrap();
     let event = fixture.event();
@@ -102,7 +102,7 @@ fn a_stream_waits_for_work_of_another_device_and_the_host_does_not() {
         let (x, y) = (fixture.full(1, 3_u32).unwrap(), there.full(10, 4_u32).unwrap());
         let gate = HostSemaphore::new(fixture.device());
         let event = fixture.event();
-        event.wait(&foreign).unwrap(); // Never recorded, so there is nothing to wait for.
+        event.wait(&foreign).unwrap(); // The event was never recorded, so there is nothing to wait for.
         own.wait_for(&gate.point(1)).unwrap();
         step(&fixture).dispatch(&own, Groups::covering(1), (&x, 1_u32)).unwrap();
         event.record(&own).unwrap();
@@ -111,13 +111,13 @@ fn a_stream_waits_for_work_of_another_device_and_the_host_does_not() {
         foreign.flush().unwrap();
         assert!(!event.query().unwrap() && !foreign.query().unwrap(), "the wait was not on the device");
         let point = foreign.point().unwrap();
-        own.wait_for(&point).unwrap(); // And back again.
+        own.wait_for(&point).unwrap(); // The wait in the other direction.
         gate.signal(1);
         foreign.synchronize().unwrap();
         assert!(event.query().unwrap(), "the work of {} did not wait", other.info().name);
         own.synchronize().unwrap();
         assert_eq!((contents(&x), contents(&y)), (vec![stepped(3, 1)], vec![stepped(4, 2); 10]));
-        own.wait_for(&point).unwrap(); // Complete already.
+        own.wait_for(&point).unwrap(); // The point is reached already.
     }
 }
 

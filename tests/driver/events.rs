@@ -61,7 +61,8 @@ fn a_wait_uses_the_capture_at_the_time_of_the_call() {
     event.record(&first).unwrap();
     step.dispatch(&second, Groups::exact([1, 1, 1]), (&quick, 3_u32)).unwrap();
     second.synchronize().unwrap();
-    // On a single queue, as CPU drivers have, the busy work may have been submitted first, and then it is done first.
+    // On a single queue, as CPU drivers have, the busy work may have been submitted first, and then it is complete
+    // first.
     if fixture.device().plan().compute.count > 1 && !fixture.is_cpu() {
         assert!(!event.query().unwrap(), "the wait followed the event to its new capture");
     }
@@ -100,7 +101,8 @@ fn timed_events_measure_the_work_between_them() {
     end.synchronize().unwrap();
     let host = begun.elapsed();
     let device = start.elapsed(&end).unwrap();
-    // No device computes 46 million dependent rounds in a millisecond; the host's measurement encloses the device's.
+    // No device computes 46 million dependent iterations in a millisecond; the host's measurement encloses the
+    // device's.
     assert!(device > Duration::from_millis(1), "{device:?} for the busy work");
     assert!(device <= host + host / 100, "{device:?} on the device, {host:?} on the host");
     assert_eq!(end.elapsed(&start).unwrap(), Duration::ZERO, "time ran backwards");

@@ -1,5 +1,5 @@
-//! Ends of the process right after the last handle of a device is dropped: nothing of the library may still use the driver,
-//! which the loader unmaps and whose handlers `exit` runs.
+//! Ends of the process right after the last handle of a device is dropped: no code of the library may still use the
+//! driver, which the loader unmaps and whose handlers `exit` runs.
 //!
 //! Each end is a child process. `VKARRAY_TEST_EXITS` sets the number of ends of each program.
 
@@ -13,7 +13,7 @@ use vkarray::{Context, Source, Stream};
 
 use crate::fixture::child;
 
-/// The exit code of a child that came to its end.
+/// The exit code of a child that reached its end.
 const ENDED: i32 = 42;
 
 /// How many ends of each program are tried if the environment does not say.
@@ -24,7 +24,7 @@ const AT_A_TIME: usize = 4;
 
 const TEST: &str = "driver::exits::a_process_may_end_as_soon_as_its_last_handle_is_dropped";
 
-/// A program that has a callback, up to the drop of its last handle. The callback takes `longest` at most.
+/// A program with a callback, up to the drop of its last handle. The callback takes `longest` at most.
 type Program = fn(Context, Duration);
 
 const PROGRAMS: [(&str, Program); 6] = [
@@ -76,7 +76,7 @@ fn spend(time: Duration) {
     }
 }
 
-/// The argument of a child: the program's place, and the microseconds that its callback takes.
+/// The argument of a child: the index of its program, and the microseconds that its callback takes.
 fn run_child(argument: &str) -> ! {
     let (program, pause) = argument.split_once(' ').unwrap();
     let (_, run) = PROGRAMS[program.parse::<usize>().unwrap()];

@@ -142,7 +142,7 @@ fn copies_and_fills_change_between_replays() {
     copy.set(&mut graph, (c.block(), 0), b.block(), 12..16).unwrap();
     graph.replay(&stream).unwrap();
     assert_eq!((contents(&a), contents(&c)), (vec![8; 4], vec![32, 13, 23, 33]));
-    // A copy past the end and one that overlaps are refused; an empty one is accepted below.
+    // A copy past the end and a copy that overlaps are refused; an empty copy is accepted below.
     let block = b.block();
     assert!(copy.set(&mut graph, (block, 4), c.block(), 0..16).is_err());
     assert!(copy.set(&mut graph, (block, 4), block, 0..8).is_err());
@@ -293,7 +293,7 @@ fn a_graph_keeps_its_arrays_and_kernels_until_its_replays_end() {
             mix.record(graph, one(), (&source, &out, 1_u32)).map(drop)
         })
         .unwrap();
-        drop((spin, mix, slow, source)); // Now only the graph keeps them alive.
+        drop((spin, mix, slow, source)); // From here on only the graph keeps them alive.
         for _ in 0..3 {
             graph.replay(&stream).unwrap();
             expected = mixed(round, expected, 1);

@@ -13,7 +13,8 @@ use vkarray::{Context, Groups};
 use crate::fixture::kernels::{spin, spun, step, stepped};
 use crate::fixture::{Fixture, child, poll};
 
-/// Long enough for work to run still when its objects are dropped, short enough to repeat for every permutation.
+/// Iterations that take long enough for work to run still when its objects are dropped, and are short enough to repeat
+/// for every permutation.
 const ITERATIONS: u32 = 5_000;
 
 #[test]
@@ -154,7 +155,8 @@ fn streams_can_be_dropped_while_others_wait_for_them() {
     assert_eq!(array.copy_to_host().unwrap().as_slice(), Some([expected; 8].as_slice()));
 }
 
-/// glibc does not take back all of the static TLS of a driver that is unmapped, so NVIDIA's can be mapped some thirty times only.
+/// glibc does not take back all of the static TLS of a driver that is unmapped, so NVIDIA's driver can be mapped some
+/// thirty times only.
 #[cfg(target_os = "linux")]
 #[test]
 fn drivers_stay_loaded_when_the_last_device_closes() {

@@ -1,13 +1,14 @@
-//! Profiles of limits: what a small device refuses is refused on a big one, before the driver is called.
+//! Profiles of limits: a request that a small device refuses is refused on a large one, before the driver is called.
 //!
-//! All limits of a profile are set in a file here, below those of every driver, so that the same is refused on each.
+//! A file here sets all limits of a profile below the limits of every driver, so that every driver refuses the same
+//! requests.
 
 use vkarray::prelude::*;
 
 use crate::fixture::with_limits;
 
-/// Kernels, arrays and launches within the small limits compute what they should, and each that exceeds one is refused with an
-/// error that has the small number.
+/// Kernels, arrays and launches within the small limits compute correct results. Each request that exceeds a limit is
+/// refused with an error that has the small number.
 #[test]
 fn a_device_behaves_like_a_smaller_one() {
     let limits = r#"{"max_compute_work_group_invocations": 64, "max_compute_shared_memory_size": 1024,

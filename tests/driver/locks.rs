@@ -1,5 +1,5 @@
-//! Locks: the library holds none while it runs code of the program, and a recording that panics leaves none locked and no
-//! work unsubmitted.
+//! Locks: the library holds no lock while it runs code of the program, and a recording that panics leaves no lock
+//! locked and no work unsubmitted.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -16,7 +16,7 @@ use crate::fixture::Fixture;
 use crate::fixture::kernels::{keep_busy, spin};
 use crate::fixture::watchdog::watched;
 
-/// When it is dropped, it uses its stream, its device and its memory, and drops another stream.
+/// An object that, when it is dropped, uses its stream, its device and its memory, and drops another stream.
 struct UsesAll {
     stream: Stream,
     other: Option<Stream>,
@@ -54,7 +54,7 @@ fn keep(stream: &Stream, kept: UsesAll) {
     unsafe { stream.record(&[], commands) }.unwrap();
 }
 
-/// Fills the block until so many kept objects have been dropped, which happens when later batches begin.
+/// Fills the block until that many kept objects have been dropped, which happens when later batches begin.
 fn fill_until_dropped(stream: &Stream, block: &Arc<Block>, outcomes: &Receiver<Result<(), String>>, n: usize) {
     let mut n_dropped = 0;
     while n_dropped < n {
@@ -136,7 +136,7 @@ fn a_batch_is_submitted_although_its_recording_panicked() {
             if is_followed {
                 next.fill(&stream, 5).unwrap();
             }
-            // The points are reached although nothing waits, flushes or records.
+            // The points are reached although no thread waits, flushes or records.
             let uses = fixture.device().block_uses(block.id(), 0..68, Mode::Write);
             assert!(!uses.is_empty(), "the operation is not among the uses of its block");
             while !uses.iter().all(|point| point.is_complete().unwrap()) {

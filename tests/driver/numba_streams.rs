@@ -1,6 +1,6 @@
 //! Numba's tests of streams, events and contexts, ported by behaviour. `docs/conformance/streams.md` has the whole table.
 //!
-//! A test is named after the one it ports. What other files of this folder test already is not repeated.
+//! A test is named after the numba test that it ports. Behaviour that other files of this folder test is not repeated.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -117,7 +117,7 @@ fn test_cancelled_future() {
     let array = fixture.slice_to_device(&[1_u32]).unwrap();
     keep_busy(&stream, &spin, &array);
     let (mut first, second) = (Box::pin(stream.async_done().unwrap()), stream.async_done().unwrap());
-    // Dropped after it was polled, when its waker is registered.
+    // The future is dropped after it was polled, when its waker is registered.
     let polled = first.as_mut().poll(&mut TaskContext::from_waker(Waker::noop()));
     assert!(polled.is_pending());
     drop(first);
@@ -330,7 +330,7 @@ fn test_multithreaded_downloads_of_one_array() {
     poll("the default stream", || fixture.default_stream().query().unwrap());
 }
 
-/// Ready when all of them are.
+/// A future that is ready when all of its completions are.
 struct All(Vec<Completion>);
 
 impl Future for All {

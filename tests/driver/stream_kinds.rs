@@ -301,7 +301,7 @@ fn a_wait_for_events_of_several_devices_ends_when_one_of_them_fails() {
         let reason = thread::scope(|scope| {
             let waiting = scope.spawn(|| Event::wait_any(&events.each_ref(), None).unwrap_err().to_string());
             let reason = failing.failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST).to_string();
-            gates[1].signal(1); // So that no thread waits in the driver.
+            gates[1].signal(1); // Signalled so that no thread still waits in the driver.
             assert_eq!(waiting.join().unwrap(), reason);
             reason
         });
@@ -347,7 +347,7 @@ fn an_external_stream_uses_its_queue_and_an_unknown_family_is_refused() {
         step.dispatch(stream, Groups::covering([9]), (&array, round)).unwrap();
     }
     assert_eq!(contents(&array), [(0..200).fold(1, stepped); 9]);
-    // SAFETY: refused before the handle is used.
+    // SAFETY: the stream is refused before the handle is used.
     let refused = unsafe { Stream::external(fixture.device(), ExternalQueue { raw, family: 77, lock: None }) };
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("families") && error.contains("77"), "{error}");

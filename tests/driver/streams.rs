@@ -92,7 +92,8 @@ fn flushed_work_completes_without_a_wait() {
     let fixture = Fixture::open();
     let (step, stream) = (step(&fixture), fixture.stream().unwrap());
     let array = fixture.slice_to_device(&[9_u32; 3]).unwrap();
-    // Three, since a batch may be submitted after each power of two of operations: so the last one stays unsubmitted.
+    // There are three operations, since a batch may be submitted after each power of two of operations: the last one
+    // stays unsubmitted.
     for round in 0..3_u32 {
         step.dispatch(&stream, Groups::covering([3]), (&array, round)).unwrap();
     }

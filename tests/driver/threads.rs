@@ -46,7 +46,7 @@ fn eight_threads_take_turns_on_three_streams() {
     work_from_threads(&fixture, |thread| streams[thread as usize % 3].clone());
 }
 
-/// Each thread works on an array of its own and adds to a shared one.
+/// Each thread works on an array of its own and adds to a shared array.
 fn work_from_threads(fixture: &Fixture, stream: impl Fn(u32) -> Stream + Sync) {
     let shared = fixture.zeros::<u32>([130]).unwrap();
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Traces: the file's spans for work whose order in time is given.
+//! Traces: the file's spans for work whose order in time is known.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -70,7 +70,7 @@ fn spans_of_a_track_nest_and_tracks_have_names() {
         spans.sort_by(|a, b| a.begin().total_cmp(&b.begin()).then(b.end().total_cmp(&a.end())));
         let mut open: Vec<&Span> = Vec::new();
         for span in spans {
-            // Microseconds in floating point: an end is begin plus duration, rounded.
+            // Microseconds are in floating point: an end is the beginning plus the duration, rounded.
             while open.last().is_some_and(|top| top.end() <= span.begin() + ROUNDING_US) {
                 open.pop();
             }
@@ -111,7 +111,7 @@ fn a_large_copy_that_is_waited_for_alone_stays_on_the_queue_of_its_stream() {
     let own = queues(false, true)[0];
     let both = queues(true, true);
     assert_eq!(both.iter().any(|queue| *queue != own), fixture.device().plan().transfer.is_some(), "{both:?}");
-    let copies = queues(true, false); // The first goes where a longer job would have it.
+    let copies = queues(true, false); // The first copy runs on the queue where a longer job would run it.
     assert!(copies.len() == 4 && copies[1..].iter().all(|queue| *queue == own), "{copies:?}");
     if fixture.device().plan().transfer.is_some() {
         let (spin, busy, array) = (spin(&fixture), fixture.stream().unwrap(), fixture.zeros::<u32>([1]).unwrap());
@@ -133,7 +133,7 @@ fn dependent_dispatches_do_not_overlap_in_time() {
     fixture.synchronize().unwrap();
     let trace = Trace::start(fixture.device()).unwrap();
     for round in 0..40_u32 {
-        // Two kernels in turn, each dependent on the one before.
+        // Two kernels in turn, each dependent on the kernel before.
         spin.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, 500_u32)).unwrap();
         step.dispatch(&stream, Groups::exact([1, 1, 1]), (&array, round)).unwrap();
     }
@@ -302,7 +302,7 @@ impl Span {
         self.track
     }
 
-    /// The timeline and value of the span's batch; two times the largest number if it has none.
+    /// The timeline and value of the span's batch; two times the largest number if the span has no batch.
     fn id(&self) -> (u64, u64) {
         let number = |key: &str| self.args[key].as_u64().unwrap_or(u64::MAX);
         (number("timeline"), number("value"))

@@ -12,7 +12,7 @@ use crate::watchdog::watched;
 const CODES: [vk::Result; 3] =
     [vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, vk::Result::ERROR_DEVICE_LOST];
 
-/// Of the occurrences of a call, each up to this number fails in a run of its own, and then every tenth.
+/// Of the occurrences of a call, the ones up to this number fail in a run each, and then every tenth does.
 const DENSE: u32 = 12;
 
 /// Calls that the program makes only on some devices or after an error.
@@ -59,8 +59,8 @@ const OF_THE_INSTANCE: [&str; 10] = [
     "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
 ];
 
-/// Calls on file descriptors, which drivers refuse by themselves in `allocator/external.rs` of the
-/// device tests; `scenario.rs` shares no memory.
+/// Calls on file descriptors, which drivers refuse in `allocator/external.rs` of the device tests; `scenario.rs` shares
+/// no memory.
 const OF_DESCRIPTORS: [&str; 3] = ["vkGetMemoryFdKHR", "vkGetSemaphoreFdKHR", "vkImportSemaphoreFdKHR"];
 
 #[test]

@@ -79,7 +79,7 @@ fn threads_callbacks_futures_and_points_report_the_lost_device() {
         let sticky = device.check_lost().unwrap_err().to_string();
         assert!(sticky.starts_with("device lost during vkWaitSemaphores; last work: "), "{sticky}");
         assert!(sticky.ends_with("spin, spin"), "{sticky}");
-        // What was added after the loss failed at once.
+        // A callback that was added after the loss failed at once.
         let called = added.and_then(|()| callback.recv().unwrap());
         let woken = done.and_then(block_on);
         let pointed = point.and_then(|point| point.wait(None));

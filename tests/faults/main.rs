@@ -1,13 +1,14 @@
 //! The binary `faults`: tests in which Vulkan calls fail.
 //!
-//! It is a binary of its own, because the table of functions that makes calls fail exists once per process; its tests run
+//! It is a separate binary, because the table of functions that makes calls fail exists once per process; its tests run
 //! one at a time. Run it with `cargo test -p vkarray-tests --test faults FILTER`. It needs a device and the validation
 //! layer.
 //!
 //! | file | content |
 //! |---|---|
-//! | `table.rs` | the table: it counts calls, makes the n-th fail, and counts objects; read this first |
-//! | `scenario.rs`, `every_call.rs` | a program that uses everything, run once for each failure of each of its calls |
+//! | `table.rs` | the table: it counts calls, makes the n-th call fail, and counts objects; read this first |
+//! | `scenario.rs`, `every_call.rs` | a program that uses the whole library, run once for each failure of each of its
+//! calls |
 //! | `lost.rs` | lost devices |
 //! | `refused.rs`, `callbacks.rs` | submissions and waits that fail |
 //! | `panics.rs` | code of the program that panics on the waiting thread |

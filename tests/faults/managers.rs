@@ -55,7 +55,7 @@ fn built_in_managers_handle_every_failing_call() {
     }
 }
 
-/// A wrong manager: after one failed allocation it refuses all others.
+/// A wrong manager: after one failed allocation it refuses all other allocations.
 #[derive(Debug)]
 struct FailsForGood {
     is_over: AtomicBool,

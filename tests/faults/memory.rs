@@ -1,5 +1,6 @@
-//! Allocations that the driver refuses: the report for each error code, and each step of the fallback as the one that
-//! helps. The manager is `PassthroughManager`, which asks the driver for each block; `refused.rs` has tests of the pool.
+//! Allocations that the driver refuses: the report for each error code, and each step of the fallback as the step that
+//! helps. The manager is `PassthroughManager`, which asks the driver for each block; `refused.rs` has tests of the
+//! pool.
 
 use std::sync::Arc;
 use std::thread;
@@ -16,7 +17,7 @@ use crate::host_semaphore::HostSemaphore;
 use crate::refused;
 use crate::table::{Fault, Table};
 
-/// Larger than the sub-allocator's chunks, so that the driver is asked for it. Most of it is never touched.
+/// More bytes than the sub-allocator's chunks, so that the driver is asked for them. Most of them are never touched.
 const LARGE: u64 = 300 << 20;
 
 /// Runs a test with a context that allocates with `PassthroughManager`.
@@ -36,7 +37,7 @@ fn report(error: MemoryError) -> Box<OutOfMemory> {
     report
 }
 
-/// Drops a block whose last use is done when the semaphore reaches `value`.
+/// Drops a block whose last use is complete when the semaphore reaches `value`.
 fn drop_busy(allocator: &Arc<Allocator>, stream: &Stream, semaphore: &HostSemaphore, value: u64) {
     let block = allocator.allocate(LARGE, MemoryKind::Device).unwrap();
     stream.wait_for(&semaphore.point(value)).unwrap();
@@ -56,7 +57,7 @@ fn signal_when_waited_for(device: &Arc<Device>, before: u64, semaphore: &HostSem
 #[test]
 fn each_vulkan_error_is_reported_as_its_own_shortage() {
     use vk::Result as R;
-    // Call, code, reported shortage.
+    // The call, the code, and the reported shortage.
     let cases = [
         ("vkAllocateMemory", R::ERROR_OUT_OF_DEVICE_MEMORY, Shortage::DeviceMemory),
         ("vkAllocateMemory", R::ERROR_OUT_OF_HOST_MEMORY, Shortage::HostMemory),
@@ -199,7 +200,7 @@ fn the_report_lists_pending_memory_by_stream_if_its_work_does_not_end() {
         let stream = ctx.stream().unwrap();
         drop_busy(ctx.allocator(), &stream, &semaphore, 1);
         table.arm(refuse(1000));
-        let report = report(ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap_err()); // After ten seconds.
+        let report = report(ctx.allocator().allocate(LARGE, MemoryKind::Device).unwrap_err()); // Takes ten seconds.
         table.disarm();
         assert_eq!(report.n_pending, 1);
         let [pending] = report.pending[..] else { panic!("{report}") };

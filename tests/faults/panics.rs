@@ -1,4 +1,4 @@
-//! Panics of the program's code on the device's waiting thread, which goes on and says so.
+//! Panics of the program's code on the device's waiting thread, which continues and reports them.
 
 use std::panic::panic_any;
 use std::sync::mpsc;
@@ -12,13 +12,14 @@ use crate::host_semaphore::HostSemaphore;
 use crate::kernels::{step, stepped};
 use crate::refused::{on_device, refuse};
 
-/// The logger of this process. While it is watched, it keeps what threads of the library log, and panics as it is told.
+/// The logger of this process. During a watch, it keeps the messages that threads of the library log, and panics as
+/// [`Logger::watch`] says.
 struct Logger(Mutex<Option<Watched>>);
 
 #[derive(Default)]
 struct Watched {
     texts: Vec<String>,
-    /// How many more texts that begin with `refused` make it panic.
+    /// How many more messages that begin with `refused` make the logger panic.
     n_panics: u32,
     refused: &'static str,
 }
@@ -30,7 +31,7 @@ impl Logger {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Panics at the next `n_panics` texts that begin with `refused`.
+    /// Begins a watch. The logger panics at the next `n_panics` messages that begin with `refused`.
     fn watch(&'static self, refused: &'static str, n_panics: u32) {
         static SET: Once = Once::new();
         SET.call_once(|| log::set_logger(self).unwrap());
@@ -38,7 +39,7 @@ impl Logger {
         log::set_max_level(log::LevelFilter::Debug);
     }
 
-    /// Ends the watch, and returns what was logged.
+    /// Ends the watch, and returns the logged messages.
     fn end(&self) -> Vec<String> {
         log::set_max_level(log::LevelFilter::Off);
         self.watched().take().unwrap().texts
@@ -66,7 +67,7 @@ impl log::Log for Logger {
     fn flush(&self) {}
 }
 
-/// The payload of a panic, whose drop panics with another, so many times.
+/// The payload of a panic. Dropping it panics with another payload, this many times.
 struct Hostile(u32);
 
 impl Drop for Hostile {
@@ -138,7 +139,7 @@ fn the_waiting_thread_pauses_while_a_semaphore_value_cannot_be_read() {
         while table.n_failed() < 20 {
             thread::yield_now();
         }
-        // A pause takes a millisecond at least, so there is at most one question a millisecond.
+        // A pause takes a millisecond at least, so there is at most one query a millisecond.
         let (n_asked, passed) = (u128::from(table.n_failed()), begun.elapsed() + Duration::from_millis(1));
         table.disarm();
         assert!(n_asked <= passed.as_millis(), "{n_asked} questions in {passed:?}");

@@ -20,7 +20,7 @@ pub(crate) fn refuse(call: &'static str, times: u32) -> Fault {
     Fault { call, nth: 1, times, code: vk::Result::ERROR_OUT_OF_HOST_MEMORY }
 }
 
-/// Runs a test on a new device with a time limit, and checks that it leaves no objects and messages.
+/// Runs a test on a new device with a time limit, and checks that the test leaves no objects and messages.
 pub(crate) fn on_device(what: &str, test: impl FnOnce(&Table, Context) + Send) {
     let table = Table::take();
     let device = Device::open(&table.instance().devices().unwrap()[0]).unwrap();
@@ -127,7 +127,7 @@ fn a_batch_is_submitted_although_an_operation_failed_to_record() {
         // SAFETY: nothing is recorded.
         unsafe { stream.record(&[block.write(0..64, Stage::Transfer)], fail) }.unwrap_err();
         drop(block);
-        // The memory is freed although nothing waits, flushes or records.
+        // The memory is freed although no thread waits, flushes or records.
         while ctx.allocator().usage().n_pending > 0 {
             ctx.allocator().try_flush().unwrap();
             thread::yield_now();

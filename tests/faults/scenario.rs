@@ -1,4 +1,4 @@
-//! A program that uses everything: memory, kernels, copies, streams, events, graphs, callbacks, futures.
+//! A program that uses the whole library: memory, kernels, copies, streams, events, graphs, callbacks, futures.
 //!
 //! Each operation is one [`Run::attempt`], which checks how it fails. The operations do not commute and are not
 //! idempotent, so that a lost operation, or one that ran although it was refused, changes the results.
@@ -22,7 +22,8 @@ use crate::kernels::{STEP, mixed, stepped};
 
 const N: usize = 70;
 
-/// As `mix` in `kernels.rs`, but with its arrays in two groups: such descriptors are not pushed but allocated from pools.
+/// The kernel `mix` of `kernels.rs` with its arrays in two groups, whose descriptors are not pushed but allocated from
+/// pools.
 pub(crate) const MIX_IN_TWO_GROUPS: &str = "
     @group(0) @binding(0) var<storage, read> source: array<u32>;
     @group(1) @binding(0) var<storage, read_write> sum: array<u32>;
@@ -55,8 +56,8 @@ impl Run {
         }
     }
 
-    /// Runs an operation. After an error it must succeed when it is repeated, unless the device has a permanent error,
-    /// which ends the program.
+    /// Runs an operation. After an error the operation must succeed when it is repeated, unless the device has a
+    /// permanent error, which ends the program.
     fn attempt<T, E: Error>(&mut self, what: &str, mut operation: impl FnMut() -> Result<T, E>) -> Option<T> {
         let error = match operation() {
             Ok(value) => return Some(value),
@@ -126,7 +127,8 @@ impl Run {
         assert_eq!(back.as_slice(), Some(expected.as_slice()), "x, after {:?}", self.errors);
         let back = self.attempt("read y", || y.copy_to_host())?;
         assert_eq!(back.as_slice(), Some([in_y; N].as_slice()), "y, after {:?}", self.errors);
-        let mut lent = vec![0_u32; 40 << 10]; // Whole pages, and what is before and after them; a short slice is staged.
+        // Whole pages, and the bytes before and after them; a short slice is staged.
+        let mut lent = vec![0_u32; 40 << 10];
         self.attempt("copy to registered memory", || copy_to_registered(ctx, &y, &mut lent))?;
         assert_eq!(lent[..N], [in_y; N], "registered, after {:?}", self.errors);
         assert_eq!(lent[2000..2000 + N], [in_y; N], "registered, after {:?}", self.errors);

@@ -14,7 +14,7 @@ use std::time::Duration;
 use ash::vk::{self, Handle};
 use vkarray::device::{Device, Instance};
 
-/// Calls that shall fail.
+/// A call that shall fail.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fault {
     pub(crate) call: &'static str,
@@ -112,7 +112,7 @@ fn with<R>(look: impl FnOnce(&mut Calls) -> R) -> R {
     look(CALLS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-/// Counts a call, and returns the error if it shall fail.
+/// Counts a call, and returns the error if the call shall fail.
 fn counted(call: &'static str) -> Option<vk::Result> {
     let failed = with(|calls| {
         let n = calls.counted.entry(call).or_default();
@@ -126,7 +126,7 @@ fn counted(call: &'static str) -> Option<vk::Result> {
     if code == vk::Result::ERROR_DEVICE_LOST && !device.is_null() {
         // After its loss a device does no more work, so its work is finished first.
         let _queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the address was loaded for this name, and this is its type.
+        // SAFETY: the address was loaded for this name, and this is the type of the function.
         let wait: vk::PFN_vkDeviceWaitIdle = unsafe { transmute(real("vkDeviceWaitIdle")) };
         // SAFETY: the device is live, and its queues are locked.
         unsafe { wait(device) }.result().expect("the device is not really lost");
@@ -167,7 +167,7 @@ macro_rules! fallible {
     ($($call:ident($($arg:ident: $ty:ty),*);)*) => {
         $(#[expect(non_snake_case, reason = "Vulkan's own name")]
         unsafe extern "system" fn $call($($arg: $ty),*) -> vk::Result {
-            // SAFETY: the address was loaded for this name, and this is its type.
+            // SAFETY: the address was loaded for this name, and this is the type of the function.
             let real: unsafe extern "system" fn($($ty),*) -> vk::Result = unsafe { transmute(real(stringify!($call))) };
             // SAFETY: the caller keeps the call's own contract.
             called(stringify!($call), || unsafe { real($($arg),*) })
@@ -181,7 +181,7 @@ macro_rules! destroying {
     ($($call:ident: $ty:ty;)*) => {
         $(#[expect(non_snake_case, reason = "Vulkan's own name")]
         unsafe extern "system" fn $call(device: vk::Device, handle: $ty, allocator: Allocation) {
-            // SAFETY: the address was loaded for this name, and this is its type.
+            // SAFETY: the address was loaded for this name, and this is the type of the function.
             let real: unsafe extern "system" fn(vk::Device, $ty, Allocation) = unsafe { transmute(real(stringify!($call))) };
             // SAFETY: the caller keeps the call's own contract.
             unsafe { real(device, handle, allocator) };
@@ -255,7 +255,7 @@ destroying! {
 #[expect(non_snake_case, reason = "Vulkan's own name")]
 unsafe extern "system" fn vkDestroyDevice(device: vk::Device, allocator: Allocation) {
     with(|calls| calls.device = vk::Device::null());
-    // SAFETY: the address was loaded for this name, and this is its type.
+    // SAFETY: the address was loaded for this name, and this is the type of the function.
     let real: unsafe extern "system" fn(vk::Device, Allocation) = unsafe { transmute(real("vkDestroyDevice")) };
     // SAFETY: the caller keeps the call's own contract.
     unsafe { real(device, allocator) };
@@ -279,9 +279,9 @@ fn replaced(name: &CStr, real: vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
 /// The trampoline of `vkGetDeviceProcAddr`.
 unsafe extern "system" fn device_address(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
     with(|calls| calls.device = device);
-    // SAFETY: the address was loaded for this name, and this is its type.
+    // SAFETY: the address was loaded for this name, and this is the type of the function.
     let real: vk::PFN_vkGetDeviceProcAddr = unsafe { transmute(real("vkGetDeviceProcAddr")) };
-    // SAFETY: the caller's device and name.
+    // SAFETY: the device and the name are the caller's arguments, passed on unchanged.
     let function = unsafe { real(device, name) };
     // SAFETY: the caller's name ends with NUL.
     replaced(unsafe { CStr::from_ptr(name) }, function)

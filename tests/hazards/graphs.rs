@@ -42,7 +42,7 @@ struct Script {
     steps: Vec<ScriptStep>,
 }
 
-/// The reference for a node: its operation, and the number of items that the dispatch covers.
+/// The reference for a node: the operation of the node, and the number of items that the dispatch covers.
 struct Planned {
     op: Op,
     items: usize,

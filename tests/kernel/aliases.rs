@@ -1,4 +1,4 @@
-//! Several variables at one binding: one parameter, as large as the largest needs, under each of the names.
+//! Several variables at one binding: one parameter, as large as the largest variable, with each of the names.
 
 use vkarray::kernel::AsArg;
 use vkarray::stream::{Graph, GraphRecorder};
@@ -105,7 +105,7 @@ fn a_shared_binding_takes_what_each_of_its_variables_needs() {
     assert_eq!(error, "kernel `main`: `table` is Table, exactly 36 bytes, got 4 bytes");
     let error = launch(&nine, &three).unwrap_err().to_string();
     assert_eq!(error, "kernel `main`: `bits` is array<u32>, 4 bytes an element, got 62 bytes, 2 too many");
-    // Integers and floats at one binding are bytes: any array in whole elements fits.
+    // Integers and floats at one binding are bytes: any array of whole elements is accepted.
     launch(&nine, &whole).unwrap();
     let ints = fixture.zeros::<u32>([16]).unwrap();
     let args = (&nine, &ints, &arrays.scales, &whole);

@@ -58,7 +58,7 @@ fn a_kernel_without_buffers_runs() {
     let idle = kernel(&fixture, "@compute @workgroup_size(8) fn idle() {}");
     assert_eq!(names(&idle), [""; 0]);
     let (step, array) = (step(&fixture), fixture.slice_to_device(&[3_u32; 9]).unwrap());
-    // It is called between two calls of another kernel, whose bindings must stay.
+    // The kernel is called between two calls of another kernel, whose bindings must stay.
     for add in [5_u32, 7] {
         step.dispatch(fixture.default_stream(), Groups::covering([9]), (&array, add)).unwrap();
         idle.dispatch(fixture.default_stream(), Groups::exact([2, 2, 2]), ()).unwrap();
@@ -157,7 +157,7 @@ fn views_at_unaligned_offsets_are_bound() {
     assert_eq!(contents(&both), (0..300).map(sum).collect::<Vec<_>>());
 }
 
-/// Also with checks.
+/// Runs with and without the checks of the sanitizer.
 #[test]
 fn a_kernel_on_an_unaligned_view_keeps_what_others_write_meanwhile() {
     let fixture = Fixture::open();

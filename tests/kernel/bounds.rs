@@ -19,7 +19,7 @@ fn reads_out_of_range_give_zero_and_writes_do_nothing() {
             y[id.x] = x[id.x + shift] + 1000u;
         }";
     let shifted = kernel(&fixture, wgsl);
-    // All arrays are parts of one block, so that each is followed by the next one.
+    // All arrays are parts of one block, so that each array is followed by the next one.
     let align = 64;
     let all = fixture.full([4 * align], 7_u32).unwrap();
     let part = |from: usize, len: usize| all.slice([(from..from + len).into()]).unwrap();
@@ -90,7 +90,7 @@ fn the_device_bounds_accesses_to_the_exact_byte() {
             atomicAdd(&x[at[i]], 1u);
             atomicStore(&x[at[i] + 64u], 9u);
         }";
-    // As it is translated for a device that is faster so; the device takes it as it is.
+    // The module is translated for a device on which robust buffers are faster; the test's device takes it unchanged.
     let options = Options { robust_buffers: true, ..Options::default() };
     let translated = Module::parse(&Source::wgsl(wgsl)).unwrap().translate(None, &BTreeMap::new(), &options).unwrap();
     assert_eq!(translated.buffer_bounds, BufferBounds::Robust);

@@ -1,4 +1,5 @@
-//! The kernel cache: the same source, constants and device give the same kernel, and any difference another one.
+//! The kernel cache: the same source, constants and device give the same kernel, and any difference gives another
+//! kernel.
 
 use std::ptr;
 use std::thread;
@@ -38,7 +39,7 @@ fn the_same_source_and_constants_give_the_same_kernel() {
     assert!(is_same(&kernel, &build(&fixture, Some(3), None)));
     assert!(!is_same(&kernel, &build(&fixture, Some(4), None)));
     assert!(!is_same(&kernel, &build(&fixture, Some(3), Some(("OFFSET", 1)))));
-    // SAFETY: it has no shared memory.
+    // SAFETY: the kernel has no shared memory.
     let written = unsafe { fixture.kernel(Source::wgsl(SCALE)).constant("FACTOR", 3_u32).assume_written() };
     assert!(!is_same(&kernel, &written.build().unwrap()));
     let other = Context::on(fixture.device()).unwrap();
@@ -48,13 +49,13 @@ fn the_same_source_and_constants_give_the_same_kernel() {
 #[test]
 fn kernels_have_the_values_of_their_constants() {
     let fixture = Fixture::open();
-    // Factor, offset, their result for 10.
+    // The factor, the offset, and the result for 10.
     let cases = [
         (None, None, 20),
         (Some(3), None, 30),
         (Some(0), None, 0),
         (None, Some(("OFFSET", 5)), 25),
-        (Some(7), Some(("7", 1)), 71), // By its id.
+        (Some(7), Some(("7", 1)), 71), // The constant is named by its id.
         (Some(u32::MAX), None, 10_u32.wrapping_mul(u32::MAX)),
     ];
     for (factor, offset, expected) in cases {
@@ -108,7 +109,7 @@ fn kernels_beyond_the_limit_are_dropped_but_for_those_in_use() {
     assert_eq!(contents(&x), [15; 8]);
     let before = cache.statistics();
     assert!(before.built >= 22 && before.dropped >= 18, "{before:?}");
-    drop(build(&fixture, Some(10), None)); // Dropped, so it is built again.
+    drop(build(&fixture, Some(10), None)); // Built again, since the kernel was dropped.
     assert_eq!(cache.statistics().built, before.built + 1);
     let (mut kept, all) = (Vec::new(), 40..50);
     all.clone().for_each(|factor| kept.push(build(&fixture, Some(factor), None)));

@@ -104,7 +104,7 @@ fn packed_integer_dot_products_are_computed() {
             dots[id.x] = vec2(bitcast<u32>(dot4I8Packed(pair.x, pair.y)), dot4U8Packed(pair.x, pair.y));
         }";
     let kernel = fixture.kernel(Source::wgsl(wgsl)).build().unwrap();
-    // The device's own instruction if it has one, otherwise other code.
+    // The kernel uses the device's own instruction if the device has one, otherwise other code.
     let uses = kernel.signature().capabilities.contains(&Capability::IntegerDotProduct);
     assert_eq!(uses, fixture.info().features.integer_dot_product);
     let pairs: Vec<u32> =
@@ -123,7 +123,7 @@ fn packed_integer_dot_products_are_computed() {
     assert_eq!(contents(&dots), expected);
 }
 
-/// `d = a b + c`, of 16 by 16 each, by one subgroup.
+/// `d = a b + c`, with matrices of 16 by 16, computed by one subgroup.
 const MATRICES: &str = "
     enable f16;
     enable wgpu_cooperative_matrix;
@@ -170,8 +170,8 @@ fn cooperative_matrices_are_multiplied_or_refused() {
     let module = Module::parse(&Source::wgsl(MATRICES)).unwrap();
     let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
     let spirv = module.translate(None, &BTreeMap::new(), &options).unwrap().spirv;
-    // From WGSL, and as another compiler's SPIR-V.
-    // SAFETY: naga wrote it, and the arrays below are as large as the matrices.
+    // The kernel is built from WGSL, and from naga's SPIR-V of it, like another compiler's.
+    // SAFETY: naga wrote the module, and the arrays below are as large as the matrices.
     let of_spirv = unsafe { Source::spirv_unchecked(bytemuck::cast_slice::<u32, u8>(&spirv).to_vec()) };
     for source in [Source::wgsl(MATRICES), of_spirv] {
         let kernel = matrices(&ctx, source).unwrap();
@@ -182,7 +182,7 @@ fn cooperative_matrices_are_multiplied_or_refused() {
         let (da, db) = (ctx.slice_to_device(&a).unwrap(), ctx.slice_to_device(&b).unwrap());
         let (dc, d) = (ctx.slice_to_device(&c).unwrap(), ctx.zeros::<f32>([256]).unwrap());
         kernel.dispatch(ctx.default_stream(), Groups::exact([1, 1, 1]), (&da, &db, &dc, &d)).unwrap();
-        // By columns. Quarters below 2^10 in all: exact in any order.
+        // Matrices are stored by columns. The values are quarters below 2^10: their sums are exact in any order.
         let product = |row: usize, column: usize| -> f32 {
             (0..16).map(|k| a[16 * k + row].to_f32() * b[16 * column + k].to_f32()).sum()
         };

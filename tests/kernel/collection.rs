@@ -1,4 +1,4 @@
-//! Shaders of other authors: each builds, or is refused with a reason.
+//! Shaders of other authors: each shader builds, or is refused with a reason.
 //!
 //! The crate `vello_shaders` lists the bindings of its shaders; reflection is compared with that list, and two of the
 //! shaders are run. Then every kernel in the folder that `VKARRAY_SHADERS` names (.wgsl, .comp, .spv; otherwise
@@ -132,7 +132,7 @@ fn shaders_of_a_renderer_compute_the_results_of_the_host() {
     let build = |shader: ComputeShader<'_>| fixture.kernel(source(&shader)).build().unwrap_or_else(|e| panic!("{e}"));
     let stream = fixture.default_stream();
 
-    // Empty boxes: from the largest to the smallest number. A box is four numbers and two more.
+    // The boxes are empty: from the largest to the smallest number. A box is four numbers and two more.
     let clear = build(SHADERS.bbox_clear);
     let boxes = fixture.slice_to_device(&[7_u8; 24 * 300]).unwrap();
     let config_array = fixture.slice_to_device(bytemuck::bytes_of(&config(0, 299))).unwrap();
@@ -145,7 +145,7 @@ fn shaders_of_a_renderer_compute_the_results_of_the_host() {
         assert_eq!(found, [least, least, most, most, untouched, untouched], "{i}");
     }
 
-    // Sums along rows of tiles: a tile is a number to sum, and one to leave alone.
+    // Sums along rows of tiles: a tile is a number to sum, and a number that stays unchanged.
     let backdrop = build(SHADERS.backdrop);
     let (width, rows) = (37, 5);
     let tile = |i: i32| [i * 3 - 50, i];

@@ -1,5 +1,5 @@
-//! One computation from several compilers: WGSL, naga's SPIR-V of it, and SPIR-V without names as a code generator might
-//! write it, assembled with rspirv. Modules of glslang and spirv-opt are in `inference.rs` and `spirv.rs`.
+//! One computation from several compilers: WGSL, naga's SPIR-V of it, and SPIR-V without names as a code generator
+//! might write it, assembled with rspirv. Modules of glslang and spirv-opt are in `inference.rs` and `spirv.rs`.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ fn by_naga() -> Vec<u32> {
     module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().spirv
 }
 
-/// The same by rspirv, without bounds, names or debug information.
+/// rspirv's SPIR-V of the computation, without bounds, names or debug information.
 fn by_rspirv() -> Vec<u32> {
     let mut b = Builder::new();
     b.set_version(1, 3);

@@ -47,7 +47,7 @@ fn an_update_changes_every_clone_of_the_constant() {
     let stream = fixture.stream().unwrap();
     two.dispatch(&stream, ONE, (&table, &outs[0])).unwrap();
     three.dispatch(fixture.default_stream(), ONE, (&shared, &outs[1])).unwrap();
-    // On a thread of its own, while both may still run.
+    // The update runs on another thread, while both kernels may still run.
     std::thread::scope(|scope| scope.spawn(|| shared.update(&stream, &[9_u32, 8, 7, 6, 5]).unwrap()).join().unwrap());
     two.dispatch(fixture.default_stream(), ONE, (&shared, &outs[2])).unwrap();
     three.dispatch(&stream, ONE, (&table, &outs[3])).unwrap();
@@ -124,7 +124,7 @@ fn constants_beyond_constant_memory_are_read_from_storage() {
         (values[0], values[last as usize]) = (1, 2);
         let table = fixture.const_array(&values, [values.len()]).unwrap();
         assert_eq!(words(&fixture, &copy, &table, 2), [1, 2], "{len}");
-        // Shorter ones are padded, constants and arrays.
+        // Shorter constants and arrays are padded.
         let short = fixture.const_array(&values[..5], [5]).unwrap().padded();
         assert_eq!(words(&fixture, &copy, &short, 2), [1, 0], "{len}");
         let (array, out) =
@@ -182,7 +182,7 @@ impl Element for Light {
     const DTYPE: DType = DType::record::<Self>();
 }
 
-/// Reads the fields of two lights, one behind the other.
+/// Reads the fields of two lights that follow each other.
 fn lights(ctx: &Context) -> Kernel {
     let declarations = "
         struct Light { position: vec3<u32>, color: vec3<u32>, kind: u32 }
@@ -219,7 +219,7 @@ fn unpadded_rows_and_complex_numbers_are_accepted() {
     let pairs = copier(&fixture, pairs, "u32(table[i / 2u].z[i % 2u])", 8);
     let complex = |i: u8| Complex32 { re: f32::from(2 * i), im: f32::from(2 * i + 1) };
     let cube: Vec<Complex32> = (0..4).map(complex).collect();
-    let table = fixture.const_array(&cube, [2, 1, 2]).unwrap(); // Three axes, as numba's test has.
+    let table = fixture.const_array(&cube, [2, 1, 2]).unwrap(); // Three axes, as in numba's test.
     assert_eq!(words(&fixture, &pairs, &table, 8), (0..8).collect::<Vec<_>>());
 }
 
@@ -317,7 +317,7 @@ fn a_failure_callback_may_use_the_constant_whose_allocation_failed() {
     let stream = ctx.stream().unwrap();
     *relief.table.lock().unwrap() = Some((table.clone(), stream.clone()));
     let work = || {
-        // A first form, an update, and another form: each needs memory, and finds none.
+        // A first layout, an update, and another layout: each needs memory, and finds none.
         relief.take_all(&allocator, LIMIT);
         two.dispatch(&stream, ONE, (&table, &outs[0])).unwrap();
         stream.synchronize().unwrap();
@@ -330,7 +330,7 @@ fn a_failure_callback_may_use_the_constant_whose_allocation_failed() {
     };
     watched("a constant that a failure callback touches", work);
     assert_eq!(relief.n_calls.load(Ordering::Relaxed), 3, "each step needs memory");
-    // An update that the callback interrupts ends after the callback's own.
+    // An update that the callback interrupts ends after the callback's own update.
     let called = vec![9, 8, 7, 6, 5, 0, 0, 0];
     assert_eq!(outs.each_ref().map(contents), [called.clone(), vec![4, 3, 2, 1, 0, 0, 0, 0], called]);
     drop(relief.table.lock().unwrap().take());

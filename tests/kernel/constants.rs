@@ -1,4 +1,5 @@
-//! Constant memory: snapshots and arrays, read through `var<uniform>`; shorter ones are refused, or padded with zeros.
+//! Constant memory: snapshots and arrays, read through `var<uniform>`; a shorter array is refused, or padded with
+//! zeros.
 
 use vkarray::{Graph, Groups};
 
@@ -40,7 +41,7 @@ fn a_constant_is_a_snapshot() {
     drop(taps);
     let out = fixture.zeros::<u32>([16]).unwrap();
     copy.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&clone, &out)).unwrap();
-    drop(clone); // While the call may still run.
+    drop(clone); // Dropped while the call may still run.
     assert_eq!(contents(&out), continued(&[1, 2, 3]));
 }
 

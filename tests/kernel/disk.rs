@@ -17,7 +17,7 @@ const N_KERNELS: u32 = 6;
 /// The longest wait for another process, in steps of 10 ms.
 const STEPS: u32 = 6000;
 
-/// The `i`-th of kernels that differ: it computes `(x + i)²`, through shared memory.
+/// The `i`-th of several different kernels: it computes `(x + i)²`, through shared memory.
 fn kernel(i: u32) -> String {
     format!(
         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -32,8 +32,8 @@ fn kernel(i: u32) -> String {
     )
 }
 
-/// Builds and runs all kernels, and checks what they compute. Results are read from idle memory, which no kernel of the library
-/// copies: the tests count the kernels.
+/// Builds and runs all kernels, and checks their results. Results are read from idle memory, which no kernel of the
+/// library copies, because the tests count the kernels.
 fn run_all(context: &Context) {
     for i in 0..N_KERNELS {
         let kernel = context.kernel(Source::wgsl(kernel(i))).build().unwrap();
@@ -111,7 +111,7 @@ fn a_prefetched_kernel_is_the_same_kernel() {
     assert!(error.starts_with("broken.wgsl:1:1: the shader does not parse"), "{error}");
 }
 
-/// Also what the processes of the next test run.
+/// The test also shows what the processes of the next test do.
 #[test]
 fn a_process_can_use_several_folders() {
     let own = tempfile::tempdir().unwrap();
@@ -133,7 +133,7 @@ fn process(folder: &Path) -> Child {
 #[test]
 fn processes_share_a_folder_and_may_be_killed() {
     let folder = tempfile::tempdir().unwrap();
-    // The process is killed as soon as there are so many files, most likely while it writes the next.
+    // The process is killed as soon as there are this many files, most likely while it writes the next file.
     for n_files in [1, 3, 5] {
         let mut children = [process(folder.path()), process(folder.path())];
         for _ in 0..STEPS {

@@ -12,7 +12,7 @@ use super::kernel;
 use super::spirv::source;
 use crate::fixture::{Fixture, contents, skipped};
 
-/// More workgroups than this are not launched here.
+/// The most workgroups that the tests launch here.
 const MOST: u32 = 150_000;
 
 /// Each workgroup of four invocations records its index and the built-in values that it sees.
@@ -55,7 +55,7 @@ fn every_workgroup_runs_once_and_sees_one_axis() {
     let note = kernel(&fixture, NOTE);
     let wrong = fixture.zeros::<u32>([1]).unwrap();
     for n in lengths(row, plane) {
-        // As many items as invocations on x, or one less.
+        // As many items as invocations on x, or one item less.
         for items in [2 * n, 2 * n - 1] {
             let visits = fixture.zeros::<u32>([items as usize + 5]).unwrap();
             let groups = Groups::covering(items as usize);
@@ -69,7 +69,7 @@ fn every_workgroup_runs_once_and_sees_one_axis() {
     assert_eq!(contents(&wrong), [0]);
 }
 
-/// Shared memory and barriers, which whole workgroups come to.
+/// A kernel with shared memory and barriers, which all invocations of a workgroup reach.
 const SUM: &str = "
     @group(0) @binding(0) var<storage, read> x: array<u32>;
     @group(0) @binding(1) var<storage, read_write> sums: array<u32>;
@@ -157,7 +157,7 @@ fn launches_that_cannot_be_folded_are_refused_with_both_numbers() {
     }
     assert_eq!(refused(Groups::exact([1, y + 1, 1])).to_string(), message(u64::from(y) + 1, 'y', y));
     assert_eq!(refused(Groups::exact([1, 1, z + 1])).to_string(), message(u64::from(z) + 1, 'z', z));
-    // More than 32 bits number, or than all axes hold.
+    // The number of invocations exceeds 32 bits, or the size of all axes.
     let most = u128::from(x) * u128::from(y) * u128::from(z);
     let most = u64::try_from(most).unwrap_or(u64::MAX).min(u32::MAX.into());
     let error = refused(Groups::covering(usize::try_from(2 * most + 1).unwrap()));
@@ -181,21 +181,22 @@ fn a_launch_of_more_than_32_bits_of_invocations_is_refused() {
              axis, which global_invocation_id numbers in 32 bits; dispatch the items in parts"
         )
     };
-    // Along x, folded where the device's axis is shorter.
+    // The launch is along x, and folded where the device's axis is shorter.
     let n = (1_u32 << 31) + 1;
     let covered = [(1_usize << 32) + 1, (1 << 32) + 64, (1 << 33) - 2]
         .map(|items| (Groups::covering(items), items.div_ceil(2) as u64));
     for (groups, n) in covered.into_iter().chain([(Groups::exact([n, 1, 1]), n.into())]) {
         let error = refused(groups);
         if n > most {
-            assert!(matches!(error, KernelError::GroupCount { axis: 'x', .. }), "{error}"); // Too many to be folded.
+            // The launch is too long to be folded.
+            assert!(matches!(error, KernelError::GroupCount { axis: 'x', .. }), "{error}");
         } else {
             assert_eq!(error.to_string(), message(n, 'x'));
         }
     }
     let error = refused(Groups::covering([1_u64 << 40]));
     assert!(matches!(error, KernelError::GroupCount { axis: 'x', .. }), "{error}");
-    // On another axis only where a device launches so many.
+    // A long launch on another axis runs only where a device launches that many workgroups.
     if limits[1] >= n {
         assert_eq!(refused(Groups::exact([1, n, 1])).to_string(), message(n.into(), 'y'));
     }
@@ -212,7 +213,7 @@ fn long_launches_of_spirv_are_refused() {
     let n = (limit as usize + 1) * 64;
     let error = saxpy.dispatch(fixture.default_stream(), Groups::covering(n), (&x, &y, 1.0_f32)).unwrap_err();
     if n > 1 << 32 {
-        // A long axis: what it has more is more than 32 bits number.
+        // On a device with a long axis, the number of invocations exceeds 32 bits.
         return assert!(matches!(error, KernelError::InvocationCount { axis: 'x', .. }), "{error}");
     }
     assert!(matches!(error, KernelError::GroupCount { axis: 'x', .. }), "{error}");

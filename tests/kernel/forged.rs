@@ -19,14 +19,14 @@ const OVERWRITE: &str = "
 
 /// Forged descriptions: the offset and the number of bytes.
 const OUTSIDE: &[(u64, u64)] = &[
-    (0, 16_384 * 4),        // The three arrays behind it, and more.
+    (0, 16_384 * 4),        // The three arrays that follow, and more.
     (256, 256),             // The next array, where arrays are packed.
     (0, 264),               // Two elements too many.
-    (4, 256),               // Begins where nothing is bound, and ends one element too late.
+    (4, 256),               // Begins at an offset that cannot be bound, and ends one element too late.
     (1 << 20, 256),         // Somewhere in the chunk.
     (u64::MAX - 255, 256),  // The sum overflows.
-    (u64::MAX - 3, 1 << 8), // As does this one, from no aligned byte.
-    (0, 256 << 20),         // More than there is.
+    (u64::MAX - 3, 1 << 8), // The sum overflows, from no aligned offset.
+    (0, 256 << 20),         // More bytes than there are.
     (512, u64::MAX - 511),
 ];
 
@@ -59,7 +59,7 @@ fn a_forged_array_is_refused_by_every_call_that_runs_a_kernel() {
         assert_outside(&recorded.unwrap_err(), range);
         assert_outside(&node.set(&mut graph, "y", arg).unwrap_err(), range);
     }
-    graph.replay(stream).unwrap(); // As it was recorded.
+    graph.replay(stream).unwrap(); // Replays the graph as it was recorded.
     for (i, array) in (0..3).zip(&arrays) {
         assert_eq!(contents(array), [i; 64], "array {i}");
     }
@@ -142,7 +142,7 @@ fn indirect_sizes_must_lie_within_their_memory() {
     let fixture = Fixture::open();
     let overwrite = kernel(&fixture, OVERWRITE);
     let (counts, y) = (fixture.full([6], 1_u32).unwrap(), fixture.zeros::<u32>([64]).unwrap());
-    // Said offset and bytes, the first element of the three, and where that is.
+    // The forged offset and bytes, the first of the three numbers, and its offset.
     let cases = [
         (0, 1 << 20, 4, 16),
         (16, 12, 0, 16),
@@ -160,6 +160,6 @@ fn indirect_sizes_must_lie_within_their_memory() {
         assert!(refused.to_string() == message || source == message, "{refused}: {source}");
     }
     assert_eq!(contents(&y), [0; 64]);
-    dispatch(&overwrite, &Counts(&counts, 12, 12), 0).unwrap(); // The last three.
+    dispatch(&overwrite, &Counts(&counts, 12, 12), 0).unwrap(); // The last three numbers.
     assert_eq!(contents(&y), [7; 64]);
 }

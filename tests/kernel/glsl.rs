@@ -1,4 +1,4 @@
-//! GLSL in the styles of OpenGL and OpenGL ES, with the same results as there.
+//! GLSL in the styles of OpenGL and OpenGL ES, with the same results as in those interfaces.
 
 use vkarray::{Groups, Source};
 

@@ -33,9 +33,9 @@ const SET: &str = "
 
 const ONE: Groups<'static> = Groups::exact([1, 1, 1]);
 
-/// Both ways to launch.
+/// The two kinds of indirect launches.
 fn ways(counts: &DeviceNDArray<u32>, first: u64) -> [Groups<'_>; 2] {
-    // SAFETY: the tests keep to the device's limits where they use it, and `COUNT` does not write the numbers.
+    // SAFETY: the tests keep to the device's limits where they use this launch, and `COUNT` does not write the numbers.
     [Groups::indirect(counts, first), unsafe { Groups::indirect_unchecked(counts, first) }]
 }
 
@@ -95,7 +95,8 @@ fn more_than_the_device_allows_launches_no_workgroup() {
     }
 }
 
-/// As [`COUNT`], with workgroups so large that the device's own limit allows more than 32 bits number.
+/// A kernel like [`COUNT`], with workgroups so large that the device's own limit allows more invocations than 32 bits
+/// count.
 const LARGE: &str = "
     @group(0) @binding(0) var<storage, read_write> seen: array<atomic<u32>, 4>;
     override SIZE: u32;
@@ -109,7 +110,7 @@ fn more_than_32_bits_of_invocations_launch_no_workgroup() {
     let more = u32::try_from((1_u64 << 32) / u64::from(size) + 1).unwrap();
     let build = |checks| fixture.kernel(Source::wgsl(LARGE)).constant("SIZE", size).sanitize(checks).build().unwrap();
     if more > limits.max_compute_work_group_count[1] {
-        // The device launches fewer workgroups than that, and a launch from the host says so.
+        // The device launches fewer workgroups than that, and a launch from the host reports it.
         let seen = fixture.zeros::<u32>([4]).unwrap();
         let error = build(false).dispatch(fixture.default_stream(), Groups::exact([1, more, 1]), (&seen,)).unwrap_err();
         assert!(matches!(error, KernelError::GroupCount { axis: 'y', .. }), "{error}");
@@ -156,7 +157,7 @@ fn each_replay_of_a_graph_reads_the_size_again() {
         let counts = fixture.zeros::<u32>([6]).unwrap();
         let (graph, ()) = Graph::record(stream, |graph: &mut GraphRecorder| {
             record(graph, &count, ways(&counts, 3)[unchecked], &seen);
-            // What one node writes the next one reads.
+            // The next node reads the numbers that a node writes.
             set.record(graph, ONE, (&counts, 3_u32, 2_u32, 2_u32, 2_u32)).unwrap();
             record(graph, &count, ways(&counts, 3)[unchecked], &seen);
             Ok::<_, KernelError>(())
@@ -259,7 +260,7 @@ fn arrays_that_cannot_be_an_indirect_size_are_refused() {
     }
     let error = count.dispatch(&stream, Groups::indirect(&foreign, 0), (&seen,)).unwrap_err();
     assert!(error.to_string().contains("the array with its number of workgroups belongs to"), "{error}");
-    // The arguments are checked as ever.
+    // The arguments of an indirect launch are checked like any others.
     let error = count.dispatch(&stream, Groups::indirect(&numbers, 0), (&floats,)).unwrap_err();
     assert!(matches!(error, KernelError::Argument { .. }), "{error}");
     assert!(stream.query().unwrap(), "a refused call recorded something");

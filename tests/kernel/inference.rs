@@ -43,7 +43,7 @@ fn assert_close(found: &DeviceNDArray<f32>, expected: &[f32], what: &str) {
 fn one_source_is_compiled_for_several_functions() {
     type Function = fn(f32) -> f32;
     let fixture = Fixture::open();
-    // Name, workgroup size, function of `x` with the parameters -0.5 and 1.25.
+    // The name, the workgroup size, and the function of `x` with the parameters -0.5 and 1.25.
     let cases: [(&str, u32, Function); 3] = [
         ("map_relu", 256, |x| x.max(0.0)),
         ("map_silu", 128, |x| x / (1.0 + (-x).exp())),
@@ -154,7 +154,8 @@ fn argsort_of_each_row_is_computed() {
 #[test]
 fn classes_are_counted_with_atomics() {
     let fixture = Fixture::open();
-    let classes: Vec<u32> = (0..9 * 211).map(|i| i * i % 67).collect(); // Some are past the 64 that are counted.
+    // Some classes are beyond the 64 that are counted.
+    let classes: Vec<u32> = (0..9 * 211).map(|i| i * i % 67).collect();
     let kernel = built(builder(&fixture, "count_classes"));
     let (array, out) = (fixture.slice_to_device(&classes).unwrap(), fixture.full([61], 5_u32).unwrap());
     let args = (&array, &out, 211_u32, 9_u32, 0.0_f32, 0.0_f32);
@@ -180,7 +181,7 @@ fn numbers_of_four_bits_are_dequantised() {
     let kernel = built(builder(&fixture, "dequantise"));
     let blocks = fixture.slice_to_device(bytemuck::cast_slice::<u32, u8>(&words)).unwrap();
     let out = fixture.zeros::<f32>([11 * 32]).unwrap();
-    let groups = Groups::exact([12, 1, 1]); // One workgroup too many.
+    let groups = Groups::exact([12, 1, 1]); // One workgroup more than needed.
     kernel.dispatch(fixture.default_stream(), groups, (&blocks, &out)).unwrap();
     let value = |i: usize| {
         let (scale, offset) = affine(i / 32);

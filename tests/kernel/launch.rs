@@ -39,7 +39,7 @@ fn an_empty_launch_runs_no_workgroup() {
         assert!(stream.query().unwrap(), "{groups:?} recorded something");
     }
     assert_eq!(contents(&y), [2.0; 10]);
-    // Empty arrays fit a launch of nothing, and only that.
+    // Empty arrays are accepted only by a launch without workgroups.
     let (x, y) = (fixture.zeros::<f32>([0]).unwrap(), fixture.zeros::<f32>([0]).unwrap());
     saxpy.dispatch(&stream, Groups::covering([0]), (&x, &y, 1.0_f32)).unwrap();
 }
@@ -151,10 +151,10 @@ fn numbers_may_stand_anywhere_among_the_arrays() {
     check("numbers first");
     kernel.dispatch(stream, one, (2_u32, &x, b, &y)).unwrap();
     check("in turn");
-    let constant = fixture.const_array(&[1_u32], [1]).unwrap(); // By the full check.
+    let constant = fixture.const_array(&[1_u32], [1]).unwrap(); // Constants go through the full check.
     kernel.dispatch(stream, one, (2_u32, &constant, b, &y)).unwrap();
     check("with constant memory");
-    // Numbers are named in their own order, and too many of a kind are refused by name.
+    // Numbers are named in their own order, and surplus arguments of a kind are refused by name.
     let refused = |args: &[_]| kernel.dispatch(stream, one, args).unwrap_err().to_string();
     let (x, y, a, b) = (x.as_arg(), y.as_arg(), 2_u32.as_arg(), b.as_arg());
     let swapped = refused(&[b.clone(), a.clone(), x.clone(), y.clone()]);

@@ -46,12 +46,12 @@ const WGSL: &str = "
         put_constant(constant.f);
     }";
 
-/// Offsets of so many floats in a row, each row so many bytes after the one before.
+/// Offsets of rows of floats: `len` floats in each row, and `apart` bytes from one row to the next.
 fn rows(at: usize, (n_rows, apart): (usize, usize), len: usize) -> Vec<usize> {
     (0..n_rows).flat_map(|row| (0..len).map(move |i| at + row * apart + 4 * i)).collect()
 }
 
-/// A buffer of so many bytes with 1, 2, 3, … at the offsets, and other numbers elsewhere.
+/// A buffer of `bytes` bytes with 1, 2, 3, … at the offsets, and other numbers elsewhere.
 fn numbered(bytes: usize, offsets: &[usize]) -> Vec<u8> {
     let mut words = vec![-7.0_f32; bytes / 4];
     offsets.iter().enumerate().for_each(|(k, &at)| words[at / 4] = (k + 1) as f32);
@@ -61,7 +61,7 @@ fn numbered(bytes: usize, offsets: &[usize]) -> Vec<u8> {
 #[test]
 fn structs_of_wgsl_are_read_at_the_offsets_of_its_layout_rules() {
     let fixture = Fixture::open();
-    // By hand, from the table of alignments in the specification of WGSL.
+    // The offsets are computed by hand, from the table of alignments in the specification of WGSL.
     let leaf = |at: usize| [at, at + 4, at + 8, at + 12, at + 16, at + 20];
     let branch = |at: usize| [&[at][..], &leaf(at + 16), &leaf(at + 48)].concat();
     let all = [

@@ -44,8 +44,8 @@ fn barrier_count_counts_true_predicates() {
 #[test]
 fn barrier_count_orders_accesses_to_buffers() {
     let fixture = Fixture::open();
-    // Every invocation reads an element that another wrote before the last call, and then writes its own. A second call in
-    // between ensures that no invocation still reads what is written next.
+    // Every invocation reads an element that another invocation wrote before the last call, and then writes its own
+    // element. A second call in between ensures that no invocation still reads the element that is written next.
     let calls = ["u32(barrier_and(i, n == 64u))", "u32(barrier_or(i, i == 3u))", "barrier_count(i, i < 9u)"];
     for (call, counted) in calls.into_iter().zip([1_u32, 1, 9]) {
         let text = format!(
@@ -89,14 +89,14 @@ fn floats_are_added_and_compared_atomically() {
             bins_max(2u, x[id.x]);
         }";
     let gather = kernel(&fixture, text.to_owned(), Library::new("bins.wgsl", library::float_atomics("bins")));
-    // Quarters of small numbers: their sums are exact in any order.
+    // Quarters of small numbers, whose sums are exact in any order.
     let values: Vec<f32> = (0..1000_u16).map(|i| f32::from(i * 37 % 1000) / 4.0 - 100.0).collect();
     let x = fixture.slice_to_device(&values).unwrap();
     let bins = fixture.slice_to_device(&[1.5_f32, f32::INFINITY, f32::NAN].map(f32::to_bits)).unwrap();
     gather.dispatch(fixture.default_stream(), Groups::covering([1000]), (&x, &bins)).unwrap();
     let [sum, least, most] = contents(&bins).try_into().map(|bits: [u32; 3]| bits.map(f32::from_bits)).unwrap();
     assert_eq!((sum, least), (1.5 + values.iter().sum::<f32>(), -100.0));
-    assert!(most.is_nan(), "{most}"); // Nothing is more than what is no number.
+    assert!(most.is_nan(), "{most}"); // No number is larger than NaN.
 }
 
 #[test]

@@ -25,7 +25,8 @@ const REVERSE: &str = "
 #[test]
 fn the_length_of_local_memory_is_a_constant_of_a_library() {
     let fixture = Fixture::open();
-    // More than registers hold. NVIDIA's driver takes 12,000 bytes an invocation and refuses 16,000; these are 10,000.
+    // The arrays have more bytes than registers hold. NVIDIA's driver takes 12,000 bytes an invocation and refuses
+    // 16,000; these are 10,000.
     for n in [1_u32, 7, 500] {
         let lengths = Library::new("lengths.wgsl", format!("const N: u32 = {n};"));
         let reverse = fixture.kernel(Source::wgsl(REVERSE).with(lengths)).build().unwrap();
@@ -50,7 +51,7 @@ fn an_index_out_of_local_memory_is_bounded() {
     let at = fixture.slice_to_device(&[0_u32, 3, 4, 1 << 20, u32::MAX]).unwrap();
     let poke = fixture.kernel(Source::wgsl(wgsl)).build().unwrap();
     poke.dispatch(fixture.default_stream(), Groups::exact([5, 1, 1]), (&at,)).unwrap();
-    assert_eq!(contents(&at), [10, 13, 13, 13, 13]); // Clamped to the last.
+    assert_eq!(contents(&at), [10, 13, 13, 13, 13]); // The index is clamped to the last element.
 }
 
 #[test]

@@ -6,7 +6,7 @@ use vkarray::{Groups, Source};
 use super::kernel;
 use crate::fixture::{Fixture, contents};
 
-/// Runs a kernel whose one parameter is `x`, over so many workgroups, and returns `x`.
+/// Runs a kernel whose one parameter is `x`, over `groups` workgroups, and returns `x`.
 fn run(fixture: &Fixture, wgsl: &str, x: &[i32], groups: u32) -> Vec<i32> {
     let array = fixture.slice_to_device(x).unwrap();
     let wgsl = format!("@group(0) @binding(0) var<storage, read_write> x: array<i32>;\n{wgsl}");
@@ -14,7 +14,7 @@ fn run(fixture: &Fixture, wgsl: &str, x: &[i32], groups: u32) -> Vec<i32> {
     contents(&array)
 }
 
-/// test_simple_smem: one invocation fills, all read.
+/// test_simple_smem: one invocation fills the memory, and all read it.
 #[test]
 fn all_invocations_read_what_one_wrote_before_a_barrier() {
     let fixture = Fixture::open();
@@ -44,7 +44,8 @@ fn a_tile_of_two_axes_is_transposed() {
     assert_eq!(run(&fixture, wgsl, &x, 1), expected);
 }
 
-/// test_dynshared_slice_* (8): parts of one tile by offset, overlap, gap, step and turned around; the rest stays.
+/// test_dynshared_slice_* (8): parts of one tile by offset, overlap, gap, step and in reverse; the rest of the tile is
+/// unchanged.
 #[test]
 fn parts_of_a_tile_sized_at_dispatch_are_separate() {
     let fixture = Fixture::open();
@@ -64,7 +65,7 @@ fn parts_of_a_tile_sized_at_dispatch_are_separate() {
         (4, [0, 1, 4]),
         (4, [2, 1, 2]),  // An upper half.
         (7, [1, 1, 5]),  // A gap on both sides.
-        (7, [0, 2, 4]),  // Every second.
+        (7, [0, 2, 4]),  // Every second element.
         (6, [5, -1, 6]), // Backwards.
         (9, [7, -3, 3]), // Backwards by threes.
     ];

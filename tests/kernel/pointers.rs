@@ -5,7 +5,7 @@ use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
 
-/// The ways to build a kernel.
+/// The three modes of a kernel: with bounds checks, unchecked, and with the sanitizer.
 fn ways(fixture: &Fixture, text: &'static str) -> [KernelBuilder; 3] {
     let builder = fixture.kernel(Source::wgsl(text));
     // SAFETY: the kernels below use no index out of range.

@@ -10,7 +10,7 @@ use crate::fixture::{Fixture, contents, skipped};
 #[test]
 fn push_constants_of_every_32_bit_type_are_passed() {
     let fixture = Fixture::open();
-    // Offsets 0, 16, 28, 32, 40, 44, 48, 64, 76: with gaps before the vectors.
+    // The offsets are 0, 16, 28, 32, 40, 44, 48, 64, 76, with gaps before the vectors.
     let wgsl = "
         struct Params { a: f32, b: vec3<f32>, c: u32, d: vec2<i32>, e: i32, f: u32, g: vec4<u32>, h: vec3<i32>, i: f32 }
         var<immediate> p: Params;
@@ -85,7 +85,7 @@ fn push_constants_of_64_bits_are_passed_or_refused() {
     let fixture = Fixture::open();
     let features = fixture.info().features;
     if !features.shader_int64 {
-        // `capabilities` tests the refusal.
+        // The test `capabilities` tests the refusal.
         return skipped("push_constants_of_64_bits_are_passed_or_refused", "64-bit integers");
     }
     let out = unpack_wide(&fixture, "i64", -0x0123_4567_89ab_cdef_i64);
@@ -94,7 +94,7 @@ fn push_constants_of_64_bits_are_passed_or_refused() {
     assert_eq!(out, [7, 0x7654_3210, 0xfedc_ba98, 11]);
 }
 
-/// Sends a 64-bit integer between two of 32 bits, and returns all of them in words.
+/// Passes a 64-bit integer between two integers of 32 bits, and returns all of them in words.
 fn unpack_wide(ctx: &Context, ty: &str, value: impl AsArg) -> Vec<u32> {
     let wgsl = format!(
         "struct Params {{ before: u32, wide: {ty}, after: u32 }}
@@ -113,7 +113,7 @@ fn unpack_wide(ctx: &Context, ty: &str, value: impl AsArg) -> Vec<u32> {
     contents(&out)
 }
 
-/// As a program of CUDA's has it: nothing between the fields.
+/// The struct of a CUDA program: no padding between the fields.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Tight {
@@ -124,7 +124,7 @@ struct Tight {
     last: i32,
 }
 
-/// The same as the shader has it: offsets 0, 16, 32, 48 (columns 16 apart), 80, and 96 bytes in all.
+/// The struct with the shader's padding: offsets 0, 16, 32, 48 (columns 16 apart), 80, and 96 bytes in all.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Padded {
@@ -146,7 +146,7 @@ impl Tight {
 
     fn padded(self) -> Padded {
         let Self { n, by: [x, y, z], shift: [u, v], turn, last } = self;
-        // What is in the room does not matter.
+        // The padding may have any value.
         let turn = turn.map(|[a, b, c]| [a, b, c, 77.0]);
         Padded { n, room: [9; 3], by: [x, y, z, 77.0], shift: [u, v, 77.0, 77.0], turn, last, end: [9; 3] }
     }
@@ -230,7 +230,7 @@ fn a_struct_in_a_graph_can_be_replaced() {
     let (unpack, one, stream) = (kernel(&fixture, WHOLE), Groups::exact([1, 1, 1]), fixture.default_stream());
     let outs = [(); 2].map(|()| fixture.zeros::<f32>([13]).unwrap());
     let (mut graph, nodes) = Graph::record(stream, |graph| {
-        // The struct is gone when the graph is replayed.
+        // The struct no longer exists when the graph is replayed.
         let node = |(n, out)| unpack.record(graph, one, (out, Immediate(&Tight::new(n))));
         (1..).zip(&outs).map(node).collect::<Result<Vec<_>, KernelError>>()
     })

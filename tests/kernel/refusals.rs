@@ -100,7 +100,7 @@ fn too_many_workgroups_and_empty_arrays_are_refused() {
         let mut counts = [1; 3];
         counts[axis] = wanted;
         if axis == 0 {
-            counts[1] = 2; // Along x alone it would be folded.
+            counts[1] = 2; // A launch along x alone would be folded.
         }
         let refused = saxpy.dispatch(fixture.default_stream(), Groups::exact(counts), (&x, &y, 1.0_f32));
         let message = format!("{wanted} workgroups on axis {name}, the device allows {}", limits[axis]);
@@ -179,7 +179,7 @@ fn a_group_beyond_what_the_device_binds_is_refused() {
     let wgsl = "
         @group(31) @binding(0) var<storage, read_write> x: array<u32>;
         @compute @workgroup_size(1) fn far() { x[0] = 1u; }";
-    // No driver of the suite has so many sets; a device that has may build it.
+    // No driver of the suite has that many sets; a device that has may build the kernel.
     if let Err(error) = fixture.kernel(Source::wgsl(wgsl)).build() {
         assert!(error.to_string().starts_with("kernel `far`: `x` is in group 31, the device binds "), "{error}");
     }

@@ -16,7 +16,7 @@ fn kernel(fixture: &Fixture, file: &str) -> Kernel {
     fixture.kernel(source(file)).build().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// As the shaders' `Disc`.
+/// The host's form of the shaders' `Disc`.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Disc {
@@ -56,7 +56,7 @@ fn discs_are_listed_in_the_tiles_they_touch() {
     let touches = |tile: usize, disc: &Disc| {
         let at = [tile % TILES[0], tile / TILES[0]];
         (0..2).all(|axis| {
-            // The boxes are clamped to the picture, so that what is outside is in the tiles of its edge.
+            // The boxes are clamped to the picture, so that discs outside are in the tiles at its edge.
             let last = i16::try_from(TILES[axis] - 1).unwrap();
             let tile_of = |x: f32| (x / 8.0).floor().clamp(0.0, f32::from(last));
             let (low, high) = (disc.centre[axis] - disc.radius, disc.centre[axis] + disc.radius);

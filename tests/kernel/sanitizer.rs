@@ -31,7 +31,7 @@ impl Arrays {
         Self { x: ctx.slice_to_device(&x).unwrap(), y: ctx.zeros([64]).unwrap() }
     }
 
-    /// Runs the kernel once, on what it takes of the arrays.
+    /// Runs the kernel once, on the arrays that it takes.
     fn run(&self, builder: KernelBuilder, groups: u32) -> Result<(), KernelError> {
         let kernel = builder.build()?;
         let array = |name| if name == "y" { &self.y } else { &self.x };
@@ -42,11 +42,11 @@ impl Arrays {
 
 /// A kernel whose workgroup memory is not initialised.
 fn builder(ctx: &Context, text: &'static str, entry: &str) -> KernelBuilder {
-    // SAFETY: what the kernels read without having written it decides no address.
+    // SAFETY: no address depends on memory that the kernels read without having written it.
     unsafe { zeroed(ctx, text, entry).assume_written() }
 }
 
-/// A kernel whose workgroup memory starts as zeros, as WGSL has it.
+/// A kernel whose workgroup memory starts as zeros, as WGSL requires.
 fn zeroed(ctx: &Context, text: &'static str, entry: &str) -> KernelBuilder {
     ctx.kernel(Source::wgsl(text).named("planted.wgsl")).entry(entry).sanitize(true)
 }
@@ -68,7 +68,7 @@ fn marked(text: &str, entry: &str) -> u32 {
     u32::try_from(lines[0].0 + 1).unwrap()
 }
 
-/// A kernel, and whether a fault is the one planted in it.
+/// A kernel, and whether a fault is the fault planted in it.
 type Planted<'a> = (&'a str, &'a dyn Fn(&Fault) -> bool);
 
 /// Checks that the fault of every kernel of the shader is reported at its line.

@@ -124,7 +124,7 @@ fn shared_memory_of_every_type_starts_as_zeros() {
             if local == 5u { flag = true; one = Inner(vec3(1.5), true, mat2x3<f32>(vec3(2.5), vec3(3.5))); }
         }";
     let module = Module::parse(&Source::wgsl(wgsl)).unwrap();
-    // The kernel's own code: SPIR-V whose shared memory declares no first value.
+    // The kernel's own code zeroes the memory: its SPIR-V declares no initial value.
     let by_kernel = |len: f64| {
         let constants = [("LEN".to_owned(), len)].into();
         let translated = module.translate(None, &constants, &Options::default()).unwrap();
@@ -140,7 +140,7 @@ fn shared_memory_of_every_type_starts_as_zeros() {
     }
 }
 
-/// Three kernels that read shared memory first, which is right since it starts as zeros.
+/// Three kernels that read shared memory before they write it, which is correct since it starts as zeros.
 #[test]
 fn an_atomic_counter_in_shared_memory_starts_at_zero() {
     let fixture = Fixture::open();

@@ -54,7 +54,7 @@ fn block_layouts_of_the_compiler_are_kept() {
     if !fixture.info().features.scalar_block_layout {
         return skipped("block_layouts_of_the_compiler_are_kept", "scalar layout");
     }
-    // Each block's word `i` holds `base + i`: where a number lies is what it reads.
+    // Word `i` of each block holds `base + i`, so that a value shows the offset from which it was read.
     let words = |base: usize, n: usize| values(n, |i| (base + i).to_string().parse::<f32>().unwrap());
     let block = |base, n| fixture.slice_to_device(&words(base, n)).unwrap();
     let (std140, std430, scalar) = (block(0, 28), block(1000, 20), block(2000, 13 + 6));
@@ -62,7 +62,7 @@ fn block_layouts_of_the_compiler_are_kept() {
     let layouts = kernel(&fixture, "layouts.spv");
     let groups = Groups::exact([1, 1, 1]);
     layouts.dispatch(fixture.default_stream(), groups, (&std140, &std430, &scalar, &out)).unwrap();
-    // In the order of declaration; `r` is row-major, so its columns are read across its rows.
+    // The offsets are in the order of declaration; `r` is row-major, so its columns are read across its rows.
     let std140 = [0, 4, 8, 9, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
     let std430 = [0, 1, 2, 3, 4, 5, 8, 12, 9, 13, 10, 14, 16, 17, 18, 19];
     let expected = std140.into_iter().chain(std430.map(|word| 1000 + word)).chain((0..19).map(|word| 2000 + word));
@@ -96,7 +96,7 @@ fn constants_are_specialised() {
     assert_eq!(fixture.kernel(source("reverse.spv")).build().unwrap().signature().shared_bytes, 256);
 }
 
-/// Builds a kernel, or checks that the device's lack of something is what stops it.
+/// Builds a kernel, or checks that it is refused because the device lacks a feature.
 fn build_if(fixture: &Fixture, file: &str, needs: &[(Capability, bool)]) -> Option<Kernel> {
     let lacks: Vec<_> = needs.iter().filter(|(_, has)| !has).map(|(capability, _)| capability.to_string()).collect();
     match fixture.kernel(source(file)).build() {
@@ -178,7 +178,7 @@ fn a_histogram_is_computed() {
     assert_eq!(contents(&counts), expected);
 }
 
-/// As `struct List` begins, and as its items are.
+/// The beginning of the shader's `struct List`, and each of its items.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Record([f32; 8]);
@@ -195,7 +195,7 @@ fn structs_and_push_constants_with_gaps_are_passed_to_a_function() {
         Record([count, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]), // The head: a count, padding, bounds.
         Record([1.0, 2.0, 3.0, 9.0, 10.0, 20.0, 30.0, 0.0]), // Position, velocity, id.
         Record([4.0, 5.0, 6.0, 9.0, -1.0, -2.0, -3.0, 0.0]),
-        Record([7.0, 8.0, 9.0, 9.0, 1.0, 1.0, 1.0, 0.0]), // Behind the count.
+        Record([7.0, 8.0, 9.0, 9.0, 1.0, 1.0, 1.0, 0.0]), // Beyond the count.
     ];
     let list = fixture.slice_to_device(&list).unwrap();
     let particles = kernel(&fixture, "particles.spv");

@@ -1,7 +1,7 @@
 //! Dispatches in steady work allocate nothing on the heap.
 //!
-//! A batch is allocated if more are in flight than ever before, which depends on the device's speed. So the test needs one
-//! round without an allocation; a dispatch that allocates would do so in every round.
+//! A batch is allocated if more batches are in flight than ever before, which depends on the device's speed. The test
+//! therefore needs one round without an allocation; a dispatch that allocates would do so in every round.
 
 use vkarray::Groups;
 
@@ -16,7 +16,7 @@ const ROUNDS: usize = 50;
 fn dispatches_in_steady_work_allocate_nothing() {
     let fixture = Fixture::open();
     let saxpy = kernels::saxpy(&fixture);
-    // Turns between pairs, so that there are dispatches with a barrier and without.
+    // The dispatches alternate between pairs, so that some have a barrier and some have none.
     let pairs = [(); 3].map(|()| (fixture.full([1024], 1.0_f32).unwrap(), fixture.zeros::<f32>([1024]).unwrap()));
     let stream = fixture.default_stream();
     let round = || {

@@ -62,7 +62,7 @@ fn counted(ctx: &Context) -> DeviceNDArray<u32> {
 /// Views of an array, each with the elements that it has on the host, in C order.
 fn views(x: &DeviceNDArray<u32>, host: &Array2<u32>) -> Vec<(DeviceNDArray<u32>, Vec<u32>)> {
     let (rows, columns) = host.dim();
-    let (i, j) = (rows.min(1), columns.min(1)); // The second part starts behind an aligned byte.
+    let (i, j) = (rows.min(1), columns.min(1)); // The second part starts after an aligned byte.
     let parts = [
         (x.clone(), host.view()),
         (x.t(), host.t()),
@@ -154,7 +154,7 @@ fn graphs_replace_strided_arrays_and_numbers_by_name_and_kind() {
     node.update(&mut graph, all(), (100_u32, Strided(&x.slice(s![..;-1, ..]).unwrap()))).unwrap();
     graph.replay(stream).unwrap();
     assert!(node.set(&mut graph, "x", Strided(&y)).is_err()); // Another shape.
-    assert!(node.set(&mut graph, "x", &x).is_err()); // Then the kernel has no strides.
+    assert!(node.set(&mut graph, "x", &x).is_err()); // The kernel needs the strides.
     graph.replay(stream).unwrap();
     assert_eq!((contents(&x), contents(&y)), (vec![201; 6], vec![30; 6]));
 }

@@ -5,7 +5,7 @@ use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents, skipped};
 
-/// Notes the size of its subgroups, and how many invocations are in each.
+/// Writes the size of its subgroups, and how many invocations are in each.
 const LOOK: &str = "
     override N: u32 = 32;
     @group(0) @binding(0) var<storage, read_write> sizes: array<u32>;
@@ -39,7 +39,7 @@ fn a_kernel_runs_with_the_subgroup_size_that_it_requires() {
             (fixture.zeros::<u32>([3 * n as usize]).unwrap(), fixture.zeros([3 * n as usize]).unwrap());
         kernel.dispatch(fixture.default_stream(), Groups::exact([3, 1, 1]), (&sizes, &present)).unwrap();
         assert_eq!((contents(&sizes), contents(&present)), (vec![size; 3 * n as usize], vec![size; 3 * n as usize]));
-        // A kernel for each choice, and the same for the same.
+        // Each choice gives a kernel, and equal choices give the same kernel.
         let n_kernels = fixture.kernel_cache().len();
         look(&fixture).workgroup_size([n, 1, 1]).build().unwrap();
         assert_eq!(fixture.kernel_cache().len(), n_kernels + 1);

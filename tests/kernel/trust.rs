@@ -1,5 +1,5 @@
-//! Damaged or hostile SPIR-V: no safe call with such a module changes memory that it was not given, and only validated
-//! modules reach the driver.
+//! Damaged or hostile SPIR-V: no safe call with such a module changes memory that the call was not given, and only
+//! validated modules reach the driver.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn position(words: &[u32], opcode: u32) -> usize {
     at
 }
 
-/// A module with one more extension, which stands before the sets of instructions.
+/// A module with one more extension, which stands before the instruction set imports.
 fn with_extension(name: &str) -> Vec<u32> {
     const EXTENSION: u32 = 10;
     const EXT_INST_IMPORT: u32 = 11;
@@ -96,7 +96,8 @@ fn removed_bounds_checks_of_private_memory_are_restored() {
     assert_eq!(contents(&out), expected.collect::<Vec<u32>>());
 }
 
-/// On a device that bounds buffers to the byte, and on one that only keeps accesses in the memory that arrays share.
+/// Runs on a device that bounds buffers to the byte, and on a device that only keeps accesses in the memory that arrays
+/// share.
 #[test]
 fn a_module_without_bounds_checks_reaches_no_other_array() {
     let fixture = Fixture::open();
@@ -107,7 +108,7 @@ fn a_module_without_bounds_checks_reaches_no_other_array() {
     );
     let poke = fixture.kernel(Source::spirv_words(&words)).build().unwrap();
     let arrays: Vec<_> = (0..9).map(|_| fixture.full([64], 7_u32).unwrap()).collect();
-    // Every element of the neighbours on both sides in a chunk of memory.
+    // The indices name every element of the neighbours on both sides in a chunk of memory.
     let places: Vec<u32> = (64..1024).chain((1 << 30) - 512..1 << 30).collect();
     let at = fixture.slice_to_device(&places).unwrap();
     let groups = Groups::exact([u32::try_from(places.len()).unwrap(), 1, 1]);
@@ -140,7 +141,7 @@ fn an_extension_that_the_device_lacks_is_named() {
     let words = with_extension(name);
     let error = fixture.kernel(Source::spirv_words(&words)).build().unwrap_err();
     assert!(matches!(&error, KernelError::Extension { extension, .. } if extension == name), "{error}");
-    // SAFETY: it is refused.
+    // SAFETY: the module is refused.
     let source = unsafe { Source::spirv_unchecked(bytemuck::cast_slice::<u32, u8>(&words).to_vec()) };
     let error = fixture.kernel(source).build().unwrap_err();
     assert!(matches!(&error, KernelError::Extension { extension, .. } if extension == name), "{error}");
@@ -173,7 +174,7 @@ fn a_module_is_validated_once_and_the_disk_cache_stores_that() {
 fn unchecked_modules_need_no_validator() {
     let fixture = Fixture::open();
     let bytes = bytemuck::cast_slice::<u32, u8>(&compiled("saxpy.spv")).to_vec();
-    // SAFETY: glslang compiled it, and it compares its index with the length of the array.
+    // SAFETY: glslang compiled the module, and it compares its index with the length of the array.
     let source = unsafe { Source::spirv_unchecked(bytes) };
     let saxpy = fixture.kernel(source).build().unwrap();
     let x = fixture.slice_to_device(&[1.0_f32, 2.0, 3.0]).unwrap();

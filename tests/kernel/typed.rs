@@ -1,4 +1,4 @@
-//! Kernels as Rust types (`kernel!`): the type's arguments and results are those of the shader.
+//! Kernels as Rust types (`kernel!`): the type's arguments and results are the shader's.
 
 use vkarray::{DType, Element, Graph, Groups};
 
@@ -81,7 +81,7 @@ fn a_typed_kernel_has_the_entry_point_and_arguments_of_its_shader() {
     let item = |key: u32| Item { key, value: key as f32 };
     let items: Vec<Item> = (0..50).map(item).collect();
     let shift = fixture.const_array(&[100.0_f32, 200.0, 300.0, 400.0], [4]).unwrap();
-    // Constant, number of items, place of the count.
+    // The constant, the number of items, and the position of the count.
     for (step, n, slot) in [(2, 50, None), (3, 40, Some(1)), (1, 0, Some(2))] {
         let (array, counts) = (fixture.slice_to_device(&items).unwrap(), fixture.zeros::<u32>([3]).unwrap());
         let scale = match slot {

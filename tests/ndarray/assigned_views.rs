@@ -51,7 +51,7 @@ fn values_are_assigned_to_views_as_on_the_host() {
     }
 }
 
-/// numba refuses every value of a higher rank; NumPy does not mind leading lengths of one.
+/// numba refuses every value of a higher rank; NumPy accepts leading lengths of one.
 #[test]
 fn leading_axes_of_length_one_are_dropped_from_the_value() {
     let fixture = Fixture::open();
@@ -71,9 +71,9 @@ fn values_that_do_not_broadcast_are_refused_with_both_shapes() {
     const CASES: &[Case<'_>] = &[
         (&[5], &[2, 5]),    // test_incompatible_highdim
         (&[5], &[4]),       // test_incompatible_shape
-        (&[5, 7], &[5]),    // Only the last axes meet.
+        (&[5, 7], &[5]),    // Only the last axes are compared.
         (&[1], &[2]),       // The target is never stretched.
-        (&[0, 3], &[2, 3]), // Not even to nothing.
+        (&[0, 3], &[2, 3]), // The target is not shortened to length zero.
     ];
     let fixture = Fixture::open();
     for &(shape, value) in CASES {

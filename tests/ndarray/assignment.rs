@@ -9,7 +9,7 @@ use vkarray::{DType, DeviceNDArray, Element, Index, Order};
 
 use crate::fixture::Fixture;
 
-/// An item of so many bytes.
+/// An item of `N` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
 struct Item<const N: usize>([u8; N]);
@@ -59,7 +59,7 @@ fn permutation(rng: &mut Rng, n: usize) -> Vec<usize> {
     axes
 }
 
-/// Every `step`-th index of an axis from `start` on, `len` of them, or the same backwards.
+/// Every `step`-th index of an axis from `start` on, `len` indices, or these in reverse order.
 fn steps(start: usize, step: usize, len: usize, is_reversed: bool) -> Index {
     let [start, step, len] = [start, step, len].map(usize::cast_signed);
     if len == 0 {
@@ -93,7 +93,7 @@ fn view<T: Element>(fixture: &Fixture, rng: &mut Rng, shape: &[usize]) -> Device
     base.slice(&cuts).unwrap().transpose(Some(&back)).unwrap()
 }
 
-/// What the target's block holds after the copy, by the plainest walk: all is read, then all is written.
+/// The bytes of the target's block after the copy, computed plainly: all elements are read, then all are written.
 fn expected<T: Element>(source: &DeviceNDArray<T>, target: &DeviceNDArray<T>) -> Vec<u8> {
     let n = size_of::<T>();
     let (from, mut to) = (block_bytes(source), block_bytes(target));
@@ -123,7 +123,7 @@ fn copies_between_arrays<T: Element>(fixture: &Fixture) {
     }
 }
 
-/// Both are views of one array, so that they may lie between each other or share elements.
+/// Source and target are views of one array, so that they may interleave or share elements.
 fn copies_inside_an_array<T: Element>(fixture: &Fixture) {
     let mut rng = Rng::with_seed(100 + size_of::<T>() as u64);
     for program in 0..n_programs() {
@@ -138,7 +138,7 @@ fn copies_inside_an_array<T: Element>(fixture: &Fixture) {
         };
         let (source, target) = (part(), part());
         assert_copied(&source, &target, program);
-        // And with axes turned, where the shape allows.
+        // Copies also run with axes transposed, where the shape allows.
         if shape.iter().all(|len| *len == shape[0]) {
             assert_copied(&source.transpose(None).unwrap(), &target, program);
         }

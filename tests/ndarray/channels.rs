@@ -10,8 +10,8 @@ use vkarray_kernel::Complex64;
 
 use crate::fixture::Fixture;
 
-/// Rows and columns of the part of a picture that is copied, in which column it begins, how many the whole has, and which
-/// way the channels of its pixels go.
+/// Rows and columns of the part of a picture that is copied, its first column, the number of columns of the whole
+/// picture, and the order of the channels of its pixels.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     part: [usize; 2],
@@ -21,11 +21,11 @@ struct Case {
 }
 
 const CASES: [Case; 6] = [
-    Case { part: [3, 304], at: 0, columns: 304, step: 1 }, // All of it, in items of 16 bytes.
-    Case { part: [3, 301], at: 0, columns: 320, step: 1 }, // Rows with gaps, and something left of each.
+    Case { part: [3, 304], at: 0, columns: 304, step: 1 }, // The whole picture, in items of 16 bytes.
+    Case { part: [3, 301], at: 0, columns: 320, step: 1 }, // Rows with gaps, and pixels beyond whole items in each row.
     Case { part: [2, 271], at: 16, columns: 304, step: -1 }, // BGR.
     Case { part: [1, 1500], at: 4, columns: 1508, step: 1 }, // Items of four bytes; more than a workgroup.
-    Case { part: [3, 103], at: 1, columns: 107, step: 1 }, // No aligned places at all.
+    Case { part: [3, 103], at: 1, columns: 107, step: 1 }, // No offset is aligned.
     Case { part: [2, 9], at: 0, columns: 16, step: 1 },    // Too few for the kernel.
 ];
 
@@ -76,7 +76,7 @@ fn both_ways<T: Element + PartialEq + Debug>(ctx: &Context, channels: usize, val
 /// An array, and the part of it that is copied.
 type Part<T> = (ArrayD<T>, [SliceInfoElem; 3]);
 
-/// Copies a part into another, whose axes are these of the source, and compares all that is around it too.
+/// Copies a part into another part with the given axes, and compares everything around it too.
 fn copied<T: Element + PartialEq + Debug>(
     ctx: &Context,
     (source, from): &Part<T>,

@@ -1,4 +1,5 @@
-//! Copies of arrays between contexts: views of every kind, the order with work of the streams of both sides, random programs.
+//! Copies of arrays between contexts: views of every kind, the order with work of the streams of both sides, random
+//! programs.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::allocator::unmapped::Unmapped;
 use crate::fixture::Fixture;
 use crate::fixture::kernels::{keep_busy, kept_busy, spin, step, stepped};
 
-/// A context as the device offers memory, and one whose device memory the host cannot address.
+/// A context with the device's own memory, and a context whose device memory the host cannot address.
 pub(super) fn contexts(device: &Arc<Device>) -> [Context; 2] {
     let hidden = Allocator::with_manager(device, Box::new(Unmapped(PoolManager::new()))).unwrap();
     [Context::on(device).unwrap(), Context::with_allocator(&hidden).unwrap()]
@@ -55,7 +56,7 @@ fn views_are_copied_to_another_context_and_into_its_views() {
                 assert_eq!(copy.copy_to_host().unwrap(), expected, "{part:?} in {order:?} order");
                 let back = view(&source, &part).t();
                 assert_eq!(back.copy_to_context(&there).unwrap().copy_to_host().unwrap(), expected.t().into_owned());
-                // Into a view of an array in C order, whose other elements stay.
+                // The target is a view of an array in C order, whose other elements are unchanged.
                 let target = there.full([6, 7], -1_i32).unwrap();
                 view(&target, &part).copy_from_context(&view(&source, &part)).unwrap();
                 let mut into = ArrayD::from_elem(IxDyn(&[6, 7]), -1);
@@ -111,7 +112,7 @@ fn arrays_that_the_host_addresses_are_copied_to_and_from_those_of_another_contex
             back.copy_from_context(&target).unwrap();
             assert_eq!(back.read_on_host().unwrap().as_slice(), Some(&values[..]));
         }
-        // What the host holds is not copied, and is copied afterwards.
+        // Memory that the host holds is not copied; it is copied after the guard is dropped.
         let target = there.zeros::<u32>(3001).unwrap();
         let held = source.write_on_host().unwrap();
         assert!(target.copy_from_context(&source).unwrap_err().to_string().contains("the host holds bytes"));

@@ -18,7 +18,7 @@ use vkarray_kernel::{Bool, Complex32, Complex64};
 
 use crate::fixture::{Fixture, contents};
 
-/// A number without loss.
+/// A number, represented exactly.
 #[derive(Debug, Clone, Copy)]
 enum Exact {
     Integer(i128),
@@ -71,7 +71,7 @@ macro_rules! halves {
             }
 
             fn of(value: Exact) -> Self {
-                // What lies beyond the largest number by half a step or more is infinite.
+                // A value beyond the largest number by half a step or more is infinite.
                 let max = $ty::MAX.to_f64();
                 let step = max - $ty::from_bits($ty::MAX.to_bits() - 1).to_f64();
                 let (guess, is_beyond, is_negative) = match value {
@@ -84,7 +84,8 @@ macro_rules! halves {
                 }
                 let size = guess.to_bits() & 0x7fff;
                 let near = [size.saturating_sub(1), size, size + 1].map(|bits| $ty::from_bits(bits | (guess.to_bits() & 0x8000)));
-                // Whole and the rest, so that neither is rounded. The bits of positive numbers are in their order.
+                // The integer part and the rest are compared, so that neither is rounded. The bits of positive numbers
+                // are in the order of the numbers.
                 let distance = |of: &$ty| match value {
                     Exact::Integer(value) if of.to_f64().abs() > 1e10 => ((of.to_f64() as i128 - value).abs(), 0),
                     Exact::Integer(value) => (0, (of.to_f64() - value as f64).abs().to_bits()),
@@ -99,7 +100,7 @@ macro_rules! halves {
 
 halves!(f16 bf16);
 
-/// Every bit pattern of types of up to two bytes; of longer ones, what is near powers of two, and noise.
+/// Every bit pattern of types of up to two bytes; of longer types, values near powers of two, and noise.
 fn values<T: Number>() -> Vec<T> {
     let n = size_of::<T>();
     if n <= 2 {
@@ -210,7 +211,7 @@ fn complex_numbers_become_wider_and_narrower() {
     let narrow_array = fixture.slice_to_device(&narrow).unwrap();
     let widened: Vec<Complex64> = narrow.iter().map(|c| double(f64::from(c.re), f64::from(c.im))).collect();
     same(bytemuck::cast_slice(&contents(&narrow_array.astype::<Complex64>().unwrap())), bytemuck::cast_slice(&widened));
-    // The real part alone, but for truth.
+    // The real part alone is kept, except in a conversion to a truth value.
     assert_eq!(contents(&array.astype::<f64>().unwrap()), parts.map(|(re, _)| re));
     assert_eq!(contents(&array.astype::<f32>().unwrap()), parts.map(|(re, _)| re as f32));
     assert_eq!(contents(&array.astype::<f16>().unwrap()), parts.map(|(re, _)| f16::of(Exact::Float(re))));
@@ -218,7 +219,7 @@ fn complex_numbers_become_wider_and_narrower() {
     assert_eq!(contents(&array.astype::<u8>().unwrap()), parts.map(|(re, _)| re as u8));
     let is_true = parts.map(|(re, im)| Bool::from(re != 0.0 || im != 0.0));
     assert_eq!(contents(&array.astype::<Bool>().unwrap()), is_true);
-    // From real numbers of every size, more than a workgroup's, and from a view with gaps.
+    // Conversions from real numbers of every size, of more elements than a workgroup has, and from a view with gaps.
     let small: Vec<i8> = (-128..=127).cycle().take(1001).collect();
     let from = fixture.slice_to_device(&small).unwrap().astype::<Complex64>().unwrap();
     assert_eq!(contents(&from), small.iter().map(|&re| double(f64::from(re), 0.0)).collect::<Vec<_>>());
@@ -229,7 +230,7 @@ fn complex_numbers_become_wider_and_narrower() {
     assert_eq!(contents(&tail.astype::<f64>().unwrap()), [1, 3, 5].map(|i| parts[i].0));
 }
 
-/// Bits of exponent and mantissa.
+/// The bits of exponent and mantissa.
 #[derive(Clone, Copy)]
 struct Format {
     exponent: u32,
@@ -263,7 +264,7 @@ fn nans_become<T: Element, U: Element>(fixture: &Fixture) {
     let found = contents(&fixture.slice_to_device(&given).unwrap().astype::<U>().unwrap());
     let is_same = T::DTYPE == U::DTYPE;
     for (&(sign, payload), found) in cases.iter().zip(&found) {
-        let known = payload >> lost << lost; // What the source has of it.
+        let known = payload >> lost << lost; // The bits that the source has.
         let expected: U = nan(sign, if is_same { known } else { known | QUIET });
         assert_eq!(
             bytemuck::bytes_of(found),
@@ -298,7 +299,7 @@ fn views_are_converted_and_the_copy_keeps_their_order() {
     assert_eq!((converted.shape(), converted.strides()), ([7, 5, 6].as_slice(), [1, 42, 7].as_slice()));
     let expected = host.permuted_axes(::ndarray::IxDyn(&[2, 0, 1])).mapv(|value| value as f32);
     assert_eq!(converted.copy_to_host().unwrap(), expected);
-    // From an odd place in the block, with gaps, backwards, and of nothing.
+    // Views from an odd offset in the block, with gaps, reversed, and empty.
     let cut = array.slice([Index::stepped(.., -2), Index::from(1..), Index::stepped(1.., 3)]).unwrap();
     let part = expected.slice(::ndarray::s![..;-2, 1.., 1..;3]).mapv(|value| value as u8);
     assert_eq!(cut.astype::<u8>().unwrap().copy_to_host().unwrap(), part.into_dyn());

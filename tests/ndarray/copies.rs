@@ -23,7 +23,7 @@ fn a_copy_into_a_view_keeps_the_elements_in_the_gaps() {
         [SliceInfoElem::Index(3), whole],
         [whole, SliceInfoElem::Index(-1)],
         [SliceInfoElem::Index(0), SliceInfoElem::Index(0)],
-        [part(2, Some(2), 1), whole], // Nothing at all.
+        [part(2, Some(2), 1), whole], // No elements.
     ];
     for order in [Order::C, Order::F] {
         for case in cases {
@@ -137,7 +137,7 @@ fn turned_and_back<T: Element + PartialEq + Default + Debug>(ctx: &Context, host
     let mut expected = host.clone();
     expected.swap_axes(n - 2, n - 1);
     assert_eq!(turned.to_contiguous(Order::C).unwrap().copy_to_host().unwrap(), expected, "{shape:?}");
-    // Into a view with a gap behind each row, which stays as it is.
+    // The target is a view with a gap after each row, which does not change.
     let rows = shape[n - 2];
     let wider: Vec<usize> = expected.shape()[..n - 1].iter().copied().chain([rows + 4]).collect();
     let around = ctx.zeros::<T>(&wider).unwrap();
@@ -152,7 +152,7 @@ fn turned_and_back<T: Element + PartialEq + Default + Debug>(ctx: &Context, host
 #[test]
 fn rows_of_pinned_arrays_are_copied_both_ways() {
     let fixture = Fixture::open();
-    // Rows of 80 KiB with a gap behind each, long enough to be regions of one command on any device; and short ones.
+    // Rows of 80 KiB with a gap after each, long enough to be regions of one command on any device; and short rows.
     for columns in [20_480, 100] {
         let pinned = fixture.pinned_array::<i32>([5, columns + 24]).unwrap();
         let host = counted(&[5, columns + 24]);

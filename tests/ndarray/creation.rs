@@ -13,7 +13,7 @@ use crate::fixture::{Fixture, contents};
 fn check<T: Number + PartialEq + Debug>(fixture: &Fixture, (start, stop, step): (T, T, T), expected: &[T]) {
     let array = fixture.arange(start, stop, step).unwrap();
     assert_eq!((array.shape(), array.dtype()), (&[expected.len()][..], T::DTYPE));
-    // Not `assert_eq`: its message would be all elements.
+    // `assert_eq` would print all elements.
     let found = contents(&array);
     let wrong = found.iter().zip(expected).position(|(found, expected)| found != expected);
     assert!(wrong.is_none(), "{start:?} {stop:?} {step:?}: at {wrong:?}");
@@ -39,7 +39,8 @@ fn short_ranges_equal_those_of_numpy() {
 #[test]
 fn long_ranges_equal_those_of_the_host() {
     let fixture = Fixture::open();
-    // From the shortest that the device makes, with odd lengths; more than a dispatch makes; all kinds of wrapping.
+    // Lengths from the shortest that the device makes, odd lengths, and more elements than a dispatch makes; all kinds
+    // of wrapping.
     for len in [(1 << 16) - 1, 1 << 16, (1 << 16) + 1, (1 << 23) + 13] {
         let indices = Array1::from_iter(0..len).to_vec();
         check(&fixture, (0, len, 1), &indices);
@@ -57,7 +58,7 @@ fn long_ranges_equal_those_of_the_host() {
     let step = (0.1_f32 + 0.7) - 0.1;
     let expected: Vec<f32> = (0..70_000_u32).map(|i| if i == 1 { 0.8 } else { 0.1 + i as f32 * step }).collect();
     let found = contents(&fixture.arange(0.1_f32, 49_000.0, 0.7).unwrap());
-    assert_eq!(found[..69_000], expected[..69_000]); // Needs rounding, so made on the host.
+    assert_eq!(found[..69_000], expected[..69_000]); // The range needs rounding, so the host makes it.
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn ranges_without_a_length_are_refused() {
     }
     let message = fixture.arange(0.5_f32, f32::INFINITY, 1.0).unwrap_err().to_string();
     assert_eq!(message, "invalid range from 0.5 to inf by 1: its length is too large");
-    // Countable, and more than any memory.
+    // The lengths are countable, and exceed any memory.
     assert!(matches!(fixture.arange(i64::MIN, i64::MAX, 1), Err(Error::Layout(LayoutError::Overflow { .. }))));
     assert!(fixture.arange(0_i64, 1 << 50, 1).is_err());
     assert!(fixture.linspace(0.0_f32, 1.0, usize::MAX, true).is_err());
@@ -101,7 +102,8 @@ fn arrays_like_others_have_their_order_and_new_memory() {
         (base.clone(), &[30, 6, 1]),
         (f_order, &[1, 4]),
         (base.transpose(Some(&[1, 0, 2])).unwrap(), &[6, 30, 1]),
-        (base.slice([step(-1), step(2), step(-3)]).unwrap(), &[6, 2, 1]), // By size of stride; numba looks at the sign.
+        // Sorted by the magnitude of the stride; numba sorts by its sign first.
+        (base.slice([step(-1), step(2), step(-3)]).unwrap(), &[6, 2, 1]),
         (base.index([0]).unwrap().broadcast_to([2, 5, 6]).unwrap(), &[1, 12, 2]),
         (base.slice([(0..0).into()]).unwrap(), &[0, 0, 0]),
         (base.index([0, 0, 0]).unwrap().read_only(), &[]),

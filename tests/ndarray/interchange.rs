@@ -16,7 +16,7 @@ use crate::fixture::host_semaphore::HostSemaphore;
 use crate::fixture::kernels::{step, stepped};
 use crate::fixture::{Fixture, contents};
 
-/// Another library's array, in memory of ours.
+/// An array of another library, in memory of this library.
 struct Foreign {
     array: DeviceNDArray<i32>,
     ready: Option<Point>,
@@ -52,7 +52,8 @@ impl Drop for Foreign {
     }
 }
 
-/// A whole array, packed otherwise, with gaps and backwards, repeated, of one element, and of none.
+/// A whole array; an array packed in another order, one with gaps, one reversed, one repeated, one of one element, and
+/// an empty one.
 fn views<T: Element>(base: &DeviceNDArray<T>) -> [DeviceNDArray<T>; 6] {
     [
         base.clone(),
@@ -89,7 +90,8 @@ fn the_memory_of_a_foreign_array_is_read_once() {
     assert!(Arc::ptr_eq(taken.block(), large.block()), "an array of 16,384 elements over {:?}", taken.block());
     taken.fill(3).unwrap();
     assert_eq!((contents(&small), contents(&large)), (vec![2; 64], vec![3; 16_384]));
-    // The other memory comes first. Where both arrays lie in one buffer, the size alone tells them apart.
+    // The other array's memory is returned first. Where both arrays lie in one buffer, only the size distinguishes
+    // them.
     let refused = fixture.as_device_array::<i32, _>(fickle(1)).unwrap_err();
     assert!(
         matches!(
@@ -156,7 +158,7 @@ fn work_on_an_imported_array_waits_until_it_is_ready() {
     let mut foreign = Foreign::new(array.clone());
     foreign.ready = Some(semaphore.point(3));
     let taken = fixture.as_device_array::<i32, _>(foreign).unwrap();
-    // On a stream that does not wait for the array's work.
+    // The stream does not wait for the array's work.
     let stream = fixture.stream().unwrap();
     taken.block().fill(&stream, 9).unwrap();
     stream.flush().unwrap();
@@ -186,7 +188,7 @@ fn inconsistent_array_interfaces_are_refused() {
     for (at, change) in changes.into_iter().enumerate() {
         let mut foreign = Foreign::new(fixture.to_device(&counted(&[8])).unwrap());
         foreign.change = change;
-        // A question about any element type is not refused for it.
+        // The question about any element type is answered, not refused.
         assert_eq!(fixture.is_device_array(&foreign), at == 1);
         assert!(matches!(fixture.as_device_array::<i32, _>(foreign), Err(Error::Interface(_))), "{at}");
     }
@@ -237,9 +239,9 @@ fn tensors_on_the_host_keep_elements_and_layout() {
     for view in views(&base).into_iter().chain(read_only) {
         // Through the raw pointer, as another library would get it.
         let raw = view.to_dlpack_host().unwrap().into_raw();
-        // SAFETY: handed out by the line above, and taken back once.
+        // SAFETY: the line above handed the tensor out, and it is taken back once.
         let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
-        // SAFETY: the elements are there, and no work on the array is asked for until the tensor is gone.
+        // SAFETY: the elements are initialised, and no work on the array is recorded until the tensor is gone.
         let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
         assert!(tensor.shape().read_only || view.is_writable());
         let back = fixture.dlpack_to_device::<i32>(&tensor).unwrap();
@@ -259,25 +261,25 @@ fn a_host_tensor_holds_its_elements_open_without_a_copy() {
         array.copy_from_host(&counted(&[4, 64])).unwrap();
         let address = array.read_on_host().unwrap().as_slice().unwrap().as_ptr().addr();
         let [upper, lower] = [0..2, 2..4].map(|rows| array.slice([Index::from(rows)]).unwrap());
-        // A read-only tensor is a reader: other readers may come.
+        // A read-only tensor is a reader: other readers are allowed.
         let tensor = upper.clone().read_only().to_dlpack_host().unwrap();
         assert!(upper.fill(0).is_err() && upper.write_on_host().is_err(), "the tensor is read");
         assert_eq!(upper.copy_to_host().unwrap(), counted(&[2, 64]));
         assert!(upper.read_on_host().is_ok());
         drop(tensor);
-        // Another one has its elements to itself, and no others.
+        // A writable tensor excludes all other users of its elements, and of no other elements.
         let tensor = upper.to_dlpack_host().unwrap();
         // SAFETY: the descriptor is only read.
         let raw = unsafe { tensor.tensor() };
         assert_eq!((raw.data.addr(), raw.byte_offset), (address, 0), "no copy");
         assert!(upper.copy_to_host().is_err() && upper.read_on_host().is_err(), "the tensor may be written");
         lower.fill(5).unwrap();
-        // SAFETY: the tensor has this element open, and nothing else uses it now.
+        // SAFETY: the tensor opens this element, and nothing else uses it now.
         unsafe { raw.data.cast::<i32>().write(77) };
         let block = Arc::downgrade(array.block());
         drop((array, upper, lower));
         assert!(block.upgrade().is_some(), "the tensor keeps the memory");
-        // SAFETY: the tensor has its elements open, and its deleter is ours.
+        // SAFETY: the tensor opens its elements, and its deleter is the library's.
         let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
         let taken = fixture.from_dlpack::<i32>(tensor).unwrap();
         assert_eq!(contents(&taken)[..3], [77, 1, 2]);
@@ -289,7 +291,7 @@ fn a_host_tensor_holds_its_elements_open_without_a_copy() {
     let array = fixture.full([3], 1_i32).unwrap();
     let tensor = array.to_dlpack_host().unwrap();
     array.fill(2).unwrap();
-    // SAFETY: the copy is read-only, and its deleter is ours.
+    // SAFETY: the copy is read-only, and its deleter is the library's.
     let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
     assert_eq!(bytemuck::cast_slice::<u8, i32>(tensor.bytes()), [1; 3]);
 }
@@ -297,14 +299,14 @@ fn a_host_tensor_holds_its_elements_open_without_a_copy() {
 #[test]
 fn exclusive_tensors_of_whole_pages_are_reached_where_they_are() {
     let fixture = Fixture::open();
-    let other = Fixture::open(); // Its memory is of another library for this one.
+    let other = Fixture::open(); // The memory of another context is foreign to this one.
     let pages = memmap2::MmapMut::map_anon(3 * 4096).unwrap();
     let start = pages.as_ptr().addr();
     let pinned = other.pin(pages).unwrap();
     pinned.copy_from_slice(&[3; 3 * 4096]).unwrap();
     let is_imported = pinned.path() == vkarray::memory::RegisteredPath::Imported;
     let words = pinned.view::<u32>().unwrap();
-    // SAFETY: the elements are this tensor's alone, and its deleter is ours.
+    // SAFETY: only this tensor uses the elements, and its deleter is the library's.
     let tensor = unsafe { HostTensor::exclusive(words.to_dlpack_host().unwrap()) }.unwrap();
     let array = fixture.from_dlpack::<u32>(tensor).unwrap();
     assert_eq!(array.block().mapped().map(|at| at.addr().get()) == Some(start), is_imported);
@@ -316,17 +318,17 @@ fn exclusive_tensors_of_whole_pages_are_reached_where_they_are() {
         fixture.allocator().flush().unwrap();
         assert_eq!(contents(&words), vec![stepped(0x0303_0303, 1); 3 * 1024], "the same memory");
     }
-    // What other code may read is copied.
+    // Elements that other code may read are copied.
     let tensor = words.clone().read_only().to_dlpack_host().unwrap();
-    // SAFETY: refused before anything is read.
+    // SAFETY: the tensor is refused before its elements are read.
     assert!(matches!(unsafe { HostTensor::exclusive(tensor) }, Err(TensorError::ReadOnly)));
     let tensor = words.clone().read_only().to_dlpack_host().unwrap();
-    // SAFETY: the tensor has its elements open, and its deleter is ours.
+    // SAFETY: the tensor opens its elements, and its deleter is the library's.
     let tensor = unsafe { HostTensor::new(tensor) }.unwrap();
     let copy = fixture.from_dlpack::<u32>(tensor).unwrap();
     copy.fill(0).unwrap();
     assert_eq!(contents(&words)[0], if is_imported { stepped(0x0303_0303, 1) } else { 0x0303_0303 });
-    // SAFETY: the elements are this tensor's alone, and its deleter is ours.
+    // SAFETY: only this tensor uses the elements, and its deleter is the library's.
     let floats = unsafe { HostTensor::exclusive(words.to_dlpack_host().unwrap()) }.unwrap();
     assert!(matches!(fixture.from_dlpack::<f32>(floats), Err(Error::Interface(InterfaceError::DType { .. }))));
 }
@@ -347,7 +349,7 @@ fn device_tensors_share_the_arrays_buffer() {
     assert_eq!((raw.device.device_type.0, raw.data.addr() as u64, raw.byte_offset), (7, buffer, 8));
     assert_eq!((raw.dtype.code.0, raw.dtype.bits, raw.dtype.lanes), (0, 32, 1));
     assert!(block.upgrade().is_some(), "the tensor keeps the memory");
-    // SAFETY: refused before anything is read.
+    // SAFETY: the tensor is refused before its elements are read.
     let refused = unsafe { HostTensor::new(tensor) };
     assert!(matches!(refused, Err(TensorError::NotOnHost { device_type: 7 })));
     assert!(block.upgrade().is_none(), "the memory is gone");

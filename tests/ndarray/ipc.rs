@@ -59,7 +59,7 @@ impl Second {
     }
 }
 
-/// Also when the test fails: the second process may wait, or work, for ever.
+/// The second process is ended also when the test fails, since it may wait or work for ever.
 impl Drop for Second {
     fn drop(&mut self) {
         let _ = self.process.kill();
@@ -73,7 +73,7 @@ fn update(ctx: &Context, step: &Kernel, array: &DeviceNDArray<u32>, add: u32) {
     ctx.synchronize().unwrap();
 }
 
-/// Lets the other process go on, and waits for its turn to end.
+/// Lets the other process continue, and waits for its turn to end.
 fn hand_over(socket: &mut UnixStream) {
     socket.write_all(&[1]).unwrap();
     wait_for_turn(socket);
@@ -119,7 +119,7 @@ fn two_processes_update_an_array_in_turns_without_losing_an_update() {
     assert!(second.process.wait().unwrap().success());
 }
 
-/// An exporter whose kernels and those of the second process run in turns that their devices wait for.
+/// Kernels of the exporter and of the second process run in turns, for which the devices wait.
 #[test]
 fn a_timeline_in_the_handle_orders_two_processes_without_their_hosts() {
     const TEST: &str = "ndarray::ipc::a_timeline_in_the_handle_orders_two_processes_without_their_hosts";
@@ -131,7 +131,7 @@ fn a_timeline_in_the_handle_orders_two_processes_without_their_hosts() {
         return assert!(matches!(refused, DriverError::Unsuitable { .. }), "{refused}");
     }
     let (step, spin, stream) = (step(&fixture), spin(&fixture), fixture.default_stream());
-    // Round `i` of the exporter signals 2i + 1, that of the second process 2i + 2.
+    // Round `i` of the exporter signals 2i + 1, and round `i` of the second process signals 2i + 2.
     let turns = |x: &DeviceNDArray<u32>, timeline: &ExternalSemaphore, first: u32| {
         for value in (first..2 * ROUNDS).step_by(2) {
             // SAFETY: the other process signals this value after its work, which waits for smaller values alone.
@@ -166,7 +166,7 @@ fn a_timeline_in_the_handle_orders_two_processes_without_their_hosts() {
     assert!(second.process.wait().unwrap().success());
 }
 
-/// How far the exporter comes before it is killed.
+/// How far the exporter gets before it is killed.
 const MOMENTS: [&str; 4] = ["connected", "half a handle", "idle", "at work"];
 
 #[test]
@@ -201,7 +201,8 @@ fn a_killed_exporter_leaves_a_typed_error_or_valid_memory() {
         x.fill(3).unwrap();
         update(&fixture, &step, &x, 5);
         assert_eq!(contents(&x), [stepped(3, 5); LEN], "{moment}");
-        let again = fixture.open_ipc_array::<u32>(&handle).unwrap(); // The handle outlives its maker too.
+        // The handle also outlives the process that made it.
+        let again = fixture.open_ipc_array::<u32>(&handle).unwrap();
         assert_eq!(contents(&again), [stepped(3, 5); LEN], "{moment}");
     }
 }
@@ -296,7 +297,7 @@ fn a_view_shares_its_whole_block_only_if_the_caller_says_so() {
     assert!(second.process.wait().unwrap().success());
 }
 
-/// The second process of a test: doubles each array that it gets, and says so.
+/// The second process of a test: doubles each array that it receives, and answers.
 fn double_what_comes(fixture: &Fixture, path: &str, n_arrays: usize) {
     let mut socket = UnixStream::connect(path).unwrap();
     for _ in 0..n_arrays {

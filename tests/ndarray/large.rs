@@ -6,7 +6,7 @@ use vkarray::{Context, DeviceNDArray, Element, Groups, Index, Order, Source};
 
 use crate::fixture::{Fixture, contents, skipped};
 
-/// Places past 2^32, in bytes and in elements.
+/// Positions past 2^32, in bytes and in elements.
 #[test]
 fn arrays_beyond_four_gibibytes_are_copied_completely() {
     const SIX_GIB: usize = 6 << 30;
@@ -21,7 +21,7 @@ fn arrays_beyond_four_gibibytes_are_copied_completely() {
     reversed_and_checked::<u32>(&fixture, SIX_GIB / 4);
 }
 
-/// The same places filled, sliced, converted and transposed.
+/// Positions past 2^32 are filled, sliced, converted and transposed.
 #[test]
 fn arrays_of_more_than_two_to_the_32_elements_are_filled_sliced_and_converted() {
     const N: usize = (1 << 32) + 70_001;
@@ -75,7 +75,7 @@ fn assert_holds<T: Element + PartialEq + Sync>(array: &DeviceNDArray<T>, expecte
     }
 }
 
-/// A host array of 1 GiB, up and down: what a copy by several threads does most.
+/// A host array of 1 GiB, up and down, which several threads copy.
 #[test]
 fn a_gibibyte_is_uploaded_and_downloaded_completely() {
     const N: u32 = 1 << 28;
@@ -91,7 +91,7 @@ fn a_gibibyte_is_uploaded_and_downloaded_completely() {
     assert_eq!(wrong, None, "the first word that differs");
 }
 
-/// What a kernel reads through one binding of more than 2 GiB, from both ends to the middle; or that it is refused.
+/// A kernel reads one binding of more than 2 GiB, from both ends to the middle, or is refused.
 #[test]
 fn a_binding_beyond_two_gibibytes_is_read_at_its_end() {
     const N: u32 = 805_306_368; // 3 GiB of words.
@@ -128,11 +128,11 @@ fn a_binding_beyond_two_gibibytes_is_read_at_its_end() {
     assert_eq!(contents(&found), [100, 101, 102, 103, 104, 105, 106]);
 }
 
-/// Marks bytes of an array at places all over it, and finds them where they are in the array reversed.
+/// Marks bytes of an array at positions all over it, and finds them at their positions in the reversed array.
 fn reversed_and_checked<T: Element + From<u8> + PartialEq>(ctx: &Context, n: usize) {
     let array = ctx.full([n], T::from(3)).unwrap();
     let target = ctx.device_array::<T>([n]).unwrap();
-    // Both ends, and around the places where 32 bits of bytes, of words and of elements end.
+    // Both ends, and positions around the ends of 32 bits of bytes, of words and of elements.
     let around = |at: usize| [at - 1, at, at + 1];
     let ends = [(1 << 32) / size_of::<T>(), (1 << 30) / size_of::<T>(), n / 2];
     let places = [0, n - 1].into_iter().chain(ends.into_iter().flat_map(around));
@@ -146,7 +146,7 @@ fn reversed_and_checked<T: Element + From<u8> + PartialEq>(ctx: &Context, n: usi
     for (mark, &at) in (100..).zip(&places) {
         expected.insert(n - 1 - at, T::from(mark));
     }
-    // All of it, a part at a time, and of that only what is not as most is.
+    // The whole array is read, a part at a time; only elements that differ from the common value are kept.
     let plain = vec![T::from(3); 4096];
     let plain_bytes: &[u8] = bytemuck::cast_slice(&plain);
     for start in (0..n).step_by(1 << 28) {

@@ -20,7 +20,7 @@ use super::counted;
 use crate::fixture::kernels::{mix, step, stepped};
 use crate::fixture::{Fixture, contents};
 
-/// What is written through memory of this kind is read through arrays of it, and the other way round.
+/// Values written through memory of this kind are read through arrays of it, and the reverse.
 fn shares<K: UsmKind>(ctx: &Context) {
     let memory = UsmMemory::<K>::new(ctx, 40).unwrap();
     memory.memset(0).unwrap();
@@ -56,7 +56,7 @@ fn memory_objects_copy_from_anything_with_an_interface_or_bytes() {
     let x = ctx.to_device(&Array2::from_shape_fn((3, 4), |(i, j)| u8::try_from(10 * i + j).unwrap())).unwrap();
     let memory = HostMemory::new(ctx, 14).unwrap();
     memory.copy_from_host([9; 14]).unwrap();
-    memory.copy_from_interface(ctx, &x.t().read_only()).unwrap(); // Any order without gaps, as it lies in memory.
+    memory.copy_from_interface(ctx, &x.t().read_only()).unwrap(); // Any order without gaps, in the order of memory.
     assert_eq!(memory.to_bytes().unwrap(), [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 9, 9]);
     memory.copy_from_host(vec![5, 6]).unwrap();
     memory.copy_from_host("").unwrap();
@@ -134,7 +134,7 @@ fn steps_on<K: UsmKind>(ctx: &Context, range: std::ops::Range<u64>) {
         let expected = if range.contains(&at) { value } else { 5 };
         assert_eq!(u32::from_ne_bytes(word.try_into().unwrap()), expected, "byte {at} with {range:?}");
     }
-    // The graph keeps the memory that is freed meanwhile.
+    // The graph keeps the memory that is freed before the replay.
     memory.free().unwrap();
     graph.replay(&stream).unwrap();
     stream.synchronize().unwrap();
@@ -146,7 +146,8 @@ fn steps_on<K: UsmKind>(ctx: &Context, range: std::ops::Range<u64>) {
 #[test]
 fn kernels_take_memory_objects() {
     let fixture = Fixture::open();
-    // All of it, one word, and parts whose offset the device cannot bind, which are copied and copied back.
+    // Ranges of the whole memory, of one word, and of parts whose offset the device cannot bind, which are copied and
+    // copied back.
     for range in [0..4200, 0..4, 256..512, 4..4200, 12..16] {
         steps_on::<vkarray::memory::OnDevice>(&fixture, range.clone());
         steps_on::<vkarray::memory::OnHost>(&fixture, range.clone());
@@ -229,7 +230,7 @@ fn a_mirrored_pair_is_read_by_one_thread_while_another_gives_it_work() {
         });
         for round in 1..=n_rounds {
             pair.array().fill(round).unwrap();
-            // The copy is refused while the other thread reads what is on the host.
+            // The copy is refused while the other thread reads the elements on the host.
             let seen = iter::repeat_with(|| pair.read(|elements| elements[[32]])).find_map(Result::ok);
             assert_eq!(seen, Some(round));
             rounds.store(round, Ordering::Relaxed);
@@ -287,7 +288,7 @@ fn arrays_like_host_arrays_have_their_order() {
     let repeated = c.slice_axis(Axis(0), Slice::from(..1)).into_owned();
     let repeated = repeated.broadcast(vec![5, 3, 4]).unwrap();
     for host in [c.view(), c.t(), permuted, backwards, repeated] {
-        // What NumPy's `empty_like` gives, by the rule on device arrays, which the recorded answers of NumPy test.
+        // The strides of NumPy's `empty_like`, by the rule for device arrays, which NumPy's recorded results test.
         let device = fixture.to_device(&host.as_standard_layout()).unwrap();
         let strides: Vec<isize> = host.strides().iter().map(|stride| stride.abs()).collect();
         let expected = Layout::with_strides(device.shape(), &strides, 0).unwrap().like();
@@ -320,7 +321,7 @@ fn repeated_axes_of_a_host_array_are_sent_once() {
     assert_eq!(array.copy_to_host().unwrap(), host.into_dyn());
     assert!(matches!(array.fill(0), Err(Error::SharedElements { .. })), "its elements share memory");
     array.to_contiguous(Order::C).unwrap().fill(0).unwrap();
-    // An axis of one element is not repeated, and neither is one of an array without elements.
+    // An axis of one element is not repeated, nor is an axis of an array without elements.
     let column = ::ndarray::arr2(&[[0_i32], [1]]);
     let all = column.broadcast([5, 2, 3]).unwrap();
     let array = fixture.to_device(&all).unwrap();

@@ -21,12 +21,12 @@ fn broadcasts_equal_those_of_the_host() {
     for shape in [&[3, 4][..], &[2, 1, 4], &[3, 1, 4, 1]] {
         assert!(matches!(device.broadcast_to(shape), Err(Error::Layout(_))), "{shape:?}");
     }
-    // A slice of a repeated axis keeps the slice's length, and its index is checked: numba's do neither.
+    // A slice of a repeated axis keeps the slice's length, and its index is checked; numba does neither.
     let repeated = device.broadcast_to([3, 5, 4]).unwrap();
     assert_eq!(repeated.slice(vkarray_ndarray::s![.., 1..3]).unwrap().shape(), [3, 2, 4]);
     assert!(repeated.index([0, 9]).is_err());
     assert!(matches!(repeated.copy_from_host(&counted(&[3, 5, 4])), Err(Error::SharedElements { .. })));
-    assert_eq!(device.copy_to_host().unwrap(), host); // Nothing was written.
+    assert_eq!(device.copy_to_host().unwrap(), host); // No element was written.
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn views_of_another_element_type_have_the_same_bytes() {
         columns.view::<u16>().unwrap().copy_to_host().unwrap(),
         host.slice(::ndarray::s![.., ..;2]).mapv(i16::cast_unsigned).into_dyn()
     );
-    // With gaps, rows that do not divide, elements at odd places.
+    // Views with gaps, rows that do not divide, and elements at odd offsets are refused.
     assert!(columns.view::<u32>().is_err());
     assert!(device.slice(vkarray_ndarray::s![.., ..3]).unwrap().view::<u32>().is_err());
     assert!(device.slice(vkarray_ndarray::s![.., 1..3]).unwrap().view::<u32>().is_err());
@@ -142,7 +142,7 @@ fn work_that_writes_a_read_only_array_is_refused() {
         assert!(refused_by_a_kernel(&fixture, &view), "{name}");
     }
     assert!(!refused_by_a_kernel(&fixture, &shared));
-    assert_eq!(contents(&frozen), [0, 2, 4, 6]); // The other handle's write is seen, and was the only one.
+    assert_eq!(contents(&frozen), [0, 2, 4, 6]); // The other handle's write is visible, and is the only one.
 }
 
 #[test]

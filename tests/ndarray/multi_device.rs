@@ -39,7 +39,7 @@ fn devices_take_turns_and_each_has_what_was_written_last() {
         let turn = round as usize % contexts.len();
         let access = x.read_write(contexts[turn]).unwrap();
         steps[turn].launch(Groups::covering(N), (&access, round)).unwrap();
-        drop(access); // Before the kernel is complete.
+        drop(access); // Dropped before the kernel is complete.
         expected = stepped(expected, round);
         for (at, ctx) in contexts.iter().enumerate() {
             assert_eq!(x.state(ctx).unwrap(), if at == turn { Modified } else { Invalid });
@@ -105,7 +105,7 @@ fn arrays_are_made_of_different_devices_and_refuse_others() {
     let refused = problem(MultiDeviceArray::<u32>::new(&[&fixture, &there, &again], N));
     assert_eq!(refused, MultiDeviceError::SameDevice { device: fixture.info().name.clone() });
     let x = MultiDeviceArray::<u32>::new(&[&fixture], N).unwrap();
-    x.write(&again).unwrap().fill(1).unwrap(); // Another context of a device of the array.
+    x.write(&again).unwrap().fill(1).unwrap(); // A second context of a device of the array.
     assert!(matches!(problem(x.read(&there)), MultiDeviceError::NotAMember { .. }));
     assert!(matches!(problem(x.state(&there)), MultiDeviceError::NotAMember { .. }));
     assert_eq!(x.to_vec().unwrap(), [1; N]);
@@ -118,7 +118,7 @@ fn arrays_are_made_of_different_devices_and_refuse_others() {
 fn a_failed_migration_leaves_the_source_valid_and_can_be_tried_again() {
     let fixture = Fixture::open();
     let other = fixture.other_devices().pop().unwrap();
-    // Room for one replica and the staging memory of its copy.
+    // The limit admits one replica and the staging memory of its copy.
     let limit = Limiting::new(PoolManager::new(), 4 << 20);
     let there = Context::with_allocator(&Allocator::with_manager(&other, Box::new(limit)).unwrap()).unwrap();
     let n = 1 << 19;
@@ -152,7 +152,8 @@ fn threads_that_read_at_once_all_get_the_elements() {
     });
 }
 
-/// The programs of the Unified Runtime's tests of buffers on several devices, which are skipped there with one device.
+/// Programs of the Unified Runtime's tests of buffers on several devices, which are skipped in that suite with one
+/// device.
 #[test]
 fn programs_that_alternate_between_two_devices_end_as_on_one() {
     let fixture = Fixture::open();
@@ -171,7 +172,7 @@ fn programs_that_alternate_between_two_devices_end_as_on_one() {
         assert_eq!(read(&there), [7; N]); // Filled on one, read on the other.
         x.write(&fixture).unwrap().fill(42).unwrap();
         increment_there(1);
-        assert_eq!(read(&fixture), [43; N]); // There and back.
+        assert_eq!(read(&fixture), [43; N]); // Used on the other device and back.
         increment(1);
         assert_eq!(read(&there), [44; N]);
         for round in 0..20 {
@@ -218,7 +219,7 @@ fn a_device_that_fails_leaves_the_others_working_with_what_they_have() {
     let fixture = Fixture::open();
     let n_others = fixture.other_devices().len();
     for at in 0..n_others {
-        let own = Device::open(fixture.device().physical()).unwrap(); // Devices that fail are not those of other tests.
+        let own = Device::open(fixture.device().physical()).unwrap(); // Devices opened for this test, since they fail.
         let devices: Vec<Arc<Device>> = [own].into_iter().chain(fixture.other_devices()).collect();
         let contexts: Vec<Context> = devices.iter().map(|device| Context::on(device).unwrap()).collect();
         let members: Vec<&Context> = contexts.iter().collect();
@@ -252,7 +253,7 @@ fn random_programs_over_arrays_that_migrate_between_all_devices_end_as_in_order(
     let devices: Vec<_> = [fixture.device()].into_iter().chain(&others).collect();
     for seed in 1..=n_programs(8) {
         let mut random = Random(seed * 0xD129_0B26_3547);
-        // Elements that fit a staging slot of each size, and that do not.
+        // Lengths that fit a staging slot of each size, and a length that does not.
         let n = [1, 70, 20_011, 300_007][random.below(4)];
         let members: Vec<Context> =
             devices.iter().map(|device| contexts(device).into_iter().nth(random.below(2)).unwrap()).collect();

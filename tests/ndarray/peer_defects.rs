@@ -11,7 +11,7 @@ fn back() -> Index {
     Index::stepped(.., -1)
 }
 
-/// numba/numba#3553: a download into a strided host target overwrote what lies between its elements.
+/// numba/numba#3553: a download into a strided host target overwrote the bytes between its elements.
 #[test]
 fn a_download_into_a_strided_target_keeps_the_gaps() {
     let fixture = Fixture::open();
@@ -38,7 +38,7 @@ fn an_upload_into_a_strided_view_keeps_the_gaps() {
     assert_eq!(device.copy_to_host().unwrap(), expected.into_dyn());
 }
 
-/// NVIDIA/numba-cuda-mlir#311: a reshape in an order that is not the array's gave a view of the wrong elements.
+/// NVIDIA/numba-cuda-mlir#311: a reshape in an order other than the array's gave a view of the wrong elements.
 #[test]
 fn a_reshape_across_orders_copies_the_right_elements() {
     let fixture = Fixture::open();
@@ -55,7 +55,7 @@ fn a_reshape_across_orders_copies_the_right_elements() {
     }
 }
 
-/// A reshape of what is not packed ends in `NotImplementedError`.
+/// A reshape of an array that is not packed raises `NotImplementedError` in numba.
 #[test]
 fn a_reshape_of_a_view_with_gaps_copies_only_if_it_must() {
     let fixture = Fixture::open();
@@ -71,7 +71,7 @@ fn a_reshape_of_a_view_with_gaps_copies_only_if_it_must() {
     assert!(matches!(gaps.reshape_copy([16], Order::K), Err(Error::Layout(_))));
 }
 
-/// `d[:, :, i]` of an array in F order comes back with its elements permuted.
+/// In numba, `d[:, :, i]` of an array in F order has its elements permuted.
 #[test]
 fn an_index_into_an_array_in_f_order_takes_the_right_elements() {
     let fixture = Fixture::open();
@@ -86,7 +86,7 @@ fn an_index_into_an_array_in_f_order_takes_the_right_elements() {
     }
 }
 
-/// numba/numba#3705: slicing a reversed view again gives an empty one, and downloads of reversed views are refused.
+/// numba/numba#3705: slicing a reversed view again gives an empty view, and downloads of reversed views are refused.
 #[test]
 fn a_view_reversed_twice_is_whole() {
     let fixture = Fixture::open();
@@ -101,7 +101,7 @@ fn a_view_reversed_twice_is_whole() {
     assert_eq!(contents(&device), [16, 15, 14, 13, 12, 11, 10]);
 }
 
-/// A slice of a broadcast axis collapses to length one, and any index on it is taken.
+/// In numba, a slice of a broadcast axis has length one, and any index on it is accepted.
 #[test]
 fn a_slice_of_a_broadcast_axis_keeps_its_length() {
     let fixture = Fixture::open();
@@ -113,7 +113,7 @@ fn a_slice_of_a_broadcast_axis_keeps_its_length() {
     assert_eq!(rows.get([3, 2]).unwrap(), 2);
 }
 
-/// For numba an array that is packed in both orders has order F under 'A'; for NumPy it has C.
+/// In numba, an array that is packed in both orders has order F under 'A'; in NumPy it has order C.
 #[test]
 fn order_a_is_f_only_for_what_is_f_and_not_c() {
     let fixture = Fixture::open();
@@ -129,7 +129,7 @@ fn order_a_is_f_only_for_what_is_f_and_not_c() {
     assert_eq!(f_order.to_contiguous(Order::A).unwrap().strides(), [1, 2]);
 }
 
-/// Copies between device arrays of other strides, or in the other order, are refused.
+/// numba refuses copies between device arrays of other strides, or in the other order.
 #[test]
 fn device_arrays_of_any_strides_are_copied_to_each_other() {
     let fixture = Fixture::open();
@@ -144,7 +144,7 @@ fn device_arrays_of_any_strides_are_copied_to_each_other() {
     assert_eq!(c_order.copy_to_host().unwrap(), host.slice(s![..;-1, ..;-1]).into_dyn());
 }
 
-/// A target that overlaps its source was a data race.
+/// In numba, a target that overlaps its source was a data race.
 #[test]
 fn an_array_is_copied_onto_itself_as_if_the_source_were_copied_first() {
     let fixture = Fixture::open();
@@ -153,10 +153,11 @@ fn an_array_is_copied_onto_itself_as_if_the_source_were_copied_first() {
         (Index::from(1..), Index::from(..-1)),                         // Down by one.
         (Index::from(..-1), Index::from(1..)),                         // Up by one.
         (Index::from(40_000..), Index::from(..-40_000)),               // In a few parts.
-        (Index::from(..-40_000), Index::from(40_000..)),               // The other way.
-        (Index::from(..), back()),                                     // Turned around in place.
-        (Index::stepped(..100_002, 2), Index::stepped(1..100_003, 2)), // Between each other.
-        (Index::stepped(..-3, 3), Index::Range { start: Some(-4), stop: None, step: -3 }), // Through each other.
+        (Index::from(..-40_000), Index::from(40_000..)),               // In a few parts, in the other direction.
+        (Index::from(..), back()),                                     // Reversed in place.
+        (Index::stepped(..100_002, 2), Index::stepped(1..100_003, 2)), // Interleaved in the same order.
+        // Interleaved in reverse order.
+        (Index::stepped(..-3, 3), Index::Range { start: Some(-4), stop: None, step: -3 }),
     ];
     for &(source, target) in cases {
         let device = fixture.to_device(&large).unwrap();
@@ -190,7 +191,7 @@ fn assignment_broadcasts() {
     assert!(matches!(target.assign(&base), Err(Error::Layout(_))));
 }
 
-/// A source without elements is copied unchecked.
+/// numba copies a source without elements unchecked.
 #[test]
 fn copies_of_empty_arrays_are_still_checked() {
     let fixture = Fixture::open();
@@ -204,7 +205,7 @@ fn copies_of_empty_arrays_are_still_checked() {
     assert_eq!(contents(&full), [1.5; 6]);
 }
 
-/// Writing through a view of which several elements share memory has no one result, and NumPy refuses it.
+/// Writing through a view of which several elements share memory has no defined result, and NumPy refuses it.
 #[test]
 fn targets_whose_elements_share_memory_are_refused() {
     let fixture = Fixture::open();

@@ -100,7 +100,7 @@ fn arrays_of_no_elements_are_taken_by_every_operation() {
         assert_eq!(empty.to_vec().unwrap(), [0_i32; 0]);
         assert_eq!(empty.on(fixture.default_stream()).copy_to_host_async().unwrap().wait().unwrap(), counted(shape));
     }
-    // An empty slice of what is not empty, also one whose start lies past the end.
+    // An empty slice of an array that is not empty, also a slice whose start lies past the end.
     let array = fixture.to_device(&counted(&[3, 4])).unwrap();
     let backwards = Index::Range { start: Some(2), stop: Some(1), step: 2 };
     for rows in [Index::from(1..1), Index::from(9..), backwards, Index::stepped(0..2, -1)] {

@@ -66,7 +66,8 @@ fn shapes_that_cannot_be_counted_take_no_memory() {
     let fixture = Fixture::open();
     let small = fixture.zeros::<u8>([3]).unwrap();
     let before = fixture.allocator().usage();
-    // The number of elements wraps to 0; bytes do not fit, though elements do; one axis beyond what a number counts.
+    // The number of elements wraps to 0; bytes overflow, though elements do not; one axis is longer than can be
+    // counted.
     for shape in [&[1 << 32, 1 << 32][..], &[1 << 60, 1], &[0, usize::MAX, 2], &[usize::MAX]] {
         let refused: Refusals<'_> = vec![
             ("device_array", nothing(fixture.device_array::<f64>(shape))),
@@ -131,7 +132,7 @@ fn indices_out_of_range_are_reported_with_the_axis() {
         (&[3, 0], "index 3 is out of range for axis 0 of length 3"), // One past the end.
         (&[-4, 0], "index -4 is out of range for axis 0 of length 3"), // One before the start.
         (&[0, 2], "index 2 is out of range for axis 1 of length 2"), // In range of the other axis.
-        (&[0, isize::MIN], "index -9223372036854775808 is out of range for axis 1 of length 2"), // As far as can be.
+        (&[0, isize::MIN], "index -9223372036854775808 is out of range for axis 1 of length 2"), // The least index.
         (&[0, 0, 0], "3 axes indexed, the array has 2"),
     ];
     for &(index, message) in CASES {
@@ -242,7 +243,7 @@ fn every_method_refuses_an_array_after_a_reset() {
         let is_meant = matches!(error, Error::Memory(MemoryError::DeadMemory { size: 32, .. }));
         assert!(is_meant, "{name}: {error:?}");
     }
-    // Made anew, the same does work.
+    // The calls work on new arrays.
     for (name, result) in uses(&fixture, &fresh, &fixture.to_device(&counted(&[2, 4])).unwrap()) {
         result.unwrap_or_else(|error| panic!("{name}: {error}"));
     }

@@ -122,7 +122,7 @@ fn equal_splits_have_equal_parts_or_are_refused() {
 #[test]
 fn few_axes_become_at_least_so_many() {
     let fixture = Fixture::open();
-    // A shape, and what NumPy's `atleast_1d`, `atleast_2d` and `atleast_3d` make of it.
+    // A shape, and the results of NumPy's `atleast_1d`, `atleast_2d` and `atleast_3d`.
     type Case<'a> = (&'a [usize], [&'a [usize]; 3]);
     let cases: [Case<'_>; 6] = [
         (&[], [&[1], &[1, 1], &[1, 1, 1]]),
@@ -145,8 +145,8 @@ fn few_axes_become_at_least_so_many() {
 fn strided_views_stay_in_the_memory() {
     let fixture = Fixture::open();
     let x = fixture.to_device(&counted(&[7])).unwrap();
-    let inner = x.slice(s![2..5]).unwrap(); // The bounds are those of the memory, not of the slice.
-    // From which array, shape, strides, the last element's index in the memory or where the elements would end.
+    let inner = x.slice(s![2..5]).unwrap(); // The bounds are the bounds of the memory, not of the slice.
+    // The array, the shape, the strides, and the index of the last element in the memory or the end of the elements.
     type Case<'a> = (&'a DeviceNDArray<i32>, &'a [usize], &'a [isize], Result<(), usize>);
     let cases: [Case<'_>; 10] = [
         (&x, &[3, 5], &[1, 1], Ok(())),
@@ -175,7 +175,7 @@ fn strided_views_stay_in_the_memory() {
             (found, _) => panic!("{shape:?} {strides:?}: {found:?}"),
         }
     }
-    // Before the memory; and as many strides as lengths.
+    // A view that starts before the memory; and a different number of strides and lengths.
     assert!(matches!(inner.as_strided([4], &[-1]), Err(Error::Layout(LayoutError::OutOfBounds { .. }))));
     assert!(matches!(x.as_strided([2], &[1, 1]), Err(Error::Layout(LayoutError::StrideCount { .. }))));
     let message = x.as_strided([4, 5], &[1, 1]).unwrap_err().to_string();
@@ -254,11 +254,11 @@ fn fields_of_records_are_views() {
         let flag = device.field::<u8>(std::mem::offset_of!(Particle, flags) + 1).unwrap();
         assert_eq!(flag.copy_to_host_as::<Ix2>().unwrap(), host.map(|particle| particle.flags[1]));
     }
-    // Writing a field leaves the others.
+    // Writing a field does not change the other fields.
     device.field::<f32>(4).unwrap().fill(9.0).unwrap();
     let changed = host.map(|particle| Particle { position: [particle.position[0], 9.0], ..*particle });
     assert_eq!(device.copy_to_host_as::<Ix2>().unwrap(), changed);
-    // The last byte that fits, past the end, and at no multiple of the size.
+    // The last byte that fits, an offset past the end, and an offset that is no multiple of the size.
     assert!(device.field::<u8>(15).is_ok());
     let refused = device.field::<f32>(13).map(drop);
     assert!(matches!(refused, Err(Error::Layout(LayoutError::FieldOutOfBounds { at: 13, size: 4, record: 16 }))));

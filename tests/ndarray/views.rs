@@ -23,7 +23,7 @@ fn every_slice_of_two_axes_equals_that_of_the_host() {
     }
 }
 
-/// Starts, ends and steps, backwards too, empty ones, and single elements.
+/// Starts, ends and steps, also negative steps, empty slices, and single elements.
 fn slices(len: isize) -> Vec<SliceInfoElem> {
     let mut slices: Vec<_> = (0..len).step_by(3).map(SliceInfoElem::Index).collect();
     for step in [1, 2, -1, -3] {
@@ -41,7 +41,7 @@ fn views_of_views_equal_those_of_the_host() {
     let fixture = Fixture::open();
     let host = counted(&[6, 7, 8]);
     let device = fixture.to_device(&host).unwrap();
-    // Reversed, then sliced, then transposed; numba gets the second step wrong.
+    // A view that is reversed, then sliced, then transposed; numba's second step is wrong.
     let back = Index::stepped(.., -1);
     let reversed = device.slice([back, (..).into(), back]).unwrap();
     let part = reversed.slice([(1..5).into(), Index::At(2), Index::stepped(.., 3)]).unwrap();

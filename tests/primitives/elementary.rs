@@ -1,5 +1,5 @@
-//! Elementary functions of `f64`, compared with results of mpmath and NumPy that `numpy_elementary.py` recorded, and the
-//! errors of those of shorter floats, which are checks.
+//! Elementary functions of `f64`, compared with results of mpmath and NumPy that `numpy_elementary.py` recorded. Checks
+//! test the errors of the functions of shorter floats.
 //!
 //! `--nocapture` shows the figures of the table in `docs/conformance/array-api.md`.
 
@@ -22,7 +22,7 @@ fn errors_of_functions_of_shorter_floats_are_shown() {
     }
 }
 
-/// The number of steps from one number to the next between two; zeros of different signs are far from each other.
+/// The number of representable numbers from one number to another; zeros of different signs are far from each other.
 fn steps(a: f64, b: f64) -> u64 {
     if a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()) {
         return 0;
@@ -98,7 +98,7 @@ fn functions_of_doubles_are_as_exact_as_the_guide_says() {
     assert!(misses.is_empty(), "{misses}");
 }
 
-/// NVIDIA's compiler (580) makes a minimum that forgets NaN of a selection behind `x == x`.
+/// NVIDIA's compiler (580) makes a minimum that loses NaN from a selection with the condition `x == x`.
 #[test]
 fn minima_and_maxima_of_doubles_keep_nan() {
     let ctx = Fixture::open();

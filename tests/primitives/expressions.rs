@@ -22,7 +22,7 @@ fn transposed_operands_of_any_size_are_read() {
         let expected = |row: usize, column: usize| int(row * columns + column) * 3 - int(column * rows + row);
         let expected: Vec<i32> = (0..rows * columns).map(|at| expected(at / columns, at % columns)).collect();
         assert_eq!(contents(&(&plain * 3 - &across).eval().unwrap()), expected, "{shape:?}");
-        // Several matrices, and a target that is transposed itself.
+        // A stack of several matrices, and a target that is transposed itself.
         let stack = plain.broadcast_to([3, rows, columns]).unwrap();
         let result = (&stack * 3 - &across).eval().unwrap();
         assert_eq!(contents(&result), expected.repeat(3), "{shape:?}, three times");
@@ -32,7 +32,7 @@ fn transposed_operands_of_any_size_are_read() {
     }
 }
 
-/// A driver ends an invocation's loops after 65,535 rounds, and a remainder of `f64` may take 187.
+/// A driver ends an invocation's loops after 65,535 iterations, and a remainder of `f64` may take 187.
 #[test]
 fn expressions_of_too_many_loops_are_refused() {
     let ctx = Fixture::open();
@@ -69,12 +69,12 @@ fn a_target_may_be_an_operand() {
     let x = ctx.arange(0, 100, 1).unwrap();
     (&x * &x + 1).assign_to(&x).unwrap();
     assert_eq!(contents(&x), (0..100).map(|i| i * i + 1).collect::<Vec<_>>());
-    // Shifted by one: every element is read before it is written.
+    // The target is shifted by one: every element is read before it is written.
     let y = ctx.arange(0, 100, 1).unwrap();
     let (head, tail) = (y.slice(s![..-1]).unwrap(), y.slice(s![1..]).unwrap());
     (&head + 0).assign_to(&tail).unwrap();
     assert_eq!(contents(&y), std::iter::once(0).chain(0..99).collect::<Vec<_>>());
-    // Several targets at once, each an operand of both.
+    // There are two targets, each of which is an operand of both expressions.
     let (a, b) = (ctx.arange(0, 50, 1).unwrap(), ctx.full(50, 7).unwrap());
     assign_all(&[Assignment::new(&a, &a + &b).unwrap(), Assignment::new(&b, &a - &b).unwrap()]).unwrap();
     assert_eq!(contents(&a), (0..50).map(|i| i + 7).collect::<Vec<_>>());
@@ -83,7 +83,7 @@ fn a_target_may_be_an_operand() {
     assert!(matches!(&refused, vkarray::Error::Expression(e) if matches!(**e, ExprError::SharedMemory { .. })));
 }
 
-/// Whether a kernel may compute a type of 64 bits here.
+/// Whether a kernel may compute a type of 64 bits on this device.
 fn has_64_bits(ctx: &Context) -> bool {
     let features = &ctx.device().plan().features;
     features.shader_int64 && features.shader_float64
@@ -257,7 +257,7 @@ fn operands_that_do_not_fit_are_refused_by_name() {
     assert!(message(deep.eval()).starts_with("an expression has more than 500 operations inside each other"));
     let sum = (0..200).fold(a.expr(), |expr, _| expr + &ctx.zeros::<f32>([2, 3]).unwrap());
     let refused = message(sum.eval());
-    assert!(refused.contains("evaluate a part of"), "{refused}"); // The limit is one of arrays or of bytes.
+    assert!(refused.contains("evaluate a part of"), "{refused}"); // The limit is a number of arrays or of bytes.
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! Many forms of expressions in one process: each is right, and the kernels of those that were not used for long are dropped.
+//! Many forms of expressions in one process: each gives the correct result, and kernels that were not used for long are
+//! dropped.
 //!
-//! `VKARRAY_TEST_FORMS` sets how many forms, and makes the test look at the memory of the process too, which has to run
-//! nothing else then: `VKARRAY_TEST_FORMS=20000 cargo test -p vkarray-tests --test device a_thousand_forms` takes minutes.
+//! `VKARRAY_TEST_FORMS` sets the number of forms. If it is set, the test also checks the memory of the process, which
+//! has to run nothing else then: `VKARRAY_TEST_FORMS=20000 cargo test -p vkarray-tests --test device a_thousand_forms`
+//! takes minutes.
 
 use vkarray::array::Expr;
 use vkarray::kernel::KernelLimit;
@@ -16,7 +18,7 @@ const LIMIT: usize = 40;
 /// The most that resident memory may grow in the second half of a long run.
 const MAX_GROWTH: u64 = 32 << 20;
 
-/// An operation for each pair of bits of a number, and the same on one value.
+/// An expression with an operation for each pair of bits of a number, and its value for one element.
 fn form(x: &DeviceNDArray<i32>, number: u32, value: i32) -> (Expr<i32>, i32) {
     (0..8).fold((x + 1, value + 1), |(expr, result), digit| match number >> (2 * digit) & 3 {
         0 => (expr + x, result.wrapping_add(value)),
@@ -58,7 +60,7 @@ fn a_thousand_forms_keep_as_many_kernels_as_the_limit_says() {
         }
     }
     assert!(asked.is_none() || resident() <= at_half + MAX_GROWTH, "{} bytes, then {}", at_half, resident());
-    // A form that is used again and again stays.
+    // The kernel of a form that is used again and again is kept.
     let built = || ctx.kernel_cache().statistics().built;
     for number in 0..2 * u32::try_from(LIMIT).unwrap() {
         drop(form(&x, 65_535 - number, 3).0.eval().unwrap());

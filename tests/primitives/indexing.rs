@@ -12,7 +12,8 @@ use crate::fixture::{Fixture, contents};
 /// Indices and values.
 type Arguments<T> = (DeviceNDArray<i32>, DeviceNDArray<T>);
 
-/// Puts into the first element of a view of 1001 elements while another thread writes element 500, which stays as written.
+/// Puts into the first element of a view of 1001 elements while another thread writes element 500, which must keep that
+/// value.
 fn assert_put_keeps<T: Element + PartialEq + Debug>(
     of: fn(u8) -> T,
     view: fn(&DeviceNDArray<T>) -> DeviceNDArray<T>,
@@ -89,7 +90,7 @@ fn put_under_a_mask_keeps_what_others_write_meanwhile() {
     assert_eq!(x.get([3]).unwrap(), 7);
 }
 
-/// More loops than the kernel walks: no two axes of this view follow each other in memory.
+/// The view has more loops than the kernel has: no two of its axes follow each other in memory.
 #[test]
 fn put_writes_to_views_of_many_axes() {
     let fixture = Fixture::open();

@@ -1,8 +1,8 @@
-//! Replays random expressions and reductions and compares their results with those that NumPy gave, bit for bit.
+//! Replays random expressions and reductions and compares their results with NumPy's, bit for bit.
 //!
-//! `numpy_expressions.py` recorded 2,000 of them and describes the format. `VKARRAY_TEST_PROGRAMS` sets how many run; for
-//! more than were recorded, the script makes others, which needs python3 with NumPy. It may also name a file that the
-//! script wrote on another machine, of which all programs run.
+//! `numpy_expressions.py` recorded 2,000 of them and describes the format. `VKARRAY_TEST_PROGRAMS` sets how many run.
+//! For more than were recorded, the script makes new ones, which needs python3 with NumPy. The variable may also name a
+//! file that the script wrote on another machine, of which all programs run.
 
 mod values;
 
@@ -58,7 +58,7 @@ impl Program<'_> {
         (0..count).map(one).collect()
     }
 
-    /// The array of a seed, as `array` of the script makes it.
+    /// The array of a seed, like `array` of the script.
     fn array<T: Value>(&self, ctx: &Context, seed: usize) -> DeviceNDArray<T> {
         let (mut shape, view) = (self.shape.clone(), self.views[seed]);
         let last = shape.len().saturating_sub(1);
@@ -136,7 +136,7 @@ fn numbers(text: &str) -> Vec<usize> {
     text.split(',').filter(|text| !text.is_empty()).map(|text| text.parse().unwrap()).collect()
 }
 
-/// A result as the script writes it.
+/// A result in the form in which the script writes it.
 fn text<T: Bits>(result: &DeviceNDArray<T>) -> String {
     let mut crc = Crc::new();
     contents(result).into_iter().for_each(|value| crc.update(&value.canonical()));
@@ -167,7 +167,7 @@ fn expressions_and_reductions_give_numpys_results() {
     let mut ctx = Fixture::open();
     for (i, line) in lines[..n].iter().enumerate() {
         if i > 0 && i.is_multiple_of(RECORDED) {
-            drop(ctx); // With the kernels of the programs before.
+            drop(ctx); // Dropped with the kernels of the programs before.
             ctx = Fixture::open();
         }
         let features = &ctx.device().info().features;
@@ -189,7 +189,7 @@ fn expressions_and_reductions_give_numpys_results() {
             "f64" => program.run::<f64>(&ctx),
             other => panic!("{other}"),
         };
-        // The other programs run too: which ones fail says more than the first does.
+        // The other programs run too: the list of failed programs says more than the first failure.
         let got = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             eprintln!("at {line}");
             "a panic".to_owned()
@@ -204,7 +204,7 @@ fn expressions_and_reductions_give_numpys_results() {
     assert!(wrong.is_empty(), "{} programs differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// In place of the result of a program whose type the device does not have.
+/// Stands for the result of a program whose type the device does not have.
 const REFUSED: &str = "refused";
 
 /// Checks that a device without a type refuses to compute with it.

@@ -1,4 +1,4 @@
-//! Replays 3,400 calls of functions on small arrays and compares the results with those that NumPy gave, bit for bit.
+//! Replays 3,400 calls of functions on small arrays and compares the results with NumPy's, bit for bit.
 //!
 //! `numpy_functions.py` recorded them and describes the format. Element types, lengths around those of workgroups, views of
 //! all kinds, NaN, infinities and zeros of both signs are among the arguments. `VKARRAY_TEST_PROGRAMS` sets how many of the
@@ -56,7 +56,7 @@ impl Call<'_> {
         }
     }
 
-    /// The array, as the view that the script makes.
+    /// The array, as a view like the script's.
     fn array<T: Made>(&self, ctx: &Context) -> anyhow::Result<DeviceNDArray<T>> {
         let mut base = self.shape.clone();
         let view = if base.is_empty() { "c" } else { self.view };
@@ -101,7 +101,7 @@ impl Call<'_> {
             "take" | "take_along_axis" | "put" => match self.seed % 3 {
                 0 => self.run_indexed::<T, i32>(ctx, &x, |index| i32::try_from(index).unwrap())?,
                 1 => self.run_indexed::<T, i64>(ctx, &x, |index| index)?,
-                // The same places by unsigned indices, where no mode makes use of the sign.
+                // The same positions by unsigned indices, where no mode depends on the sign.
                 _ if self.function != "take" || p[2] == 0 => {
                     let length = if self.function == "put" { x.size() } else { self.shape[self.axis(0)] };
                     let length = i64::try_from(length).unwrap();
@@ -228,7 +228,7 @@ impl Call<'_> {
         }])
     }
 
-    /// Runs functions that take `f32` and `f64` alone.
+    /// Runs functions that take only `f32` and `f64`.
     fn run_floats<T>(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>>
     where
         T: Made + Accumulate + UniformFloat + Binned + Numeric<Real = T> + Number,
@@ -280,7 +280,7 @@ impl Call<'_> {
     }
 }
 
-/// A result, as the script writes it.
+/// A result in the form in which the script writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Outcome(String);
 
@@ -304,8 +304,8 @@ fn list<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> impl Iterator
     text.split(',').filter(|item| !item.is_empty()).map(|item| item.parse().unwrap())
 }
 
-/// Whether the device may refuse a call: expressions compute with its own types of 64 bits, and the other functions that
-/// compute with its `f64`.
+/// Whether the device may refuse a call: expressions compute with the device's types of 64 bits, and some other
+/// functions compute with its `f64`.
 fn is_refused(call: &Call<'_>, has_doubles: bool, has_longs: bool) -> bool {
     let is_expression = ["diff", "isclose", "quantile", "quantiles", "median"].contains(&call.function);
     let computes = ["cumulative_sum", "cumulative_prod", "matmul", "tensordot", "dot"].contains(&call.function);

@@ -1,5 +1,4 @@
-//! Functions of arrays that are longer than what the device binds at once, which is 64 KiB here: they run in
-//! parts.
+//! Functions of arrays that are longer than what the device binds at once, which is 64 KiB here: they run in parts.
 #![expect(clippy::cast_possible_truncation, reason = "the numbers are small")]
 
 use half::f16;
@@ -175,8 +174,8 @@ fn matrices_are_multiplied_in_parts() {
                 scattered(flat, 17) as i32 - 8
             })
         };
-        // Each axis is the longest once: of the stack, rows, columns and the inner axis. An operand is a stack of one, or
-        // of all, and the halves of an odd length differ.
+        // Each axis is the longest once: the stack, rows, columns and the inner axis. An operand has one matrix, or
+        // all, and the halves of an odd length differ.
         let cases: [(&[usize], &[usize]); 6] = [
             (&[20_003, 2], &[2, 3]),
             (&[2, 3], &[3, 20_003]),

@@ -23,7 +23,7 @@ impl Numbers {
 /// An expression with its values.
 type Pair = (Expr<i32>, ArrayD<i32>);
 
-/// An array that broadcasts to the shape: some of its axes have length one, and its strides are any.
+/// An array that broadcasts to the shape: some of its axes have length one, and its strides are arbitrary.
 fn array(ctx: &Context, numbers: &mut Numbers, shape: &[usize]) -> Pair {
     let own: Vec<usize> = shape.iter().map(|&len| if numbers.below(3) == 0 { 1 } else { len }).collect();
     let axes: Vec<usize> = (0..own.len()).collect();

@@ -1,5 +1,5 @@
-//! Reductions that are refused, the streams of others, and reductions and scans of what a kernel does not take at once. What
-//! they compute otherwise is checked in `crates/checks`.
+//! Refused reductions, the streams of reductions, and reductions and scans of more elements than a kernel takes at
+//! once. `crates/checks` checks other results of reductions.
 
 use vkarray::array::Bool;
 use vkarray::prelude::*;
@@ -38,7 +38,7 @@ fn arrays_longer_than_a_bound_range_are_reduced_in_parts() {
     with_limits(r#"{"max_storage_buffer_range": 65536}"#, |ctx| assert_reduced_in_parts(&ctx));
 }
 
-/// The first NaN is the least and the largest, in whichever part it lies; so for every type.
+/// The first NaN is the least and the largest element, in any part; this holds for every type.
 #[test]
 fn positions_in_parts_are_those_of_the_whole() {
     with_limits(r#"{"max_storage_buffer_range": 65536}"#, |ctx| {
@@ -58,7 +58,7 @@ fn positions_in_parts_are_those_of_the_whole() {
     });
 }
 
-/// An expression that `eval` takes has all reductions, however many arrays and numbers it has.
+/// An expression that `eval` takes has all reductions, with any number of arrays and numbers.
 #[test]
 fn reductions_take_what_eval_takes() {
     let ctx = Fixture::open();
@@ -106,7 +106,7 @@ fn inner_products_of_integers_are_exact() {
     assert!(row.vecdot(ctx.zeros(3).unwrap(), 0).is_err());
 }
 
-/// Rows that are longer than a bound range, and more rows than one has.
+/// Rows that are longer than a bound range, and more rows than a bound range has.
 #[test]
 fn arrays_longer_than_a_bound_range_are_scanned_in_parts() {
     with_limits(r#"{"max_storage_buffer_range": 65536}"#, |ctx| {

@@ -116,7 +116,7 @@ fn arrays_that_are_not_written_are_refused_by_put() {
 #[test]
 fn more_workgroups_than_an_axis_has_are_launched() {
     let ctx = Fixture::open();
-    let n = 70_001_i32; // Rows, each with a workgroup.
+    let n = 70_001_i32; // The rows, each with a workgroup.
     let x = ctx.arange(0, 2 * n, 1).unwrap().reshape([n, 2]).unwrap();
     let reversed = x.flip(Some(&[1])).unwrap();
     assert_eq!(contents(&reversed.sort(1).unwrap()), contents(&x));

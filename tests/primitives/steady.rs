@@ -1,4 +1,4 @@
-//! What evaluating a known expression allocates on the heap: its nodes, and nothing for the kernel, its arguments or the
+//! The heap allocations of evaluating a known expression: its nodes, and none for the kernel, its arguments or the
 //! choice of both. As in `kernel/steady.rs`, one round of several counts, since batches are allocated now and then.
 
 use vkarray::prelude::*;
@@ -9,7 +9,7 @@ use crate::fixture::Fixture;
 const CALLS: u64 = 300;
 const ROUNDS: usize = 50;
 
-/// Checks the allocations of each call, in the first round that has no more.
+/// Checks the allocations of each call, in the first round that has no more than expected.
 fn check(ctx: &Fixture, name: &str, expected: u64, call: impl Fn()) {
     let round = || {
         (0..CALLS).for_each(|_| call());

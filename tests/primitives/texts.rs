@@ -7,7 +7,7 @@ use vkarray::primitives::{Assignment, Error as PrimitivesError, ReductionKernel,
 
 use crate::fixture::{Fixture, contents};
 
-/// Around the units and the workgroups of the kernels, and a prime.
+/// Sizes around the units and the workgroups of the kernels, and a prime.
 const SIZES: [usize; 12] = [0, 1, 2, 3, 4, 5, 63, 64, 255, 256, 257, 4099];
 
 #[test]
@@ -184,7 +184,7 @@ fn refused_texts_name_what_is_wrong() {
 #[test]
 fn a_scan_combines_along_any_axis() {
     let ctx = Fixture::open();
-    // The larger value wins, and the later one of equal values: not commutative.
+    // The larger value wins, and of equal values the later one: the operation is not commutative.
     let kernel = ScanKernel::new("select(a, b, b / 8 >= a / 8)", "-8");
     for n in [0_usize, 1, 2, 255, 256, 257, 1791, 1792, 1793, 5003] {
         let host: Vec<i32> = (0..3 * n).map(|i| i32::try_from(i * 7919 % 1009).unwrap()).collect();

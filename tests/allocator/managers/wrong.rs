@@ -27,35 +27,35 @@ pub(super) enum Wrong {
     /// Waits in `memfree`.
     Waits,
     IsMisaligned,
-    /// Says that there is less than was asked for.
+    /// Says that there is less memory than was asked for.
     GivesLess,
-    /// Loses what is freed.
+    /// Never frees freed memory.
     NeverFrees,
-    /// Panics when too much is asked for.
+    /// Panics when too much memory is asked for.
     Panics,
     IsOfAnotherVersion,
     /// Panics in a call that comes too early.
     PanicsUnready,
-    /// Fails when it is made ready again.
+    /// Fails when it is initialised again.
     IsReadyOnce,
-    /// Gives out mapped memory to who did not ask for it.
+    /// Gives out mapped memory although the request did not ask for it.
     MapsAll,
     IgnoresLabels,
-    /// Says that nothing is in use.
+    /// Says that no memory is in use.
     HidesUse,
-    /// Counts what is given out, and never what comes back.
+    /// Counts memory that is given out, and never memory that comes back.
     CountsUp,
-    /// Says that more is free than there is.
+    /// Says that more memory is free than there is.
     PromisesMore,
     /// Names memory with too few bytes.
     NamesLess,
     /// Loses the owner of memory that it does not pin.
     KeepsOwners,
-    /// Gives back to the driver while frees are held back.
+    /// Gives memory back to the driver while frees are held back.
     IgnoresGuards,
-    /// Gives out what lives again, after a reset.
+    /// Gives out live memory again, after a reset.
     ForgetsLive,
-    /// Says that it gave something back to the driver.
+    /// Says that it gave memory back to the driver, although it did not.
     BoastsOfTrim,
 }
 
@@ -72,12 +72,12 @@ impl Wrong {
     }
 }
 
-/// Keeps freed memory for the next who asks for as much.
+/// Keeps freed memory for the next request of the same size.
 #[derive(Debug)]
 pub(super) struct Keeping {
     wrong: Wrong,
     free: Mutex<Vec<MemoryPointer>>,
-    /// What was given out last.
+    /// The memory that was given out last.
     last: Mutex<Option<MemoryPointer>>,
     n_given: AtomicU64,
     inner: PassthroughManager,
@@ -106,12 +106,13 @@ impl Keeping {
         }
     }
 
-    /// Gives back to the manager inside what was kept.
+    /// Gives the kept memory back to the manager inside.
     fn give_back(&self) {
         let mut kept = std::mem::take(&mut *self.free.lock().unwrap());
         kept.sort_by_key(MemoryPointer::tag);
-        kept.dedup_by_key(|memory| memory.tag()); // What was given out twice goes back once.
-        // SAFETY: the manager inside gave all of it out; what forgot its uses goes back when the device is idle.
+        kept.dedup_by_key(|memory| memory.tag()); // Memory that was given out twice goes back once.
+        // SAFETY: the manager inside gave all of it out; memory whose uses were forgotten goes back when the device is
+        // idle.
         kept.into_iter().for_each(|memory| unsafe { self.inner.memfree(whole(memory)) });
     }
 }
@@ -119,21 +120,22 @@ impl Keeping {
 /// The pointer as the manager inside gave it out, which begins each piece of memory at the start of a buffer.
 fn whole(mut memory: MemoryPointer) -> MemoryPointer {
     let uses = memory.take_last_uses();
-    // SAFETY: the buffer begins with the bytes that the manager inside gave out, which no pointer has now.
+    // SAFETY: the buffer begins with the bytes that the manager inside gave out, and no pointer has them now.
     let pointer = unsafe { MemoryPointer::new(memory.buffer(), 0, memory.size(), memory.kind()) };
     pointer.with_tag(memory.tag()).after(uses)
 }
 
 /// A second pointer to a part of the same bytes.
 fn again(memory: &MemoryPointer, skip: u64, size: u64) -> MemoryPointer {
-    // SAFETY: deliberately violated: the bytes are in use. The checks use them as they use others, on
-    // buffers that live, and the drivers do not mind who wrote what.
+    // SAFETY: deliberately violated: the bytes are in use. The checks use them like other bytes, in buffers that live,
+    // and drivers do not depend on who wrote them.
     let pointer = unsafe { MemoryPointer::new(memory.buffer(), memory.offset() + skip, size, memory.kind()) };
     let pointer = pointer.with_tag(memory.tag());
     let Some(first) = memory.mapping() else { return pointer };
-    // SAFETY: inside the mapping, since it skips a part of the memory; only memory of the device's is skipped into.
+    // SAFETY: the offset is inside the mapping, since it skips a part of the memory; only device memory is skipped
+    // into.
     let mapping = unsafe { first.after(skip) };
-    // SAFETY: as above, and the mapping is that of the memory.
+    // SAFETY: deliberately violated like the pointer itself; the mapping belongs to the memory.
     unsafe { pointer.with_mapping(mapping) }
 }
 
@@ -204,7 +206,7 @@ unsafe impl MemoryManager for Keeping {
             let size = memory.size();
             let description =
                 MemoryDescription { device_uuid, driver_uuid, size, allocation_size: size, memory_type: 0 };
-            // SAFETY: nothing imports it.
+            // SAFETY: no device imports the descriptor.
             return IpcHandle::new(unsafe { ExportedMemory::new(fd, description) }, 0..size - 1, false);
         }
         self.inner.get_ipc_handle(memory)
@@ -241,7 +243,7 @@ unsafe impl MemoryManager for Keeping {
 
     fn counters(&self) -> Counters {
         let mut counters = self.inner.counters();
-        // What is kept for the next lives, to the manager inside.
+        // For the manager inside, the memory that is kept for later requests is live.
         counters.n_in_use = counters.n_in_use.saturating_sub(self.free.lock().unwrap().len() as u64);
         if self.wrong == Wrong::CountsUp {
             counters.allocations = self.n_given.load(Ordering::Relaxed);
@@ -261,7 +263,7 @@ unsafe impl MemoryManager for Keeping {
         let mut usage = self.inner.usage();
         match self.wrong {
             Wrong::HidesUse => usage.in_use = 0,
-            Wrong::IgnoresGuards => usage.reserved = usage.in_use, // It keeps nothing.
+            Wrong::IgnoresGuards => usage.reserved = usage.in_use, // The manager inside keeps no memory.
             _ => {}
         }
         usage
@@ -276,7 +278,7 @@ unsafe impl MemoryManager for Keeping {
 
 impl Drop for Keeping {
     fn drop(&mut self) {
-        // What forgot its uses is in use no longer when a check ends.
+        // Memory whose uses were forgotten is no longer in use when a check ends.
         self.give_back();
     }
 }

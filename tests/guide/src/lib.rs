@@ -1,9 +1,9 @@
 //! The Rust code of the guide (`docs/`) and of the README, compiled and run as documentation tests:
 //! `cargo test -p vkarray-guide`.
 //!
-//! `cargo xtask guide` refuses a page with Rust code that is not named here. rustdoc compiles the blocks of all pages into one
-//! program. A block with `include_str!` needs `standalone_crate` behind `rust`: one block that cannot be joined with the others
-//! makes all of them programs of their own, which takes six times as long.
+//! `cargo xtask guide` refuses a page with Rust code that is not named here. rustdoc compiles the blocks of all pages
+//! into one program. A block with `include_str!` needs `standalone_crate` behind `rust`: one block that cannot be
+//! joined with the others makes each block a separate program, which takes six times as long.
 #![cfg(doctest)]
 
 /// Makes documentation tests of the Rust blocks of a page.

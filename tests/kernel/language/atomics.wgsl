@@ -34,7 +34,7 @@ var<workgroup> most: atomic<i32>;
     if id.x >= arrayLength(&x) { return; }
     let ticket = atomicAdd(&y[0], 1u);
     atomicAdd(&y[1u + ticket], 1u);
-    // One of them finds zero, the others five.
+    // One invocation finds zero, the others find five.
     let before = atomicExchange(&y[arrayLength(&x) + 1u], 5u);
     atomicAdd(&y[arrayLength(&x) + 2u], before);
 }

@@ -33,7 +33,7 @@ fn mix(h: u32, v: u32) -> u32 {
     if id.x >= arrayLength(&y) { return; }
     let a = x[2u * id.x];
     let b = x[2u * id.x + 1u];
-    // What reaches past the word is cut off.
+    // Bits beyond the end of the word are cut off.
     let offset = b & 63u;
     let count = b >> 6u & 63u;
     y[id.x] = mix(extractBits(a, offset, count), bitcast<u32>(extractBits(bitcast<i32>(a), offset, count)));

@@ -1,6 +1,6 @@
-//! One kernel with its reference: [`Case`], and the words that kernels are given.
+//! [`Case`]: one kernel with its reference, and the words that kernels are given.
 
-/// What a device must have for a kernel.
+/// The feature that a device must have for a kernel.
 #[derive(Clone, Copy)]
 pub(super) enum Device {
     Any,
@@ -9,11 +9,11 @@ pub(super) enum Device {
     Float16,
 }
 
-/// How the host computes the same.
+/// How the host computes the result.
 pub(super) enum Host {
-    /// Each word from the word at its place.
+    /// Each word of the result from the word at the same position.
     Each(fn(u32) -> u32),
-    /// Each word from two.
+    /// Each word of the result from two words.
     Pair(fn(u32, u32) -> u32),
     All(fn(&[u32]) -> Vec<u32>),
 }
@@ -24,9 +24,9 @@ pub(super) struct Case {
     pub(super) host: Host,
     pub(super) needs: Device,
     pub(super) constants: &'static [(&'static str, f64)],
-    /// What `y` holds before.
+    /// The initial value of the words of `y`.
     pub(super) start: u32,
-    /// Invocations that are wanted, if not one a word of `y`.
+    /// The number of invocations, if it is not one for each word of `y`.
     pub(super) items: Option<usize>,
     /// Whether a kernel with checks finds a division that has no result.
     pub(super) divides_by_zero: bool,
@@ -78,12 +78,12 @@ pub(super) fn all(entry: &'static str, host: fn(&[u32]) -> Vec<u32>) -> Case {
     Case::new(entry, words, Host::All(host))
 }
 
-/// As [`all`], for kernels with barriers, which run in whole workgroups of 64.
+/// A case like [`all`], for kernels with barriers, which run in whole workgroups of 64.
 pub(super) fn groups(entry: &'static str, host: fn(&[u32]) -> Vec<u32>) -> Case {
     Case::new(entry, || random(320), Host::All(host))
 }
 
-/// As the shaders' `mix`: several results in one word.
+/// The shaders' function `mix`: combines several results in one word.
 pub(super) fn mix(h: u32, v: u32) -> u32 {
     (h.rotate_left(5) ^ v).wrapping_mul(0x9e37_79b1)
 }
@@ -118,12 +118,12 @@ pub(super) fn random(n: usize) -> Vec<u32> {
     (0..n).map(|_| random.u32(..)).collect()
 }
 
-/// Edges of the range, and others.
+/// Words at the edges of the range, and other words.
 pub(super) fn words() -> Vec<u32> {
     EDGES.into_iter().chain(random(311)).collect()
 }
 
-/// Every edge with every other, and others.
+/// Every pair of words at the edges, and other pairs.
 pub(super) fn pairs() -> Vec<u32> {
     let edges = EDGES.into_iter().flat_map(|a| EDGES.map(|b| [a, b])).flatten();
     edges.chain(random(2 * 177)).collect()
@@ -154,7 +154,7 @@ pub(super) fn floats() -> Vec<u32> {
     signed.chain(normal).map(f32::to_bits).collect()
 }
 
-/// As [`floats`], with NaN of both signs.
+/// The words of [`floats`], with NaN of both signs.
 pub(super) fn floats_and_nan() -> Vec<u32> {
     floats().into_iter().chain([0x7fc0_0000, 0xffc0_0000, 0x7f80_0001, 0xffff_ffff]).collect()
 }

@@ -1,4 +1,4 @@
-// Constants: of the module, and those that are set when the kernel is built.
+// Constants: of the module, and constants that are set when the kernel is built.
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 

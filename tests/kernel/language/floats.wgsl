@@ -1,4 +1,4 @@
-// Numbers with a fraction, where the result is exact; and what becomes of those that do not fit.
+// Floating-point numbers where the result is exact; and conversions of numbers that do not fit.
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 

@@ -1,4 +1,4 @@
-// Numbers of 16 bits with a fraction.
+// Floating-point numbers of 16 bits.
 enable f16;
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;

@@ -30,7 +30,8 @@ pub(super) fn integers() -> Vec<Case> {
             let truths = [a < b, a <= b, a == b, a != b, i < j, i >= j, i > j];
             truths.into_iter().enumerate().map(|(bit, truth)| u32::from(truth) << bit).sum()
         }),
-        // By zero the quotient is the dividend and nothing remains; so it is where the quotient has no room.
+        // Divided by zero, the quotient is the dividend and the remainder is zero; the same holds where the quotient
+        // overflows.
         Case {
             divides_by_zero: true,
             ..pair("divides", |a, b| mix(a.checked_div(b).unwrap_or(a), a.checked_rem(b).unwrap_or(0)))
@@ -72,7 +73,8 @@ pub(super) fn integers() -> Vec<Case> {
 
 pub(super) fn floats_cases() -> Vec<Case> {
     vec![
-        // Too large a number becomes the largest integer that is a float; what is above that is a matter of rounding.
+        // A number that is too large becomes the largest integer that is a float; the conversion of larger numbers
+        // depends on rounding.
         each("to_integers", |a| {
             let f = f32::from_bits(a);
             let i = f.clamp(-2_147_483_648.0, 2_147_483_520.0) as i32;
@@ -193,7 +195,7 @@ pub(super) fn packing() -> Vec<Case> {
     ]
 }
 
-/// The part of a word that WGSL's `extractBits` means: what reaches past the word is cut off.
+/// The bits that WGSL's `extractBits` means: bits beyond the end of the word are cut off.
 fn part(b: u32) -> (u32, u32) {
     let offset = (b & 63).min(32);
     (offset, (b >> 6 & 63).min(32 - offset))
@@ -209,7 +211,7 @@ pub(super) fn bit_operations() -> Vec<Case> {
     vec![
         each("counts", |a| mix(a.count_ones(), mix(a.leading_zeros(), a.trailing_zeros()))),
         each("finds", |a| {
-            // None is all ones.
+            // A word without set bits gives all ones.
             let first = |a: u32| if a == 0 { u32::MAX } else { 31 - a.leading_zeros() };
             let last = if a == 0 { u32::MAX } else { a.trailing_zeros() };
             let magnitude = if signed(a) < 0 { !a } else { a };
@@ -270,7 +272,7 @@ pub(super) fn halves() -> Vec<Case> {
     let half = |case| Case { needs: Device::Float16, ..case };
     vec![
         half(each("half_sums", |a| {
-            // All of it is exact in 16 bits.
+            // All values are exact in 16 bits.
             let (p, last) = ((a & 63) as f32 * 0.25, (a >> 6 & 15) as f32);
             let w = [p * last + p - 1.5, 4.0 + 2.0 - 1.5, last * p + last - 1.5];
             mix(bits((w[0] * 4.0) as i32), bits((w[1] * 2.0) as i32) ^ bits((w[2] * 4.0) as i32))

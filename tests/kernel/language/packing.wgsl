@@ -9,7 +9,7 @@ fn mix(h: u32, v: u32) -> u32 {
 @compute @workgroup_size(64) fn pack_normalised(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x >= arrayLength(&y) { return; }
     let a = x[id.x];
-    // Odd sixty-fourths: none lies between two results.
+    // The values are odd sixty-fourths, so that no value lies exactly between two results.
     let v = vec4(f32(a & 127u), f32(a >> 7u & 127u), f32(a >> 14u & 127u), f32(a >> 21u & 127u)) * 2.0 - 127.0;
     let w = v / 64.0;
     y[id.x] = mix(mix(pack4x8snorm(w), pack4x8unorm(w)), mix(pack2x16snorm(w.xy), pack2x16unorm(w.zw)));

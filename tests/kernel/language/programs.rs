@@ -119,7 +119,7 @@ pub(super) fn vectors() -> Vec<Case> {
         }),
         each("products", |a| {
             let f = [a & 7, a >> 3 & 7, a >> 6 & 7, 1].map(u32::cast_signed);
-            // m[c][r] is column c: f turned by c.
+            // m[c][r] is an element of column c, which is f rotated by c.
             let m = |c: usize, r: usize| f[(r + c) % 4];
             let product = |c: usize, r: usize| (0..4).map(|k| m(k, r) * m(k, c)).sum::<i32>() + 2 * m(c, r);
             let v: [i32; 4] = std::array::from_fn(|r| {

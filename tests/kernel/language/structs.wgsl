@@ -2,7 +2,7 @@
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 
-// The number, in a form that no compiler can evaluate: unrolling the loops takes some of them minutes.
+// Returns n, in a form that no compiler can evaluate: unrolling the loops takes some compilers minutes.
 fn rounds(n: u32) -> u32 {
     return min(n, n * arrayLength(&x));
 }

@@ -1,4 +1,4 @@
-// Kernels without a fault, some of which come close. `x` holds 0, 1, …, 63; `y` 64 zeros.
+// Kernels without a fault. Some are close to one. `x` holds 0, 1, …, 63; `y` 64 zeros.
 @group(0) @binding(0) var<storage, read_write> x: array<i32>;
 @group(0) @binding(1) var<storage, read_write> y: array<i32>;
 
@@ -261,7 +261,7 @@ fn twice(cells: ptr<function, array<i32, 4>>, i: u32) -> i32 {
     y[l] = tile[l ^ 7u];
 }
 
-// What follows comes close to a race on a buffer.
+// The following kernels come close to a race on a buffer.
 @compute @workgroup_size(64) fn one_accumulates(@builtin(local_invocation_index) l: u32) {
     if l == 5u {
         for (var i = 0; i < 64; i++) {

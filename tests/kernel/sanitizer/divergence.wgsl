@@ -1,4 +1,4 @@
-// Kernels with a barrier that not all invocations come to. `x` holds 0, 1, …, 63; `y` 64 zeros.
+// Kernels with a barrier that some invocations do not reach. `x` holds 0, 1, …, 63; `y` 64 zeros.
 @group(0) @binding(0) var<storage, read_write> x: array<i32>;
 @group(0) @binding(1) var<storage, read_write> y: array<i32>;
 

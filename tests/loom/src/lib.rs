@@ -1,9 +1,9 @@
 //! Models of code that vkarray's threads share, under [loom](https://docs.rs/loom), which runs every interleaving of them.
 //!
-//! The code is the driver crate's: its folder `hazard` and three more of its files are compiled here with loom's locks. The
-//! models of those three are in `models.rs`, and of lanes in `tests/lanes.rs`, since the folder has tests of its own, which
-//! are not for loom. If a wake-up is lost, all threads of a model wait, which loom reports as a deadlock. No device is
-//! needed; run it with `cargo test -p vkarray-loom`.
+//! The code is the driver crate's: its folder `hazard` and three more of its files are compiled here with loom's locks.
+//! The models of the three files are in `models.rs`. The models of lanes are in `tests/lanes.rs`, since the folder has
+//! tests of its own, which are not for loom. If a wake-up is lost, all threads of a model wait, which loom reports as a
+//! deadlock. No device is needed; run it with `cargo test -p vkarray-loom`.
 
 #[cfg(not(test))]
 #[expect(dead_code, reason = "the models do not record barriers")]

@@ -1,4 +1,4 @@
-//! Models of the waiting thread, of holds of the host, and of a stream's waits.
+//! Models of the waiting thread, of the host's holds, and of a stream's waits.
 
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
@@ -49,13 +49,13 @@ impl Shared {
         Arc::new(Self { signal, lane, done: Condvar::default(), n_called })
     }
 
-    /// Opens a batch and leaves it to the waiting thread, as `Lane::keep_watched` does.
+    /// Opens a batch and leaves it to the waiting thread, like `Lane::keep_watched`.
     fn record(&self) {
         *self.lane.lock() = Lane { has_open_batch: true, is_old: false };
         self.signal.arm(|_| ());
     }
 
-    /// Sends an old batch; returns whether one stays open. As `Waiter::flush_old`.
+    /// Sends an old batch; returns whether a batch stays open. Models `Waiter::flush_old`.
     fn flush_old(&self) -> bool {
         let mut lane = self.lane.lock();
         if lane.has_open_batch && lane.is_old {
@@ -66,7 +66,7 @@ impl Shared {
         lane.has_open_batch
     }
 
-    /// The waiting thread, as `Waiter::run`, with one idle round.
+    /// The waiting thread, like `Waiter::run`, with one idle round.
     fn run(&self) {
         while let Some(n_callbacks) = self.signal.sleep_until(|tasks, is_armed| match tasks {
             Tasks { is_stopping: true, .. } => Some(None),
@@ -140,7 +140,7 @@ impl Bytes {
         Arc::new(Self { gate, held, is_written })
     }
 
-    /// As `Device::hold`, a write to the bytes, and the end of the hold.
+    /// A hold like `Device::hold`, a write to the bytes, and the end of the hold.
     fn hold_and_write(&self) {
         let Ok(mut held) = self.gate.pass(&self.held, |held| Ok::<_, Infallible>(*held));
         *held = true;
@@ -150,7 +150,7 @@ impl Bytes {
         self.gate.end(&self.held, |held| *held = false);
     }
 
-    /// As an operation finds its place: it is recorded under the tracker's lock, or waits for the hold to end.
+    /// Records an operation: it is recorded under the tracker's lock, or waits for the hold to end.
     fn record(&self) {
         loop {
             let held = self.held.lock();
@@ -199,7 +199,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// As `Stream::start_after`.
+    /// A wait like `Stream::start_after`.
     fn wait(&self) {
         let _changes = self.changes.lock();
         if let Some(beside) = self.beside.get() {
@@ -208,7 +208,7 @@ impl Lanes {
         *self.work.lock() += 1;
     }
 
-    /// As `TransferLane::lane` gives a copy its lane. Returns the waits before the copy.
+    /// Gives a copy its lane, like `TransferLane::lane`. Returns the waits before the copy.
     fn copy(&self) -> u32 {
         let make = || {
             let (waits, lane) = (*self.work.lock(), Mutex::new(Rank::Waiter, 0));

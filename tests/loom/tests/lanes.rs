@@ -11,7 +11,7 @@ use vkarray_loom::hazard::{Access, BlockId, HazardTable, LaneId, LaneTable, Mode
 /// The value of [`Device::host_from`] while the host accesses nothing.
 const NO_ACCESS: u64 = u64::MAX;
 
-/// What the threads of a device share.
+/// The state that the threads of a device share.
 struct Device {
     table: Mutex<HazardTable>,
     block: BlockId,
@@ -19,7 +19,7 @@ struct Device {
     host_from: AtomicU64,
 }
 
-/// A lane, as its thread has it.
+/// A lane of a thread.
 struct Lane {
     id: LaneId,
     table: Arc<LaneTable>,
@@ -28,7 +28,7 @@ struct Lane {
 /// A committed operation.
 struct Committed {
     value: u64,
-    /// The newest operation of the other lane that it comes after.
+    /// The newest operation of the other lane that this operation comes after.
     after: u64,
 }
 
@@ -49,7 +49,7 @@ impl Device {
         Lane { id, table: table.lane_table(id) }
     }
 
-    /// Writes the block in so many operations, each a batch, as `Lane::order` of the driver orders them.
+    /// Writes the block in `n` operations, each a batch, in the order of the driver's `Lane::order`.
     fn write(&self, lane: &Lane, n: u64) -> Vec<Committed> {
         let access = [Access::write(self.block, 0..64, Stage::Compute)];
         let mut after = 0;
@@ -64,7 +64,7 @@ impl Device {
         (1..=n).map(one).collect()
     }
 
-    /// Returns the newest operation of another lane that it waits for.
+    /// Returns the newest operation of another lane that the write waits for.
     fn write_by_table(&self, lane: &Lane, value: u64, access: &[Access]) -> u64 {
         let mut after = 0;
         loop {
@@ -112,7 +112,7 @@ fn operations_of_two_lanes_on_one_block_are_ordered() {
                 assert!(a.after >= b.value || b.after >= a.value, "{} and {} are not ordered", a.value, b.value);
             }
         }
-        // The block ends after the last operations of both, as far as one does not come after the other.
+        // The block ends after the last operations of both lanes, unless one of them comes after the other.
         let last = device.lock().retire_block(device.block);
         assert!(!last.is_empty() && last.iter().all(|last| last.value == 3 || last.value == 1));
     });

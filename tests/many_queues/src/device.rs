@@ -17,28 +17,28 @@ pub(crate) struct Device {
     pub(crate) next: vk::PFN_vkGetDeviceProcAddr,
     pub(crate) table: ash::Device,
     pub(crate) host_pointers: external_memory_host::DeviceFn,
-    /// The driver's queue, for one at a time.
+    /// The driver's queue, for one thread at a time.
     pub(crate) queue: Mutex<vk::Queue>,
-    /// By family and number. Boxed, since their addresses are handed out.
+    /// The queues by family and number. Boxed, since their addresses are handed out.
     pub(crate) queues: Mutex<BTreeMap<(u32, u32), Box<Queue>>>,
 }
 
 /// The devices of the process, by their keys.
 static DEVICES: RwLock<BTreeMap<usize, Arc<Device>>> = RwLock::new(BTreeMap::new());
 
-/// What is known of a device.
+/// The record of a device.
 pub(crate) fn find(device: vk::Device) -> Option<Arc<Device>> {
     // SAFETY: the loader passes live devices.
     let key = unsafe { loader::key(device) };
     DEVICES.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
 }
 
-/// What is known of a device that some call was made for.
+/// The record of the device of a call.
 pub(crate) fn of(device: vk::Device) -> Arc<Device> {
     find(device).expect("a device is created through the layer before it is used")
 }
 
-/// The function that answers a call of a device, if it is answered here.
+/// The function of this layer for a call of a device, if the layer has one.
 pub(crate) fn own(
     name: &CStr,
     get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
@@ -73,7 +73,7 @@ pub(crate) unsafe extern "system" fn create_device(
     allocator: *const vk::AllocationCallbacks<'_>,
     device: *mut vk::Device,
 ) -> vk::Result {
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let info = unsafe { &*info };
     // SAFETY: the chain comes from the loader.
     let Some(link) = (unsafe { loader::device_link(info.p_next) }) else {
@@ -84,18 +84,19 @@ pub(crate) unsafe extern "system" fn create_device(
     let queues =
         [vk::DeviceQueueCreateInfo::default().queue_family_index(shape::REAL_FAMILY).queue_priorities(&priorities)];
     let info = info.queue_create_infos(&queues);
-    // The next layer's, which need not be what the instance's table holds: that goes by way of this layer's loader.
+    // The function of the next layer, which may differ from the instance's table: that goes through this layer's
+    // loader.
     // SAFETY: the name is NUL-terminated, and the instance live.
     let create = unsafe { (link.get_instance_proc_addr)(instance.table.handle(), c"vkCreateDevice".as_ptr()) };
     let Some(create) = create else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-    // SAFETY: the function of that name.
+    // SAFETY: the function has that name, and therefore this type.
     let create: vk::PFN_vkCreateDevice = unsafe { transmute(create) };
-    // SAFETY: what came, with queues that the driver has.
+    // SAFETY: the caller's arguments, with queues that the driver has.
     let result = unsafe { create(physical, &info, allocator, device) };
     if result == vk::Result::SUCCESS {
         // SAFETY: the call has succeeded, so the device is there.
         let handle = unsafe { *device };
-        // SAFETY: as above.
+        // SAFETY: the call has succeeded, so the handle is live.
         let key = unsafe { loader::key(handle) };
         let known = Arc::new(Device::new(link.get_device_proc_addr, handle));
         DEVICES.write().unwrap_or_else(PoisonError::into_inner).insert(key, known);
@@ -107,7 +108,7 @@ impl Device {
     fn new(next: vk::PFN_vkGetDeviceProcAddr, handle: vk::Device) -> Self {
         // SAFETY: the name is NUL-terminated, and the device live.
         let load = |name: &CStr| unsafe { next(handle, name.as_ptr()) }.map_or(ptr::null(), |found| found as *const _);
-        // SAFETY: each function is the one of its name.
+        // SAFETY: each function belongs to its name.
         let table = unsafe { ash::Device::load_with(load, handle) };
         // SAFETY: the device was created with this queue.
         let queue = unsafe { table.get_device_queue(shape::REAL_FAMILY, 0) };
@@ -126,11 +127,11 @@ unsafe extern "system" fn destroy_device(device: vk::Device, allocator: *const v
         return;
     }
     let known = of(device);
-    // SAFETY: the device is live; the key is gone afterwards.
+    // SAFETY: the device is live; the key is removed afterwards.
     let key = unsafe { loader::key(device) };
     DEVICES.write().unwrap_or_else(PoisonError::into_inner).remove(&key);
-    known.queues.lock().unwrap_or_else(PoisonError::into_inner).clear(); // Each holds the device.
-    // SAFETY: handed on as it came.
+    known.queues.lock().unwrap_or_else(PoisonError::into_inner).clear(); // Each queue holds the device.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (known.table.fp_v1_0().destroy_device)(device, allocator) };
 }
 
@@ -140,9 +141,9 @@ unsafe extern "system" fn create_command_pool(
     allocator: *const vk::AllocationCallbacks<'_>,
     pool: *mut vk::CommandPool,
 ) -> vk::Result {
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let info = unsafe { *info }.queue_family_index(shape::REAL_FAMILY);
-    // SAFETY: what came, with the driver's family.
+    // SAFETY: the caller's arguments, with the driver's family.
     unsafe { (of(device).table.fp_v1_0().create_command_pool)(device, &info, allocator, pool) }
 }
 
@@ -152,8 +153,8 @@ unsafe extern "system" fn create_buffer(
     allocator: *const vk::AllocationCallbacks<'_>,
     buffer: *mut vk::Buffer,
 ) -> vk::Result {
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let info = unsafe { *info }.sharing_mode(vk::SharingMode::EXCLUSIVE).queue_family_indices(&[]);
-    // SAFETY: what came, for the driver's one family.
+    // SAFETY: the caller's arguments, for the driver's one family.
     unsafe { (of(device).table.fp_v1_0().create_buffer)(device, &info, allocator, buffer) }
 }

@@ -1,4 +1,4 @@
-//! The calls of an instance that are answered here: what its devices are.
+//! The calls of an instance that this layer answers: the properties of its devices.
 
 use std::ffi::{CStr, c_void};
 use std::mem::transmute;
@@ -8,7 +8,7 @@ use ash::vk;
 use crate::instances::{create_instance, destroy_instance, of};
 use crate::{device, shape};
 
-/// The function that answers a call of an instance, if it is answered here.
+/// The function of this layer for a call of an instance, if the layer has one.
 pub(crate) fn own(
     name: &CStr,
     get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
@@ -38,7 +38,7 @@ unsafe extern "system" fn families(
     properties: *mut vk::QueueFamilyProperties,
 ) {
     let reported = reported_families(device);
-    // SAFETY: Vulkan's rules: `count` is valid, and `properties` null or of that many.
+    // SAFETY: Vulkan requires that `count` is valid, and `properties` null or of that many.
     unsafe { list(&reported, count, properties, |into, from| *into = from) };
 }
 
@@ -48,7 +48,7 @@ unsafe extern "system" fn families2(
     properties: *mut vk::QueueFamilyProperties2<'_>,
 ) {
     let reported = reported_families(device);
-    // SAFETY: as above.
+    // SAFETY: Vulkan requires that `count` is valid, and `properties` null or of that many.
     unsafe { list(&reported, count, properties, |into, from| into.queue_family_properties = from) };
 }
 
@@ -58,18 +58,18 @@ fn reported_families(device: vk::PhysicalDevice) -> Vec<vk::QueueFamilyPropertie
     real.first().map_or(Vec::new(), |&first| shape::families(first).to_vec())
 }
 
-/// Counts, or hands out, as Vulkan's lists do.
+/// Counts, or hands out, like Vulkan's functions that return lists.
 ///
 /// # Safety
 ///
-/// `count` is valid, and `to` null or of that many.
+/// `count` is valid, and `to` is null or has room for that many.
 unsafe fn list<T>(
     reported: &[vk::QueueFamilyProperties],
     count: *mut u32,
     to: *mut T,
     set: impl Fn(&mut T, vk::QueueFamilyProperties),
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointer is valid.
     let count = unsafe { &mut *count };
     let n_reported = u32::try_from(reported.len()).expect("few families");
     if to.is_null() {
@@ -77,15 +77,15 @@ unsafe fn list<T>(
         return;
     }
     *count = n_reported.min(*count);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointer is valid.
     let to = unsafe { std::slice::from_raw_parts_mut(to, *count as usize) };
     to.iter_mut().zip(reported).for_each(|(into, &from)| set(into, from));
 }
 
 unsafe extern "system" fn memory(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceMemoryProperties) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (of(device).table.fp_v1_0().get_physical_device_memory_properties)(device, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     shape::memory_types(unsafe { &mut *properties });
 }
 
@@ -93,23 +93,23 @@ unsafe extern "system" fn memory2(
     device: vk::PhysicalDevice,
     properties: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
 ) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (of(device).table.fp_v1_1().get_physical_device_memory_properties2)(device, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     shape::memory_types(unsafe { &mut (*properties).memory_properties });
 }
 
 unsafe extern "system" fn properties(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceProperties) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (of(device).table.fp_v1_0().get_physical_device_properties)(device, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     lower(unsafe { &mut *properties });
 }
 
 unsafe extern "system" fn properties2(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceProperties2<'_>) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (of(device).table.fp_v1_1().get_physical_device_properties2)(device, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     lower(unsafe { &mut (*properties).properties });
 }
 

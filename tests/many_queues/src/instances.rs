@@ -1,4 +1,5 @@
-//! The instances that were created through a layer, each with the layer below. The same for every layer, as `loader.rs` is.
+//! The instances that were created through a layer, each with the layer below. Every layer uses this file and
+//! `loader.rs`.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -19,7 +20,7 @@ pub(crate) struct Instance {
 /// The instances of the process, by their keys.
 static INSTANCES: RwLock<BTreeMap<usize, Arc<Instance>>> = RwLock::new(BTreeMap::new());
 
-/// What is known of an instance, if it is one.
+/// The record of an instance, if there is one.
 pub(crate) fn find(instance: vk::Instance) -> Option<Arc<Instance>> {
     if instance == vk::Instance::null() {
         return None;
@@ -29,7 +30,7 @@ pub(crate) fn find(instance: vk::Instance) -> Option<Arc<Instance>> {
     INSTANCES.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
 }
 
-/// What is known of the instance of a physical device.
+/// The record of the instance of a physical device.
 pub(crate) fn of(device: vk::PhysicalDevice) -> Arc<Instance> {
     // SAFETY: the loader passes live devices.
     let key = unsafe { loader::key(device) };
@@ -42,7 +43,7 @@ pub(crate) unsafe extern "system" fn create_instance(
     allocator: *const vk::AllocationCallbacks<'_>,
     instance: *mut vk::Instance,
 ) -> vk::Result {
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let chain = unsafe { (*info).p_next };
     // SAFETY: the chain comes from the loader.
     let Some(link) = (unsafe { loader::instance_link(chain) }) else {
@@ -53,18 +54,18 @@ pub(crate) unsafe extern "system" fn create_instance(
     let Some(create) = (unsafe { next(vk::Instance::null(), c"vkCreateInstance".as_ptr()) }) else {
         return vk::Result::ERROR_INITIALIZATION_FAILED;
     };
-    // SAFETY: the function of that name.
+    // SAFETY: the function has that name, and therefore this type.
     let create: vk::PFN_vkCreateInstance = unsafe { transmute(create) };
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     let result = unsafe { create(info, allocator, instance) };
     if result == vk::Result::SUCCESS {
         // SAFETY: the call has succeeded, so the instance is there.
         let handle = unsafe { *instance };
         // SAFETY: the name is NUL-terminated, and the instance live.
         let load = |name: &CStr| unsafe { next(handle, name.as_ptr()) }.map_or(ptr::null(), |found| found as *const _);
-        // SAFETY: each function is the one of its name.
+        // SAFETY: each function belongs to its name.
         let table = unsafe { ash::Instance::load_with(load, handle) };
-        // SAFETY: as above.
+        // SAFETY: the call has succeeded, so the handle is live.
         let key = unsafe { loader::key(handle) };
         let known = Arc::new(Instance { next, table });
         INSTANCES.write().unwrap_or_else(PoisonError::into_inner).insert(key, known);
@@ -77,9 +78,9 @@ pub(crate) unsafe extern "system" fn destroy_instance(
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
     let Some(known) = find(instance) else { return };
-    // SAFETY: it was found, so it is live; the key is gone afterwards.
+    // SAFETY: the instance was found, so it is live; the key is removed afterwards.
     let key = unsafe { loader::key(instance) };
     INSTANCES.write().unwrap_or_else(PoisonError::into_inner).remove(&key);
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (known.table.fp_v1_0().destroy_instance)(instance, allocator) };
 }

@@ -1,9 +1,9 @@
 //! The interface between the Vulkan loader and a layer: its version, and the next layer in the chain. The layer of
 //! `noncoherent/` uses this file too.
 //!
-//! The structures are those of the loader's header `vk_layer.h`, which ash does not have. Dispatchable handles point to
-//! objects that begin with a pointer to the loader's dispatch table. It is the same for an instance and its physical
-//! devices, so it is the key for their state.
+//! The structures are the ones of the loader's header `vk_layer.h`, which ash does not have. Dispatchable handles point
+//! to objects that begin with a pointer to the loader's dispatch table. The table is the same for an instance and its
+//! physical devices, so it is the key for their state.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -11,7 +11,7 @@ use ash::vk::{self, Handle};
 
 use crate::{device, instance, instances};
 
-/// The version of the interface that is spoken here: the first in which a layer hands out its functions.
+/// The version of the interface of this file: the first in which a layer hands out its functions.
 const INTERFACE: u32 = 2;
 
 #[repr(C)]
@@ -24,17 +24,17 @@ pub(crate) struct Negotiation {
     get_physical_device_proc_addr: vk::PFN_vkVoidFunction,
 }
 
-/// The structure that the loader puts into the chain of what creates an instance or a device.
+/// The structure that the loader puts into the chain of the call that creates an instance or a device.
 #[repr(C)]
 struct CreateInfo<L> {
     s_type: vk::StructureType,
     next: *const c_void,
-    /// 0 if `link` is one.
+    /// 0 if `link` is a link.
     function: u32,
     link: *mut L,
 }
 
-/// Who is next, for an instance.
+/// The next layer's functions, for an instance.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct InstanceLink {
@@ -43,7 +43,7 @@ pub(crate) struct InstanceLink {
     get_physical_device_proc_addr: vk::PFN_vkVoidFunction,
 }
 
-/// Who is next, for a device.
+/// The next layer's functions, for a device.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct DeviceLink {
@@ -58,17 +58,17 @@ pub(crate) struct DeviceLink {
 ///
 /// `next` is the chain that the loader passed to `vkCreateInstance`.
 pub(crate) unsafe fn instance_link(next: *const c_void) -> Option<InstanceLink> {
-    // SAFETY: the caller's promise; the loader's structure of this type has this layout, and so have its links.
+    // SAFETY: the caller promises the chain; the loader's structure of this type has this layout, and so do its links.
     unsafe { take_link(next, vk::StructureType::LOADER_INSTANCE_CREATE_INFO, |link: &InstanceLink| link.next) }
 }
 
-/// As [`instance_link`], for a device.
+/// Takes this layer's link out of the chain, like [`instance_link`], for a device.
 ///
 /// # Safety
 ///
 /// `next` is the chain that the loader passed to `vkCreateDevice`.
 pub(crate) unsafe fn device_link(next: *const c_void) -> Option<DeviceLink> {
-    // SAFETY: as above.
+    // SAFETY: the caller promises the chain; the loader's structure of this type has this layout, and so do its links.
     unsafe { take_link(next, vk::StructureType::LOADER_DEVICE_CREATE_INFO, |link: &DeviceLink| link.next) }
 }
 
@@ -96,7 +96,7 @@ unsafe fn take_link<L: Copy>(
     None
 }
 
-/// The key to what is known of an instance, a physical device, or a device.
+/// The key of the record of an instance, a physical device, or a device.
 ///
 /// # Safety
 ///
@@ -122,7 +122,7 @@ pub(crate) fn manifest(name: &str, description: &str, library: &str, negotiate: 
 ///
 /// `negotiation` points to the structure of that name in the loader's header.
 pub(crate) unsafe fn negotiate(negotiation: *mut Negotiation) -> vk::Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointer is valid.
     let negotiation = unsafe { &mut *negotiation };
     if negotiation.version < INTERFACE {
         return vk::Result::ERROR_INITIALIZATION_FAILED;
@@ -147,13 +147,13 @@ unsafe extern "system" fn get_instance_proc_addr(
         return Some(own);
     }
     let next = instances::find(instance)?.next;
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { next(instance, name) }
 }
 
 unsafe extern "system" fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
     let next = device::find(device)?.next;
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     let theirs = unsafe { next(device, name) }?; // The layer has only functions that the driver has.
     // SAFETY: names are NUL-terminated.
     Some(device::own(unsafe { CStr::from_ptr(name) }, get_device_proc_addr).unwrap_or(theirs))

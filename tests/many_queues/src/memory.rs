@@ -12,10 +12,10 @@ pub(crate) unsafe extern "system" fn allocate(
     allocator: *const vk::AllocationCallbacks<'_>,
     memory: *mut vk::DeviceMemory,
 ) -> vk::Result {
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let info = unsafe { *info };
     let info = info.memory_type_index(shape::real_type(info.memory_type_index));
-    // SAFETY: what came, with the driver's type.
+    // SAFETY: the caller's arguments, with the driver's type.
     unsafe { (device::of(device).table.fp_v1_0().allocate_memory)(device, &info, allocator, memory) }
 }
 
@@ -24,9 +24,9 @@ pub(crate) unsafe extern "system" fn requirements(
     buffer: vk::Buffer,
     requirements: *mut vk::MemoryRequirements,
 ) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (device::of(device).table.fp_v1_0().get_buffer_memory_requirements)(device, buffer, requirements) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     let types = unsafe { &mut (*requirements).memory_type_bits };
     *types = shape::buffer_types(*types);
 }
@@ -36,9 +36,9 @@ pub(crate) unsafe extern "system" fn requirements2(
     info: *const vk::BufferMemoryRequirementsInfo2<'_>,
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (device::of(device).table.fp_v1_1().get_buffer_memory_requirements2)(device, info, requirements) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     let types = unsafe { &mut (*requirements).memory_requirements.memory_type_bits };
     *types = shape::buffer_types(*types);
 }
@@ -48,15 +48,15 @@ pub(crate) unsafe extern "system" fn device_requirements(
     info: *const vk::DeviceBufferMemoryRequirements<'_>,
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let buffer = unsafe { (*info).p_create_info };
-    // SAFETY: as above, and so is what it points to.
+    // SAFETY: Vulkan requires that `info` and everything it points to are valid.
     let buffer = unsafe { *buffer };
     let buffer = buffer.sharing_mode(vk::SharingMode::EXCLUSIVE).queue_family_indices(&[]);
     let info = vk::DeviceBufferMemoryRequirements::default().create_info(&buffer);
-    // SAFETY: what came, for the driver's one family.
+    // SAFETY: the caller's arguments, for the driver's one family.
     unsafe { (device::of(device).table.fp_v1_3().get_device_buffer_memory_requirements)(device, &info, requirements) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     let types = unsafe { &mut (*requirements).memory_requirements.memory_type_bits };
     *types = shape::buffer_types(*types);
 }
@@ -69,9 +69,9 @@ pub(crate) unsafe extern "system" fn host_pointer(
 ) -> vk::Result {
     let known = device::of(device);
     let ask = known.host_pointers.get_memory_host_pointer_properties_ext;
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     let result = unsafe { ask(device, handle_type, pointer, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     let types = unsafe { &mut (*properties).memory_type_bits };
     *types = shape::imported_types(*types);
     result

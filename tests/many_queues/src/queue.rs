@@ -1,4 +1,4 @@
-//! Queues that are all the driver's one, and the calls that name them.
+//! Queues that all stand for the driver's one queue, and the calls that name them.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -7,10 +7,10 @@ use ash::vk::{self, Handle};
 use crate::device::{self, Device};
 use crate::loader;
 
-/// What the handle of a queue points to.
+/// The object that the handle of a queue points to.
 #[repr(C)]
 pub(crate) struct Queue {
-    /// The loader's table; it has to come first.
+    /// The loader's table, which has to be the first field.
     _table: usize,
     device: Arc<Device>,
 }
@@ -23,7 +23,7 @@ pub(crate) unsafe extern "system" fn get(device: vk::Device, family: u32, number
         let table = unsafe { loader::key(device) };
         Box::new(Queue { _table: table, device: Arc::clone(&known) })
     });
-    // SAFETY: Vulkan's rules: `queue` is valid.
+    // SAFETY: Vulkan requires that `queue` is valid.
     unsafe { *queue = vk::Queue::from_raw(std::ptr::from_mut(made.as_mut()) as u64) };
 }
 
@@ -32,9 +32,9 @@ pub(crate) unsafe extern "system" fn get2(
     info: *const vk::DeviceQueueInfo2<'_>,
     queue: *mut vk::Queue,
 ) {
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let info = unsafe { &*info };
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { get(device, info.queue_family_index, info.queue_index, queue) };
 }
 
@@ -44,7 +44,7 @@ pub(crate) unsafe extern "system" fn get2(
 ///
 /// `queue` came from [`get`], and its device lives.
 unsafe fn device_of<'a>(queue: vk::Queue) -> &'a Device {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointer is valid.
     unsafe { &(*(queue.as_raw() as *const Queue)).device }
 }
 
@@ -62,7 +62,7 @@ pub(crate) unsafe extern "system" fn submit(
 ) -> vk::Result {
     // SAFETY: the loader passes queues of live devices.
     let device = unsafe { device_of(queue) };
-    // SAFETY: what came, for the driver's queue, which is locked.
+    // SAFETY: the caller's arguments, for the driver's queue, which is locked.
     unsafe { (device.table.fp_v1_0().queue_submit)(*device.lock(), count, infos, fence) }
 }
 
@@ -72,9 +72,9 @@ pub(crate) unsafe extern "system" fn submit2(
     infos: *const vk::SubmitInfo2<'_>,
     fence: vk::Fence,
 ) -> vk::Result {
-    // SAFETY: as above.
+    // SAFETY: the loader passes queues of live devices.
     let device = unsafe { device_of(queue) };
-    // SAFETY: as above.
+    // SAFETY: the caller's arguments, for the driver's queue, which is locked.
     unsafe { (device.table.fp_v1_3().queue_submit2)(*device.lock(), count, infos, fence) }
 }
 
@@ -84,15 +84,15 @@ pub(crate) unsafe extern "system" fn bind_sparse(
     infos: *const vk::BindSparseInfo<'_>,
     fence: vk::Fence,
 ) -> vk::Result {
-    // SAFETY: as above.
+    // SAFETY: the loader passes queues of live devices.
     let device = unsafe { device_of(queue) };
-    // SAFETY: as above.
+    // SAFETY: the caller's arguments, for the driver's queue, which is locked.
     unsafe { (device.table.fp_v1_0().queue_bind_sparse)(*device.lock(), count, infos, fence) }
 }
 
 pub(crate) unsafe extern "system" fn wait_idle(queue: vk::Queue) -> vk::Result {
-    // SAFETY: as above.
+    // SAFETY: the loader passes queues of live devices.
     let device = unsafe { device_of(queue) };
-    // SAFETY: as above.
+    // SAFETY: the driver's queue is locked.
     unsafe { (device.table.fp_v1_0().queue_wait_idle)(*device.lock()) }
 }

@@ -1,7 +1,7 @@
 //! The properties that the layer reports, computed by pure functions.
 //!
-//! The families are those of a GPU: one for all work, one for kernels and copies, one for copies alone. Before the
-//! driver's types of memory there is one more: a copy of the driver's first type that the host cannot see.
+//! The families are the families of a GPU: one for all work, one for kernels and copies, one for copies alone. Before
+//! the driver's types of memory there is one more: a copy of the driver's first type that the host cannot see.
 
 use ash::vk::{self, MemoryPropertyFlags, QueueFlags};
 
@@ -17,15 +17,15 @@ const FAMILIES: [(QueueFlags, u32); 3] = [
     (QueueFlags::TRANSFER, 2),
 ];
 
-/// The driver's family that stands for all.
+/// The driver's family that stands for all families.
 pub(crate) const REAL_FAMILY: u32 = 0;
 
-/// The families to report, given the driver's, of which the first does everything.
+/// The families to report, given the driver's families, of which the first does all work.
 pub(crate) fn families(real: vk::QueueFamilyProperties) -> [vk::QueueFamilyProperties; FAMILIES.len()] {
     FAMILIES.map(|(queue_flags, queue_count)| vk::QueueFamilyProperties { queue_flags, queue_count, ..real })
 }
 
-/// The types to report. The list is left alone if it is full.
+/// The types to report. A full list is not changed.
 pub(crate) fn memory_types(memory: &mut vk::PhysicalDeviceMemoryProperties) {
     let n_types = memory.memory_type_count as usize;
     if n_types == 0 || n_types == memory.memory_types.len() {
@@ -36,7 +36,7 @@ pub(crate) fn memory_types(memory: &mut vk::PhysicalDeviceMemoryProperties) {
     memory.memory_type_count += 1;
 }
 
-/// The types that a buffer may have, given the driver's.
+/// The types that a buffer may have, given the driver's types.
 pub(crate) fn buffer_types(real: u32) -> u32 {
     real << 1 | real & 1
 }
@@ -46,7 +46,7 @@ pub(crate) fn imported_types(real: u32) -> u32 {
     real << 1
 }
 
-/// The driver's name of a type.
+/// The driver's index of a type.
 pub(crate) fn real_type(reported: u32) -> u32 {
     reported.saturating_sub(1)
 }
@@ -54,7 +54,7 @@ pub(crate) fn real_type(reported: u32) -> u32 {
 /// The environment variable with the largest number of workgroups on each axis, such as `7,5,300`.
 pub const WORKGROUPS_VARIABLE: &str = "VKARRAY_MANY_QUEUES_WORKGROUPS";
 
-/// Lets a dispatch have no more workgroups than the text says. A driver that takes more does not notice.
+/// Lets a dispatch have no more workgroups than the text says. A driver that allows more is not affected.
 pub(crate) fn lower_workgroups(limits: &mut vk::PhysicalDeviceLimits, text: &str) {
     for (limit, lower) in limits.max_compute_work_group_count.iter_mut().zip(text.split(',')) {
         let lower: u32 = lower.parse().unwrap_or_else(|error| panic!("{WORKGROUPS_VARIABLE}={text}: {error}"));
@@ -87,7 +87,7 @@ mod tests {
                 let (type_, of) = (memory.memory_types[reported as usize], real_type(reported));
                 assert_eq!(type_.heap_index, real.memory_types[of as usize].heap_index, "type {reported}");
                 assert_eq!(buffer_types(real_bits) >> reported & 1, real_bits >> of & 1, "type {reported}");
-                // What the host owns it must go on seeing.
+                // The host must still see its own memory.
                 let is_seen = type_.property_flags.contains(MemoryPropertyFlags::HOST_VISIBLE);
                 let may_import = is_seen && real_bits >> of & 1 == 1;
                 assert_eq!(imported_types(real_bits) >> reported & 1 == 1, may_import, "type {reported}");

@@ -1,4 +1,4 @@
-//! The life of a device, and which of its calls are answered here.
+//! The life of a device, and the calls of it that this layer answers.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::shape::Types;
 use crate::{instances, loader, memory};
 
-/// A device, the layer below, and the memory of it that is not coherent.
+/// A device, the layer below, and the device's memory that is not coherent.
 pub(crate) struct Device {
     pub(crate) next: vk::PFN_vkGetDeviceProcAddr,
     pub(crate) table: ash::Device,
@@ -25,19 +25,19 @@ pub(crate) struct Device {
 /// The devices of the process, by their keys.
 static DEVICES: RwLock<BTreeMap<usize, Arc<Device>>> = RwLock::new(BTreeMap::new());
 
-/// What is known of a device.
+/// The record of a device.
 pub(crate) fn find(device: vk::Device) -> Option<Arc<Device>> {
     // SAFETY: the loader passes live devices.
     let key = unsafe { loader::key(device) };
     DEVICES.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
 }
 
-/// What is known of a device that some call was made for.
+/// The record of the device of a call.
 pub(crate) fn of(device: vk::Device) -> Arc<Device> {
     find(device).expect("a device is created through the layer before it is used")
 }
 
-/// The function that answers a call of a device, if it is answered here.
+/// The function of this layer for a call of a device, if the layer has one.
 pub(crate) fn own(
     name: &CStr,
     get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
@@ -69,7 +69,7 @@ pub(crate) unsafe extern "system" fn create_device(
     allocator: *const vk::AllocationCallbacks<'_>,
     device: *mut vk::Device,
 ) -> vk::Result {
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let chain = unsafe { (*info).p_next };
     // SAFETY: the chain comes from the loader.
     let Some(link) = (unsafe { loader::device_link(chain) }) else {
@@ -80,14 +80,14 @@ pub(crate) unsafe extern "system" fn create_device(
     // SAFETY: the name is NUL-terminated, and the instance live.
     let create = unsafe { (link.get_instance_proc_addr)(instance.table.handle(), c"vkCreateDevice".as_ptr()) };
     let Some(create) = create else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-    // SAFETY: the function of that name.
+    // SAFETY: the function has that name, and therefore this type.
     let create: vk::PFN_vkCreateDevice = unsafe { transmute(create) };
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     let result = unsafe { create(physical, info, allocator, device) };
     if result == vk::Result::SUCCESS {
         // SAFETY: the call has succeeded, so the device is there.
         let handle = unsafe { *device };
-        // SAFETY: as above.
+        // SAFETY: the call has succeeded, so the handle is live.
         let key = unsafe { loader::key(handle) };
         let known = Arc::new(Device::new(link.get_device_proc_addr, handle, types));
         DEVICES.write().unwrap_or_else(PoisonError::into_inner).insert(key, known);
@@ -99,12 +99,12 @@ impl Device {
     fn new(next: vk::PFN_vkGetDeviceProcAddr, handle: vk::Device, types: Types) -> Self {
         // SAFETY: the name is NUL-terminated, and the device live.
         let load = |name: &CStr| unsafe { next(handle, name.as_ptr()) }.map_or(ptr::null(), |found| found as *const _);
-        // SAFETY: each function is the one of its name.
+        // SAFETY: each function belongs to its name.
         let table = unsafe { ash::Device::load_with(load, handle) };
         Self { next, table, host_pointers: external_memory_host::DeviceFn::load(load), types, memory: Mutex::default() }
     }
 
-    /// Its memory that is not coherent.
+    /// The device's memory that is not coherent.
     pub(crate) fn memory(&self) -> MutexGuard<'_, BTreeMap<vk::DeviceMemory, Memory>> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -115,9 +115,9 @@ unsafe extern "system" fn destroy_device(device: vk::Device, allocator: *const v
         return;
     }
     let known = of(device);
-    // SAFETY: the device is live; the key is gone afterwards.
+    // SAFETY: the device is live; the key is removed afterwards.
     let key = unsafe { loader::key(device) };
     DEVICES.write().unwrap_or_else(PoisonError::into_inner).remove(&key);
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (known.table.fp_v1_0().destroy_device)(device, allocator) };
 }

@@ -1,4 +1,4 @@
-//! The calls of an instance that are answered here: what its devices are.
+//! The calls of an instance that this layer answers: the properties of its devices.
 
 use std::ffi::{CStr, c_void};
 use std::mem::transmute;
@@ -9,7 +9,7 @@ use crate::device;
 use crate::instances::{Instance, create_instance, destroy_instance, of};
 use crate::shape::{ATOM, Types};
 
-/// The function that answers a call of an instance, if it is answered here.
+/// The function of this layer for a call of an instance, if the layer has one.
 pub(crate) fn own(
     name: &CStr,
     get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
@@ -30,23 +30,23 @@ pub(crate) fn own(
 }
 
 unsafe extern "system" fn properties(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceProperties) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (of(device).table.fp_v1_0().get_physical_device_properties)(device, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     unsafe { (*properties).limits.non_coherent_atom_size = ATOM };
 }
 
 unsafe extern "system" fn properties2(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceProperties2<'_>) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (of(device).table.fp_v1_1().get_physical_device_properties2)(device, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     unsafe { (*properties).properties.limits.non_coherent_atom_size = ATOM };
 }
 
 unsafe extern "system" fn memory(device: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceMemoryProperties) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (of(device).table.fp_v1_0().get_physical_device_memory_properties)(device, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     report(unsafe { &mut *properties });
 }
 
@@ -54,9 +54,9 @@ unsafe extern "system" fn memory2(
     device: vk::PhysicalDevice,
     properties: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
 ) {
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (of(device).table.fp_v1_1().get_physical_device_memory_properties2)(device, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     report(unsafe { &mut (*properties).memory_properties });
 }
 
@@ -67,7 +67,7 @@ fn report(memory: &mut vk::PhysicalDeviceMemoryProperties) {
 }
 
 impl Instance {
-    /// The types of memory of a device, if they can be what this layer makes of them.
+    /// The types of memory of a device, if this layer can change them.
     pub(crate) fn types(&self, device: vk::PhysicalDevice) -> Option<Types> {
         // SAFETY: the loader passes live devices.
         Types::of(&unsafe { self.table.get_physical_device_memory_properties(device) })

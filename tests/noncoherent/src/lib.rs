@@ -1,4 +1,4 @@
-//! A Vulkan layer that makes cached memory non-coherent, as it is on many mobile GPUs.
+//! A Vulkan layer that makes cached memory non-coherent, as on many mobile GPUs.
 //!
 //! A program that maps such memory gets a copy of its bytes. Only `vkFlushMappedMemoryRanges` copies them to the driver's
 //! memory, and only `vkInvalidateMappedMemoryRanges` copies them back, so a missing flush or invalidation gives wrong
@@ -23,7 +23,7 @@ use ash::vk;
 
 use crate::loader::Negotiation;
 
-/// The layer's name for `VK_INSTANCE_LAYERS`, after that of the validation layer.
+/// The layer's name for `VK_INSTANCE_LAYERS`, after the name of the validation layer.
 pub const LAYER_NAME: &str = "VK_LAYER_VKARRAY_noncoherent";
 
 /// Describes the layer to the loader, which looks for such a file in the folders of `VK_ADD_LAYER_PATH`.
@@ -39,6 +39,6 @@ pub fn manifest(library: &str) -> String {
 /// `negotiation` points to the structure of that name in the loader's header.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn vkarray_noncoherent_negotiate(negotiation: *mut Negotiation) -> vk::Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointer is valid.
     unsafe { loader::negotiate(negotiation) }
 }

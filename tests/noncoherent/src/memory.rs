@@ -20,13 +20,13 @@ pub(crate) unsafe extern "system" fn allocate(
     memory: *mut vk::DeviceMemory,
 ) -> vk::Result {
     let known = device::of(device);
-    // SAFETY: Vulkan's rules: `info` is valid.
+    // SAFETY: Vulkan requires that `info` is valid.
     let info = unsafe { *info };
     let real = info.memory_type_index(known.types.real(info.memory_type_index));
-    // SAFETY: what came, with the driver's type.
+    // SAFETY: the caller's arguments, with the driver's type.
     let result = unsafe { (known.table.fp_v1_0().allocate_memory)(device, &real, allocator, memory) };
     if result == vk::Result::SUCCESS && !known.types.is_coherent(info.memory_type_index) {
-        // SAFETY: the call has succeeded, so the memory is there.
+        // SAFETY: the call has succeeded, so the handle is live.
         let handle = unsafe { *memory };
         known.memory().insert(handle, Memory { size: info.allocation_size, shadow: None });
     }
@@ -40,7 +40,7 @@ pub(crate) unsafe extern "system" fn free(
 ) {
     let known = device::of(device);
     known.memory().remove(&memory);
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (known.table.fp_v1_0().free_memory)(device, memory, allocator) };
 }
 
@@ -56,17 +56,17 @@ pub(crate) unsafe extern "system" fn map(
     let call = known.table.fp_v1_0().map_memory;
     let mut held = known.memory();
     let Some(mapped) = held.get_mut(&memory) else {
-        // SAFETY: handed on as it came.
+        // SAFETY: the arguments of the caller are passed on unchanged.
         return unsafe { call(device, memory, offset, size, flags, data) };
     };
-    // SAFETY: as it came, but for the range, which is the whole memory.
+    // SAFETY: the caller's arguments, except for the range, which is the whole memory.
     let result = unsafe { call(device, memory, 0, vk::WHOLE_SIZE, flags, data) };
     if result == vk::Result::SUCCESS {
         let end = if size == vk::WHOLE_SIZE { mapped.size } else { offset + size };
-        // SAFETY: the call has succeeded, so the address is there.
+        // SAFETY: the call has succeeded, so the address is valid.
         let real = unsafe { *data }.cast::<u8>();
         let shadow = mapped.shadow.insert(Shadow::new(real, mapped.size, offset..end));
-        // SAFETY: Vulkan's rules: `data` is valid.
+        // SAFETY: Vulkan requires that `data` is valid.
         unsafe { *data = shadow.address().cast() };
     }
     result
@@ -77,7 +77,7 @@ pub(crate) unsafe extern "system" fn unmap(device: vk::Device, memory: vk::Devic
     if let Some(mapped) = known.memory().get_mut(&memory) {
         mapped.shadow = None;
     }
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (known.table.fp_v1_0().unmap_memory)(device, memory) };
 }
 
@@ -86,7 +86,7 @@ pub(crate) unsafe extern "system" fn flush(
     count: u32,
     ranges: *const vk::MappedMemoryRange<'_>,
 ) -> vk::Result {
-    // SAFETY: Vulkan's rules: there are that many.
+    // SAFETY: Vulkan requires that there are `count` ranges.
     unsafe { each(&device::of(device), count, ranges, "vkFlushMappedMemoryRanges", Shadow::flush) };
     vk::Result::SUCCESS
 }
@@ -96,14 +96,14 @@ pub(crate) unsafe extern "system" fn invalidate(
     count: u32,
     ranges: *const vk::MappedMemoryRange<'_>,
 ) -> vk::Result {
-    // SAFETY: as above.
+    // SAFETY: Vulkan requires that there are `count` ranges.
     unsafe { each(&device::of(device), count, ranges, "vkInvalidateMappedMemoryRanges", Shadow::invalidate) };
     vk::Result::SUCCESS
 }
 
 /// # Safety
 ///
-/// There are `count` ranges.
+/// `ranges` points to `count` ranges.
 unsafe fn each(
     device: &Device,
     count: u32,
@@ -111,11 +111,11 @@ unsafe fn each(
     call: &str,
     work: impl Fn(&mut Shadow, &vk::MappedMemoryRange<'_>) -> Result<(), String>,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointer is valid.
     let ranges = unsafe { std::slice::from_raw_parts(ranges, count as usize) };
     for range in ranges {
         let mut memory = device.memory();
-        let Some(known) = memory.get_mut(&range.memory) else { continue }; // Coherent: there is nothing to do.
+        let Some(known) = memory.get_mut(&range.memory) else { continue }; // Coherent memory needs no copy.
         let outcome =
             known.shadow.as_mut().map_or_else(|| Err("the memory is not mapped".to_owned()), |it| work(it, range));
         if let Err(reason) = outcome {
@@ -131,9 +131,9 @@ pub(crate) unsafe extern "system" fn requirements(
     requirements: *mut vk::MemoryRequirements,
 ) {
     let known = device::of(device);
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (known.table.fp_v1_0().get_buffer_memory_requirements)(device, buffer, requirements) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     let types = unsafe { &mut (*requirements).memory_type_bits };
     *types = known.types.allowed(*types);
 }
@@ -144,9 +144,9 @@ pub(crate) unsafe extern "system" fn requirements2(
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
     let known = device::of(device);
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (known.table.fp_v1_1().get_buffer_memory_requirements2)(device, info, requirements) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     let types = unsafe { &mut (*requirements).memory_requirements.memory_type_bits };
     *types = known.types.allowed(*types);
 }
@@ -157,9 +157,9 @@ pub(crate) unsafe extern "system" fn device_requirements(
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
     let known = device::of(device);
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     unsafe { (known.table.fp_v1_3().get_device_buffer_memory_requirements)(device, info, requirements) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     let types = unsafe { &mut (*requirements).memory_requirements.memory_type_bits };
     *types = known.types.allowed(*types);
 }
@@ -172,9 +172,9 @@ pub(crate) unsafe extern "system" fn host_pointer(
 ) -> vk::Result {
     let known = device::of(device);
     let ask = known.host_pointers.get_memory_host_pointer_properties_ext;
-    // SAFETY: handed on as it came.
+    // SAFETY: the arguments of the caller are passed on unchanged.
     let result = unsafe { ask(device, handle_type, pointer, properties) };
-    // SAFETY: Vulkan's rules.
+    // SAFETY: Vulkan requires the caller to pass a valid pointer.
     let types = unsafe { &mut (*properties).memory_type_bits };
     *types = known.types.allowed(*types);
     result

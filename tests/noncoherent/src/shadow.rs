@@ -10,27 +10,27 @@ use crate::shape::ATOM;
 /// The value of bytes that were never invalidated.
 const UNKNOWN: u8 = 0xA5;
 
-/// As aligned as any program may expect.
+/// A page, aligned as any program may expect.
 #[derive(Clone, Copy)]
 #[repr(C, align(4096))]
 struct Page([u8; 4096]);
 
-/// Mapped memory.
+/// The program's copy of mapped memory.
 pub(crate) struct Shadow {
-    /// The driver's mapping of all of it.
+    /// The driver's mapping of the whole memory.
     real: *mut u8,
     pages: Vec<Page>,
-    /// How large the memory is.
+    /// The size of the memory.
     size: u64,
     /// The bytes that are mapped.
     mapped: Range<u64>,
 }
 
-// SAFETY: the address is that of mapped memory, which any thread may use; who may when is the program's to see to.
+// SAFETY: the address is the address of mapped memory, which any thread may use; the program orders its uses.
 unsafe impl Send for Shadow {}
 
 impl Shadow {
-    /// Of `size` bytes at `real`, of which `mapped` are mapped.
+    /// A copy of `size` bytes at `real`, of which `mapped` are mapped.
     pub(crate) fn new(real: *mut u8, size: u64, mapped: Range<u64>) -> Self {
         let n_pages = usize::try_from(size).expect("mapped memory has addresses").div_ceil(size_of::<Page>());
         Self { real, pages: vec![Page([UNKNOWN; 4096]); n_pages], size, mapped }
@@ -41,31 +41,31 @@ impl Shadow {
         self.at(self.mapped.start)
     }
 
-    /// Makes the memory what the program sees, there.
+    /// Copies the program's bytes of the range to the memory.
     ///
     /// # Errors
     ///
-    /// What is wrong with the range.
+    /// The error says what is wrong with the range.
     pub(crate) fn flush(&mut self, range: &vk::MappedMemoryRange<'_>) -> Result<(), String> {
         let (start, len) = self.checked(range)?;
-        // SAFETY: the range lies in both, which are apart.
+        // SAFETY: the range lies in the copy and in the memory, which do not overlap.
         unsafe { ptr::copy_nonoverlapping(self.at(start), self.real_at(start), len) };
         Ok(())
     }
 
-    /// Makes what the program sees the memory, there.
+    /// Copies the memory's bytes of the range to the program's copy.
     ///
     /// # Errors
     ///
-    /// As [`Shadow::flush`].
+    /// The errors of [`Shadow::flush`].
     pub(crate) fn invalidate(&mut self, range: &vk::MappedMemoryRange<'_>) -> Result<(), String> {
         let (start, len) = self.checked(range)?;
-        // SAFETY: as above.
+        // SAFETY: the range lies in the copy and in the memory, which do not overlap.
         unsafe { ptr::copy_nonoverlapping(self.real_at(start).cast_const(), self.at(start), len) };
         Ok(())
     }
 
-    /// The rules of `VkMappedMemoryRange`.
+    /// Checks the rules of `VkMappedMemoryRange`.
     fn checked(&self, range: &vk::MappedMemoryRange<'_>) -> Result<(u64, usize), String> {
         let Range { start, end } = self.mapped;
         let is_end = |at: u64| at.is_multiple_of(ATOM) || at == self.size;
@@ -81,12 +81,12 @@ impl Shadow {
 
     fn at(&mut self, offset: u64) -> *mut u8 {
         let offset = usize::try_from(offset).expect("as in `new`");
-        // SAFETY: offsets are inside the memory, and so inside the pages.
+        // SAFETY: offsets are inside the memory, and therefore inside the pages.
         unsafe { self.pages.as_mut_ptr().cast::<u8>().add(offset) }
     }
 
     fn real_at(&self, offset: u64) -> *mut u8 {
-        // SAFETY: the driver has mapped all of the memory.
+        // SAFETY: the driver has mapped the whole memory.
         unsafe { self.real.add(usize::try_from(offset).expect("as in `new`")) }
     }
 }
@@ -117,12 +117,12 @@ mod tests {
     fn ranges_are_whole_atoms_of_what_is_mapped() {
         let mut memory = [0_u8; 700];
         let mut shadow = Shadow::new(memory.as_mut_ptr(), 700, 256..700);
-        // Offset, size, whether they may be.
+        // The offset, the size, and whether the range is allowed.
         let cases = [
             (256, 256, true),
             (256, vk::WHOLE_SIZE, true),
             (512, 188, true),  // Up to the end.
-            (512, 187, false), // Not quite.
+            (512, 187, false), // One byte less than the end.
             (300, 212, false), // Not from the start of an atom.
             (0, 256, false),   // Not mapped.
             (512, 256, false), // Past the end.

@@ -8,7 +8,7 @@ use ash::vk::{self, MemoryPropertyFlags};
 /// The size of an atom for flushes and invalidations: the largest that Vulkan allows.
 pub(crate) const ATOM: u64 = 256;
 
-/// The types to report, and the driver's names of them.
+/// The types to report, and the driver's indices of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Types {
     n_real: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Types {
 }
 
 impl Types {
-    /// Of the driver's types; nothing if there is no room for one more, or none to make it of.
+    /// The types for a device with the driver's types; `None` if there is no room for one more, or no type to copy.
     pub(crate) fn of(memory: &vk::PhysicalDeviceMemoryProperties) -> Option<Self> {
         let n_real = memory.memory_type_count;
         let coherent = MemoryPropertyFlags::HOST_VISIBLE | MemoryPropertyFlags::HOST_COHERENT;
@@ -36,12 +36,12 @@ impl Types {
         memory.memory_type_count += 1;
     }
 
-    /// The types that something may have, given the driver's, a bit for each.
+    /// The types that a resource may have, given the driver's types, a bit for each.
     pub(crate) fn allowed(self, real: u32) -> u32 {
         real | (real >> self.coherent & 1) << self.n_real
     }
 
-    /// The driver's name of a type.
+    /// The driver's index of a type.
     pub(crate) fn real(self, reported: u32) -> u32 {
         if self.is_coherent(reported) { self.coherent } else { reported }
     }

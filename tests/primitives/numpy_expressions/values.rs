@@ -9,17 +9,17 @@ use super::text;
 
 /// An element type of the programs.
 pub(super) trait Value: Reducible<Sum: Bits> + Bits {
-    /// From a small number in halves, or from a special value. Most numbers of 64 bits are wide.
+    /// A value made from a small number in halves, or from a special value. Most numbers of 64 bits are wide.
     fn made(raw: i64, is_wide: bool, special: Option<f32>) -> Self;
     fn unary(name: &str, a: &Expr<Self>) -> Option<Expr<Self>>;
     fn binary(name: &str, a: &Expr<Self>, b: &Expr<Self>) -> Expr<Self>;
     fn compared(name: &str, a: &Expr<Self>, b: &Expr<Self>) -> Option<Expr<Bool>>;
 
-    /// A reduction of `x`, or of its product with `other`, where not all types have it.
+    /// A reduction of `x`, or of its product with `other`; `None` for types that lack it.
     fn reduced(name: &str, x: &Expr<Self>, other: &Expr<Self>, axes: Axes) -> Option<String>;
 }
 
-/// A type of results, with the bytes of which the check sum is made.
+/// A type of results, with the bytes that enter the check sum.
 pub(super) trait Bits: Element {
     fn canonical(self) -> Vec<u8>;
 }
@@ -130,7 +130,7 @@ impl Value for Bool {
     }
 
     fn compared(_: &str, _: &Expr<Self>, _: &Expr<Self>) -> Option<Expr<Bool>> {
-        None // These are operations of two values, whose results have their type.
+        None // Operations of two values, whose results have their type, are elsewhere.
     }
 
     fn reduced(_: &str, _: &Expr<Self>, _: &Expr<Self>, _: Axes) -> Option<String> {

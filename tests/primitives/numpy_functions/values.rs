@@ -1,11 +1,11 @@
-//! The elements of recorded calls, made of random bits as the script makes them.
+//! The elements of recorded calls, made from random bits like the script's.
 
 use vkarray::array::{Bool, Complex32};
 use vkarray::half::f16;
 use vkarray::prelude::*;
 use vkarray::primitives::UniformFloat;
 
-/// A number made of random bits, as `numbers` of the script does.
+/// A number made from random bits, like `numbers` of the script.
 pub(super) trait Made: Element + Default {
     fn made(values: &str, raw: u64) -> Self;
 }

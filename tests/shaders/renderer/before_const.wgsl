@@ -1,4 +1,4 @@
-// As WGSL was written before `const`: `let` in a module and attributes in double brackets. It is refused.
+// WGSL as it was before `const`: `let` in a module and attributes in double brackets. It is refused.
 let LANES: u32 = 64u;
 
 [[block]]

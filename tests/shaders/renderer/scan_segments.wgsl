@@ -15,7 +15,7 @@ fn add(a: Totals, b: Totals) -> Totals {
     return Totals(a.moves + b.moves, a.lines + b.lines, a.points + b.points);
 }
 
-// One byte a command: bit 7 is a move, bits 0 to 2 are how many points it has.
+// A command is one byte: bit 7 is a move, bits 0 to 2 are the number of its points.
 fn of_word(word: u32) -> Totals {
     let bytes = unpack4xU8(word);
     let is_move = bytes >> vec4(7u);
