@@ -1,9 +1,9 @@
-//! Copies between two devices: which way the bytes take.
+//! Copies between two devices, and the choice of their route.
 //!
-//! The connection of the two devices decides, here, in [`Way::of`]. Memory that one side can import is copied in one command
-//! (`imported.rs`). Other memory goes in chunks through a buffer that both devices address (`bounce.rs`), or, where they share
-//! nothing, through staging slots of each, with a copy by the host between them. A chunk is copied to the target while the next
-//! one is on its way from the source.
+//! [`Way::of`] decides by the connection of the two devices. Memory that one side can import is copied in one command
+//! (`imported.rs`). Other memory is copied in chunks through a buffer that both devices address (`bounce.rs`). If the
+//! devices share nothing, chunks go through staging slots of each device, with a copy by the host between them. A chunk
+//! is copied to the target while the next chunk is on its way from the source.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,15 +28,15 @@ use crate::vulkan::check_same_device;
 /// Bytes of a block, and the stream in whose order a copy reads or writes them.
 #[derive(Debug, Clone)]
 pub struct BlockRange<'a> {
-    /// The block.
+    /// The block of the bytes.
     pub block: &'a Arc<Block>,
-    /// Its bytes.
+    /// The range of the bytes in the block.
     pub range: Range<u64>,
     /// A stream of the block's device.
     pub stream: &'a Stream,
 }
 
-/// What a copy goes through.
+/// The memory that a copy goes through.
 #[expect(clippy::large_enum_variant, reason = "each copy makes one, on the stack")]
 enum Passage<'a> {
     /// The source's memory, imported by the target's device.
@@ -48,29 +48,30 @@ enum Passage<'a> {
     /// Memory of the source's device that the target's has imported.
     #[cfg(unix)]
     Exported(ExportedBounce),
-    /// Pages that both have imported.
+    /// Pages that both devices have imported.
     Pages(SharedSlot<'a>),
-    /// Staging memory of each.
+    /// Staging memory of each device.
     Slots,
 }
 
-/// The way of a copy between two devices.
+/// The route of a copy between two devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// The target's device imports the source's memory, and copies.
     SourceImported,
     /// The source's device imports the target's memory, and copies.
     TargetImported,
-    /// Through memory of the source's device that the target's imports.
+    /// The copy goes through memory of the source's device that the target's device imports.
     ExportedBounce,
-    /// Through pages of the host that both devices import.
+    /// The copy goes through pages of the host that both devices import.
     SharedPages,
-    /// Through staging memory of each.
+    /// The copy goes through staging memory of each device.
     Staged,
 }
 
 impl Way {
-    /// The way over these connections: of the source's memory to the target's device, and of the target's memory back.
+    /// The route over these connections: from the source's memory to the target's device, and from the target's memory
+    /// back.
     fn of(source: MemoryConnection, target: MemoryConnection) -> Self {
         let is_exported = |connection| matches!(connection, MemoryConnection::Unified { how: UnifiedBy::Exported, .. });
         match source {
@@ -82,11 +83,11 @@ impl Way {
         }
     }
 
-    /// The strongest connection for a copy of `len` bytes that no test or measurement limits. The host reads a source where it
-    /// is if that is fast, and copies to the target by several threads.
+    /// The strongest connection for a copy of `len` bytes that no test or measurement limits. If the host reads the
+    /// source fast in place, it does so, and copies to the target with several threads.
     ///
-    /// Only a CPU driver copies in place, for which an import is a mapping. On an H200 an import costs 36 to 52 µs for each MiB,
-    /// so that a copy in place reaches 19 to 28 GB/s, and one through exported memory 57 to 61.
+    /// Only a CPU driver copies in place, where an import is a mapping. On an H200 an import costs 36 to 52 µs for each
+    /// MiB, so that a copy in place reaches 19 to 28 GB/s, and a copy through exported memory 57 to 61.
     fn limit(len: u64, is_read_mapped: bool, is_exportable: bool, device: DeviceType) -> ConnectionLimit {
         match len {
             ..=MAX_IN_SLOT => ConnectionLimit::None,
@@ -99,14 +100,14 @@ impl Way {
 }
 
 impl BlockRange<'_> {
-    /// Copies these bytes to `target`, which has as many, on any device.
+    /// Copies these bytes to `target`, which has as many bytes, on any device.
     ///
-    /// On one device it returns at once, as it does on a CPU driver for exportable memory of 16 MiB or more that the other device
-    /// imports. Otherwise it returns when the bytes have been read; when they have been written, if more than 64 KiB go through pages
-    /// of both devices.
+    /// On one device the call returns at once. It also returns at once on a CPU driver for exportable memory of 16 MiB
+    /// or more that the other device imports. In all other cases it returns when the bytes have been read; if more than
+    /// 64 KiB go through pages of both devices, it returns when they have been written.
     ///
-    /// The bytes are read in the order of this stream, after what the target's stream waits for, and written in the order of
-    /// the target's stream. An error may leave a part of the target written; the source does not change.
+    /// The bytes are read in the order of this stream, after the waits of the target's stream, and written in the order
+    /// of the target's stream. An error may leave a part of the target written; the source does not change.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -131,17 +132,18 @@ impl BlockRange<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::ForeignDevice`] if a stream is not of its block's device;
-    /// [`Error::SizeMismatch`] if `target` does not have as many bytes; those of [`Block::copy_to_host`] and
-    /// [`Block::copy_from_host`]. On one device, those of [`Block::copy_from_block`].
+    /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::ForeignDevice`] if a stream is not of its block's
+    /// device; [`Error::SizeMismatch`] if `target` does not have as many bytes; and the errors of
+    /// [`Block::copy_from_block`] on one device, of [`Block::copy_to_host`] and [`Block::copy_from_host`] on two.
     pub fn copy_to(&self, target: &BlockRange<'_>) -> Result<()> {
         let is_exportable = self.block.is_exportable() || target.block.is_exportable();
         let device = self.block.device().info().device_type;
         self.copy(target, |len| Way::limit(len, self.block.is_read_in_place(len), is_exportable, device)).map(drop)
     }
 
-    /// The same over a connection of at most `limit`, and over the strongest such for any number of bytes. Returns the
-    /// connection. For tests and measurements of each way; [`BlockRange::copy_to`] also considers what a way costs.
+    /// Copies these bytes to `target` over a connection of at most `limit`: the strongest one, for any number of bytes.
+    /// Returns the connection. For tests and measurements of each route; [`BlockRange::copy_to`] also considers the
+    /// cost of a route.
     ///
     /// ```
     /// use vkarray_allocator::{Allocator, BlockRange, ConnectionLimit, MemoryConnection, MemoryKind};
@@ -167,7 +169,7 @@ impl BlockRange<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`BlockRange::copy_to`].
+    /// The errors of [`BlockRange::copy_to`].
     pub fn copy_within_limit(&self, target: &BlockRange<'_>, limit: ConnectionLimit) -> Result<MemoryConnection> {
         self.copy(target, |_| limit)
     }
@@ -199,13 +201,13 @@ impl BlockRange<'_> {
         }
     }
 
-    /// The way to the target within the limit, and the connection that it uses.
+    /// The route to the target within the limit, and the connection that it uses.
     fn way(&self, target: &BlockRange<'_>, limit: ConnectionLimit) -> Result<(Way, MemoryConnection)> {
         if limit == ConnectionLimit::None {
             return Ok((Way::Staged, MemoryConnection::None));
         }
         let connection = |from: &Block, to: &Block| {
-            // Pages of the program that only one side has imported are copied as other memory is.
+            // Pages of the program that only one side has imported are copied like other memory.
             let limit = if from.is_exportable() { limit } else { limit.min(ConnectionLimit::Migratable) };
             connection_between(from.device(), to.device(), &from.connection_traits().at_most(limit))
         };
@@ -215,7 +217,8 @@ impl BlockRange<'_> {
         Ok((way, if way == Way::TargetImported { back } else { source }))
     }
 
-    /// What a copy goes through, ready for it. `None` if a driver refuses it, which is noted unless memory ran out.
+    /// The memory that a copy goes through, ready for it. `None` if a driver refuses it, which is noted unless memory
+    /// ran out.
     fn passage<'a>(
         &'a self,
         (way, connection): (Way, MemoryConnection),
@@ -264,7 +267,7 @@ impl BlockRange<'_> {
             }
             _ => {}
         }
-        // What the target's stream waits for may be what makes the source's bytes.
+        // The work that the target's stream waits for may write the source's bytes.
         if let Some(waits) = target.stream.pending_wait()? {
             waits.wait(None)?;
         }
@@ -300,8 +303,8 @@ impl BlockRange<'_> {
         })
     }
 
-    /// Copies the bytes at `offset` of the block to the host, at most as many as a large slot holds. Blocks until they are
-    /// there.
+    /// Copies the bytes at `offset` of the block to the host, at most as many as a large slot holds. Blocks until the
+    /// copy is complete.
     fn read(&self, offset: u64, target: &mut [u8]) -> Result<()> {
         let size = if len(target) <= MAX_IN_SLOT { SlotSize::Small } else { SlotSize::Large };
         self.block.read_through(self.stream, offset, target, size)
@@ -316,7 +319,7 @@ impl BlockRange<'_> {
     }
 }
 
-/// Whether the same may succeed later: memory or file descriptors ran out.
+/// Whether a later attempt may succeed: memory or file descriptors ran out.
 fn is_temporary(error: &Error) -> bool {
     use vkarray_driver::Error as DriverError;
     let is_full = |code| code == vk::Result::ERROR_TOO_MANY_OBJECTS;
@@ -343,7 +346,7 @@ mod tests {
             Migratable { path: MigrationPath::ExportedBounce, sync },
             Migratable { path: MigrationPath::SharedHostBounce, sync },
         );
-        // From the source, from the target, the way.
+        // The connection from the source, the connection from the target, and the route.
         let cases = [
             (exported, exported, Way::SourceImported),
             (exported, bounce, Way::SourceImported),
@@ -351,7 +354,7 @@ mod tests {
             (None, exported, Way::TargetImported),
             (bounce, bounce, Way::ExportedBounce),
             (host, host, Way::SharedPages),
-            (host, bounce, Way::SharedPages), // The source's memory is what is copied.
+            (host, bounce, Way::SharedPages), // The source's memory decides.
             (pages, pages, Way::Staged),
             (None, None, Way::Staged),
         ];
@@ -363,7 +366,8 @@ mod tests {
     #[test]
     fn a_copy_imports_memory_only_where_that_is_worth_it() {
         use ConnectionLimit::{HostPages, Migratable, None, Unified};
-        // Bytes, whether the host reads the source in place, whether a side is exportable, the limit on a CPU driver and on a GPU.
+        // The bytes, whether the host reads the source in place, whether a side is exportable, and the limits on a CPU
+        // driver and on a GPU.
         let cases = [
             (1, false, true, [None, None]),
             (MAX_IN_SLOT, false, true, [None, None]),

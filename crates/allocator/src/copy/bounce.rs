@@ -1,7 +1,7 @@
-//! Copies between two devices through memory that both address, cut into parts.
+//! Copies between two devices through memory that both devices address, cut into parts.
 //!
-//! Half of the parts are written by the source's device while the target's reads the others. The memory is pages of the host
-//! (`staging/shared_pages.rs`) or, for two devices of the same hardware, exported memory of the source's device.
+//! The source's device writes half of the parts while the target's device reads the others. The memory is pages of the
+//! host (`staging/shared_pages.rs`) or, for two devices of the same hardware, exported memory of the source's device.
 
 use std::ops::Range;
 #[cfg(unix)]
@@ -22,7 +22,8 @@ use crate::staging::{N_PARTS, SharedSlot};
 
 /// Memory that two devices address, for one copy.
 pub(super) trait Bounce {
-    /// Copies bytes from `offset` of the source's block to a part, after the target's device has read what was there.
+    /// Copies bytes from `offset` of the source's block to a part, after the target's device has read the part's
+    /// earlier bytes.
     fn fill(&self, source: &BlockRange<'_>, offset: u64, part: Range<u64>) -> Result<()>;
 
     /// Copies a part to `offset` of the target's block, after the source's device has written it.
@@ -45,7 +46,7 @@ impl Bounce for SharedSlot<'_> {
     }
 }
 
-/// Memory of the source's device, and its import by the target's.
+/// Memory of the source's device, and the import of it by the target's device.
 #[cfg(unix)]
 #[derive(Debug)]
 pub(super) struct ExportedBounce {
@@ -56,7 +57,8 @@ pub(super) struct ExportedBounce {
 
 #[cfg(unix)]
 impl ExportedBounce {
-    /// Memory for a copy of `len` bytes, which are not zero, from the device of the first allocator to that of the second.
+    /// Memory for a copy of `len` bytes, which are not zero, from the device of the first allocator to the device of
+    /// the second.
     pub(super) fn new([from, to]: [&Arc<Allocator>; 2], len: u64) -> Result<Self> {
         let part = EXPORTED_PART.min(len);
         let size = part * len.div_ceil(part).min(N_PARTS as u64);

@@ -1,8 +1,8 @@
-//! [`BoundMemory`]: registered memory as kernels reach it.
+//! [`BoundMemory`]: registered memory that kernels reach.
 //!
-//! A slice of whole pages that the device imports is bound where it is. Any other slice is bound as a copy in pinned memory,
-//! which stands for the slice from then on, and is copied back when the host looks at the bytes and at the end of the
-//! registration.
+//! A slice of whole pages that the device imports is bound in place. Any other slice is bound as a copy in pinned
+//! memory. After that the copy has the slice's bytes; they are copied back when the host looks at them and at the end
+//! of the registration.
 
 use std::slice;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::allocator::Block;
 use crate::error::Result;
 use crate::memory::MemoryKind;
 
-/// Registered memory that kernels can be given. It borrows the registration, so that nothing else is done with it meanwhile.
+/// Registered memory that kernels can be given. It borrows the registration, so that nothing else uses the registration
+/// meanwhile.
 pub struct BoundMemory<'a> {
     block: &'a Arc<Block>,
 }
@@ -35,9 +36,10 @@ impl BoundMemory<'_> {
 }
 
 impl Registered<'_> {
-    /// Lets kernels reach the bytes. Imported memory is reached where it is if it is whole pages, since a kernel could write
-    /// to others' bytes in the same page. Other memory is copied to pinned memory, which blocks until the device no longer
-    /// uses the bytes, and is copied back by [`Registered::read`], [`Registered::write`] and the end of the registration.
+    /// Lets kernels reach the bytes. Imported memory is reached in place if it is whole pages; otherwise a kernel could
+    /// write to other bytes in the same page. Other memory is copied to pinned memory, which blocks until the device no
+    /// longer uses the bytes, and is copied back by [`Registered::read`], [`Registered::write`] and the end of the
+    /// registration.
     ///
     /// ```
     /// # use vkarray_allocator::Allocator;
@@ -54,7 +56,7 @@ impl Registered<'_> {
     ///
     /// # Errors
     ///
-    /// Those of allocating and waiting.
+    /// The errors of allocating pinned memory and of waiting for the device.
     pub fn bind(&mut self) -> Result<BoundMemory<'_>> {
         if self.copy.is_none() && self.whole_block().is_none() {
             let copy = self.allocator.allocate(self.len as u64, MemoryKind::Pinned)?;
@@ -66,7 +68,7 @@ impl Registered<'_> {
         Ok(BoundMemory { block: block.expect("one of the two is the whole slice") })
     }
 
-    /// Copies the bytes that kernels had a copy of back to the slice. Waits for the kernels.
+    /// Copies the bytes back to the slice if kernels had a copy of them. Waits for the kernels.
     pub(super) fn copy_back(&mut self) -> Result<()> {
         let Some(copy) = &self.copy else { return Ok(()) };
         let bytes = copy.read_on_host(0..copy.size())?;

@@ -1,6 +1,8 @@
-//! Where copies between host and device ask for their route: [`Moment`] is what the live answers come from.
+//! The place where copies between host and device ask for their route. [`Moment`] gives the answers that depend on the
+//! moment.
 //!
-//! The decision is the pure function in `memory/route/`. The callers carry it out, each the routes that its request can get.
+//! The pure function in `memory/route/` decides. The callers carry the decision out, each for the routes that its
+//! request can get.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,15 +15,15 @@ use crate::error::Result;
 use crate::memory::route::explain;
 use crate::memory::{CopyQueue, CopyRequest, HostSide, Load, MemoryKind, Route, Via, route};
 
-/// A copy got a route that its request excludes.
+/// The text for a copy that got a route which its request excludes.
 pub(super) const EXCLUDED: &str = "the request excludes all other routes";
 
-/// What a copy on a stream finds.
+/// The state that a copy on a stream finds.
 pub(super) struct Moment<'a> {
     pub(super) stream: &'a Stream,
     /// Whether carrying out a route in place has found that the bytes are in use.
     pub(super) is_busy: bool,
-    /// The imported pages that an upload reads, if it does.
+    /// The imported pages that an upload reads, if it reads such pages.
     pub(super) pages: Option<(&'a Block, &'a Range<u64>)>,
 }
 
@@ -32,7 +34,7 @@ impl<'a> Moment<'a> {
 
     /// The route of a copy from or to `block`, which is the device's side of the request.
     pub(super) fn route(&self, block: &Block, request: &CopyRequest) -> Result<Route> {
-        block.device().check_lost()?; // Before a lock is taken.
+        block.device().check_lost()?; // Checked before a lock is taken.
         Ok(route(request, block.allocator().bus(), self)?.route)
     }
 }
@@ -72,8 +74,8 @@ impl Load for Moment<'_> {
 }
 
 impl Allocator {
-    /// Says how this many bytes cross between the host and device memory of this allocator, and why: a line for each copy from
-    /// and to a slice and pinned memory, on an idle device and behind a kernel that uses the bytes.
+    /// Says how this many bytes cross between the host and device memory of this allocator, and why. There is a line
+    /// for each copy from and to a slice and pinned memory, on an idle device and behind a kernel that uses the bytes.
     ///
     /// ```
     /// # use vkarray_allocator::Allocator;
@@ -89,7 +91,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), since it allocates a few bytes to see where they lie.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), since the call allocates a few bytes to see where they lie.
     pub fn explain_copy(self: &Arc<Self>, stream: &Stream, bytes: u64) -> Result<String> {
         let block = self.allocate(1, MemoryKind::Device)?;
         explain(bytes.max(1), self.bus(), block.side(), stream.has_transfer_queues())
@@ -97,13 +99,13 @@ impl Allocator {
 }
 
 impl Block {
-    /// A copy of one run between this block and the host, which no kernel does.
+    /// A request for a copy of one run between this block and the host, without a kernel.
     pub(super) fn request(&self, direction: Direction, bytes: u64, host: HostSide) -> CopyRequest {
         CopyRequest { direction, bytes, n_runs: 1, host, block: self.side(), unit: None }
     }
 
-    /// Copies bytes of another block to this one at `offset` as [`Block::copy_from_block`] does, unless a kernel copies them
-    /// sooner, which could in units of `unit` bytes. Then nothing is copied, and the unit is returned.
+    /// Copies bytes of another block to this one at `offset` as [`Block::copy_from_block`] does, unless a kernel copies
+    /// them sooner, in units of `unit` bytes. In that case nothing is copied, and the unit is returned.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, BlockRange, MemoryKind};
@@ -124,7 +126,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// Those of [`Block::copy_from_block`].
+    /// The errors of [`Block::copy_from_block`].
     pub fn copy_run_from(
         self: &Arc<Self>,
         offset: u64,
@@ -158,11 +160,12 @@ impl Block {
         (stream, queue): (&Stream, CopyQueue),
     ) -> Result<()> {
         let Some(copy) = self.checked_copy(stream.device(), offset, source, range)? else { return Ok(()) };
-        // SAFETY: as in `copy_run_from`.
+        // SAFETY: the blocks are alive, and their memory outlives their last uses, which are recorded with the
+        // accesses.
         unsafe { copy.send(stream, queue) }
     }
 
-    /// The device's side and the request of a copy from `source`, if exactly one of the two lies in host memory.
+    /// The device's side and the request of a copy from `source`, if exactly one of the two blocks lies in host memory.
     fn request_from<'a>(&'a self, source: &'a Self, bytes: u64) -> Option<(&'a Self, CopyRequest)> {
         let (block, host, direction) = match (source.is_in_host_memory(), self.is_in_host_memory()) {
             (true, false) => (self, source, Direction::ToDevice),

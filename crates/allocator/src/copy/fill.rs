@@ -35,7 +35,7 @@ impl Block {
     /// # Errors
     ///
     /// [`Error::BadPattern`] if the pattern is empty or its length does not divide that of the range;
-    /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::ForeignDevice`]; those of recording.
+    /// [`Error::OutOfBounds`], [`Error::ReversedRange`], [`Error::ForeignDevice`]; and the errors of recording.
     #[doc(alias = "urEnqueueMemBufferFill")]
     #[doc(alias = "urEnqueueUSMFill")]
     pub fn fill_range(self: &Arc<Self>, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Copies and fills as nodes of a graph, which can be changed between replays.
 //!
-//! The checks are those of the same operations on a stream. A change is checked before the graph is touched, so a refused
-//! change leaves the graph as it was.
+//! Each check is the check of the same operation on a stream. A change is checked before the graph is touched, so a
+//! refused change leaves the graph unchanged.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice); nothing is added then.
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) for a graph of another device; nothing is added then.
     pub fn record_fill(self: &Arc<Self>, graph: &mut GraphRecorder, pattern: u32) -> Result<FillNode> {
         let step = self.fill_step(graph.device(), pattern)?;
         Ok(FillNode(graph.add(FillTarget { block: Arc::clone(self) }, step)?))
@@ -63,7 +63,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// Those of [`Block::copy_from_block`]; nothing is added then.
+    /// The errors of [`Block::copy_from_block`]; nothing is added then.
     pub fn record_copy(
         self: &Arc<Self>,
         graph: &mut GraphRecorder,
@@ -79,7 +79,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice).
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) if the block is of another device.
     pub fn fill_step(self: &Arc<Self>, device: &Arc<Device>, pattern: u32) -> Result<Option<Step>> {
         let Some(fill) = self.checked_fill(device, pattern)? else { return Ok(None) };
         let (block, accesses) = (Arc::clone(self), fill.accesses.clone());
@@ -97,7 +97,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// Those of [`Block::copy_from_block`].
+    /// The errors of [`Block::copy_from_block`].
     pub fn copy_step(
         self: &Arc<Self>,
         device: &Arc<Device>,
@@ -133,7 +133,7 @@ impl FillNode {
     ///
     /// # Errors
     ///
-    /// Those of [`FillNode::set_pattern`] and [`Block::record_fill`]; nothing is changed then.
+    /// The errors of [`FillNode::set_pattern`] and [`Block::record_fill`]; nothing is changed then.
     pub fn set(self, graph: &mut Graph, block: &Arc<Block>, pattern: u32) -> Result<()> {
         let step = block.fill_step(graph.device(), pattern)?;
         Ok(graph.replace(self.0, FillTarget { block: Arc::clone(block) }, step)?)
@@ -145,7 +145,7 @@ impl CopyNode {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`](crate::Error::Driver) if the node belongs to another graph, and those of
+    /// [`Error::Driver`](crate::Error::Driver) if the node belongs to another graph, and the errors of
     /// [`Block::record_copy`]; nothing is changed then.
     pub fn set(
         self,

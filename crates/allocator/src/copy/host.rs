@@ -1,8 +1,8 @@
 //! Copies between a slice of the host and a block.
 //!
-//! Each copy asks once for its route (`bus.rs`). In place, bytes are copied through the mapping (`mapped.rs`): by an upload if
-//! nothing uses them, by a download after the waits of its stream and the writes of the bytes. Other copies go through staging
-//! slots: a small copy through one, a large copy through several (`parallel.rs`).
+//! Each copy asks once for its route (`bus.rs`). In place, bytes are copied through the mapping (`mapped.rs`): by an
+//! upload if no work uses them, by a download after the waits of its stream and the writes of the bytes. Other copies
+//! go through staging slots: a small copy through one slot, a large copy through several (`parallel.rs`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; those of allocating staging memory and of
-    /// recording, after which part of the bytes may be copied.
+    /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; and the errors of allocating staging
+    /// memory and of recording, after which part of the bytes may be copied.
     pub fn copy_from_host(self: &Arc<Self>, stream: &Stream, offset: u64, source: &[u8]) -> Result<()> {
         let range = self.check_range(offset, len(source))?;
         check_same_device(stream.device(), self.device())?;
@@ -85,7 +85,8 @@ impl Block {
         }
     }
 
-    /// Fills `len` bytes of new memory with the pattern if the host does so sooner than the device. Returns whether it did.
+    /// Fills new memory with the pattern if the host does so sooner than the device. Returns whether the host filled
+    /// it.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -106,8 +107,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::BadPattern`] if the pattern is empty or its length does not divide that of the range; those of
-    /// [`Block::copy_from_host`].
+    /// [`Error::BadPattern`] if the pattern is empty or its length does not divide the length of the range; and the
+    /// errors of [`Block::copy_from_host`].
     pub fn fill_in_place(&self, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<bool> {
         let size = self.check_pattern(&range, pattern)?;
         check_same_device(stream.device(), self.device())?;
@@ -124,19 +125,19 @@ impl Block {
         }
     }
 
-    /// Copies the bytes at `offset` to `target`, in the order of `stream`: after everything that the stream waits for, and
-    /// after all earlier work that writes the same bytes. Blocks until they are there.
+    /// Copies the bytes at `offset` to `target`, in the order of `stream`: after everything that the stream waits for,
+    /// and after all earlier work that writes the same bytes. Blocks until the copy is complete.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; those of allocating staging memory, of
-    /// recording and waiting, after which part of the bytes may be copied.
+    /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; and the errors of allocating staging
+    /// memory, of recording and waiting, after which part of the bytes may be copied.
     pub fn copy_to_host(self: &Arc<Self>, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
         self.copy_run_to_host(stream, offset, target, None).map(drop)
     }
 
-    /// Copies as [`Block::copy_to_host`] does, unless a kernel copies the bytes to pinned memory sooner, which could in units of
-    /// `unit` bytes. Then nothing is copied, and the unit is returned.
+    /// Copies as [`Block::copy_to_host`] does, unless a kernel copies the bytes to pinned memory sooner, in units of
+    /// `unit` bytes. In that case nothing is copied, and the unit is returned.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -156,7 +157,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// Those of [`Block::copy_to_host`].
+    /// The errors of [`Block::copy_to_host`].
     pub fn copy_run_to_host(
         self: &Arc<Self>,
         stream: &Stream,
@@ -183,7 +184,8 @@ impl Block {
         Ok(None)
     }
 
-    /// Copies the bytes at `offset` to `target` through the mapping. Waits for the work that writes them, and for no stream.
+    /// Copies the bytes at `offset` to `target` through the mapping. Waits for the work that writes them, but for no
+    /// stream.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -202,8 +204,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`] if the host does not address the block; [`Error::OutOfBounds`], [`Error::DeadMemory`]; those
-    /// of waiting.
+    /// [`Error::NotOnHost`] if the host does not address the block; [`Error::OutOfBounds`], [`Error::DeadMemory`]; and
+    /// the errors of waiting for the device.
     pub fn copy_to_host_in_place(&self, offset: u64, target: &mut [u8]) -> Result<()> {
         let range = self.check_range(offset, len(target))?;
         self.device().check_lost()?;
@@ -213,8 +215,8 @@ impl Block {
         self.read_when_written(&range, target)
     }
 
-    /// Copies bytes to the host where they are, or through one slot of this size, which has room for them. Blocks until they
-    /// are there.
+    /// Copies bytes to the host in place, or through one slot of this size, which has room for them. Blocks until the
+    /// copy is complete.
     pub(super) fn read_through(&self, stream: &Stream, offset: u64, target: &mut [u8], size: SlotSize) -> Result<()> {
         let request = self.request(Direction::ToHost, len(target), HostSide::Slice);
         self.download((stream, Moment::of(stream).route(self, &request)?), offset, target, size)
@@ -299,12 +301,12 @@ impl Block {
         let accesses = [self.read(offset..offset + size, Stage::Transfer), slot.write(part.clone())];
         let dst = (slot.buffer(), slot.buffer_offset() + part.start);
         let copy = BlockCopy::new(accesses, self.place(offset), dst, size, true);
-        // SAFETY: as in `record_upload`.
+        // SAFETY: the block is alive, and the slot goes back to its manager with its last uses; the accesses name both.
         unsafe { copy.send(stream, queue) }
     }
 }
 
-/// A download that the device has been given: the slot, and the target of its bytes.
+/// A download that was given to the device: the slot, and the target of the slot's bytes.
 pub(super) struct PendingDownload<'a, 't> {
     slot: BorrowedSlot<'a>,
     target: &'t mut [u8],
@@ -316,7 +318,7 @@ impl<'a> PendingDownload<'a, '_> {
         let part = 0..len(self.target);
         self.slot.wait_for_copies(part.clone(), Mode::Read)?;
         self.slot.invalidate(&part)?;
-        // SAFETY: the only work that was recorded with the part was just waited for.
+        // SAFETY: only one operation was recorded with the part, and it was waited for just now.
         self.target.copy_from_slice(unsafe { self.slot.bytes(&part) });
         Ok(self.slot)
     }

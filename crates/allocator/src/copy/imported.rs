@@ -1,8 +1,8 @@
 //! Copies of one device to or from memory that another device has exported to it.
 //!
-//! The hazard table of neither device has the work of the other. So each waits for the other's stream, and
-//! the exporter records that its bytes are in use until then. Meanwhile other threads record nothing on the bytes of either side:
-//! what came between would be ordered neither before the copy nor after it.
+//! The hazard table of neither device has the work of the other device. Each side therefore waits for the other's
+//! stream, and the exporter records that its bytes are in use until then. Meanwhile other threads record nothing on the
+//! bytes of both sides: such work would be ordered neither before the copy nor after it.
 
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ use crate::memory::ConnectionSync;
 /// A side of a copy, and how the copy uses its bytes.
 type Side<'a> = (&'a BlockRange<'a>, Mode);
 
-/// Records the copy that `copy` records on the stream of the side `by`, after earlier work of the exporting side on its bytes,
-/// and before its later work on them. Returns at once, or when other threads have recorded what they record on the bytes.
+/// Records the copy that `copy` records on the stream of the side `by`, after earlier work of the exporting side on its
+/// bytes, and before its later work on them. Returns at once, or when other threads have finished recording on the
+/// bytes.
 pub(super) fn copy_imported(
     (exporter, mode): Side<'_>,
     by: Side<'_>,
@@ -33,8 +34,8 @@ pub(super) fn copy_imported(
     Ok(ConnectionSync::HostWait)
 }
 
-/// Keeps other threads from the bytes of both sides. Threads take the sides of two devices in one order, so that none waits for
-/// another that waits for it.
+/// Keeps other threads from the bytes of both sides. All threads take the sides of two devices in one order, so that no
+/// two threads wait for each other.
 fn hold_both<'a>(exporter: Side<'a>, by: Side<'a>) -> Result<[HostAccess<'a>; 2]> {
     let mut sides = [exporter, by];
     sides.sort_by_key(|(side, _)| Arc::as_ptr(side.block.device()).addr());
@@ -46,7 +47,7 @@ impl<'a> BlockRange<'a> {
     fn hold(&'a self, mode: Mode) -> Result<HostAccess<'a>> {
         let range = self.range.clone();
         let held = self.block.device().begin_host_access(self.block.id(), range, mode, HostAccessKind::Recording);
-        Ok(held?.0) // What uses the bytes so far is waited for on the devices.
+        Ok(held?.0) // The devices wait for the uses so far.
     }
 
     /// Records an operation without commands that uses the bytes, so that they are ordered with other streams of their device.
@@ -55,7 +56,7 @@ impl<'a> BlockRange<'a> {
             Mode::Read => self.block.read(self.range.clone(), Stage::Transfer),
             Mode::Write => self.block.write(self.range.clone(), Stage::Transfer),
         };
-        // SAFETY: nothing is recorded, so nothing touches memory that is not listed.
+        // SAFETY: no command is recorded, so none touches memory that is not listed.
         unsafe { self.stream.record(&[access], |_| Ok::<_, Error>(())) }
     }
 }

@@ -16,9 +16,10 @@ use crate::memory::{HostIntent, Mapping};
 use crate::staging::CopyThreads;
 
 impl Block {
-    /// Copies few bytes through both mappings, if no work uses any of them. Returns whether it did; otherwise nothing is copied.
+    /// Copies few bytes through both mappings, if no work uses any of them. Returns whether it copied them; if not,
+    /// nothing is changed.
     pub(super) fn copy_in_place(&self, offset: u64, source: &Self, range: &Range<u64>) -> Result<bool> {
-        // The bytes go through the stack, since a thread that held two blocks could wait for another that did.
+        // The bytes go through the stack: a thread that held two blocks could wait for another thread that held two.
         let mut bytes: SmallVec<[u8; 4 << 10]> = SmallVec::new();
         bytes.resize(usize::try_from(range.end - range.start).expect("few bytes"), 0);
         let target = offset..offset + len(&bytes);
@@ -31,7 +32,7 @@ impl Block {
         Ok(uses.iter().try_for_each(|last| last.wait(None))?)
     }
 
-    /// Waits as [`Block::wait_for_uses`] does, for copies that are in flight and over soon.
+    /// Waits like [`Block::wait_for_uses`], for copies that are in flight and soon complete.
     pub(super) fn wait_for_copies(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);
         Ok(uses.iter().try_for_each(Point::wait_polling)?)
@@ -47,7 +48,7 @@ impl Block {
         Ok(false)
     }
 
-    /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it did.
+    /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it wrote them.
     pub(super) fn write_if_idle(&self, range: &Range<u64>, source: &[u8]) -> Result<bool> {
         let Some(mapping) = self.mapping_to_write() else { return Ok(false) };
         let Some(_hold) = self.hold_if_idle(mapping, range, Mode::Write)? else { return Ok(false) };
@@ -61,7 +62,7 @@ impl Block {
         Ok(true)
     }
 
-    /// Reads through the mapping if no work, submitted or not, writes the bytes. Returns whether it did.
+    /// Reads through the mapping if no work, submitted or not, writes the bytes. Returns whether it read them.
     fn read_if_idle(&self, range: &Range<u64>, target: &mut [u8]) -> Result<bool> {
         let Some(mapping) = self.mapping() else { return Ok(false) };
         let Some(_hold) = self.hold_if_idle(mapping, range, Mode::Read)? else { return Ok(false) };
@@ -85,7 +86,7 @@ impl Block {
     /// Reads through the mapping, after the work that writes the bytes.
     pub(super) fn read_when_written(&self, range: &Range<u64>, target: &mut [u8]) -> Result<()> {
         let mapping = self.mapping().ok_or(Error::NotOnHost { kind: self.kind() })?;
-        // First without the hold, which other threads may have to wait for.
+        // The first wait is without the hold, for which other threads may have to wait.
         let atoms = mapping.atoms(self.device(), range.clone());
         self.wait_for_uses(&atoms, Mode::Read)?;
         let (_hold, uses) = self.device().begin_host_access(self.id(), atoms, Mode::Read, HostAccessKind::Brief)?;

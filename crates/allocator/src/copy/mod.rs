@@ -1,10 +1,10 @@
 //! Copies and fills of bytes: between blocks, with the host, in graphs, and with registered memory of the program.
 //!
-//! This file has the copies between blocks of one device and the fills of whole blocks. What crosses between host and device
-//! asks `bus.rs` once for its route. Copies with slices of the host are `host.rs` and
-//! `mapped.rs`, those between devices `between.rs` (by `imported.rs` or `bounce.rs`), many regions in one command `regions.rs`, nodes of
-//! graphs `graph.rs`, memory of the program `registered.rs` with `slice_pages.rs`, `bound.rs` and `pinned.rs`. Nothing here
-//! allocates device memory; staging memory comes from the folder `staging`.
+//! This file has the copies between blocks of one device and the fills of whole blocks. A copy between host and device
+//! asks `bus.rs` once for its route. Copies with slices of the host are in `host.rs` and `mapped.rs`, copies between
+//! devices in `between.rs` (by `imported.rs` or `bounce.rs`), copies of many regions in one command in `regions.rs`,
+//! nodes of graphs in `graph.rs`, and memory of the program in `registered.rs` with `slice_pages.rs`, `bound.rs` and
+//! `pinned.rs`. Nothing here allocates device memory; staging memory comes from the folder `staging`.
 
 mod between;
 mod bounce;
@@ -47,8 +47,8 @@ const FILL_WORD: u64 = 4;
 impl Block {
     /// Copies the bytes `range` of `source` to this block at `offset`, in the order of `stream`. Returns at once.
     ///
-    /// A large copy between host and device memory may run on a transfer queue, beside the stream's other work, and the host
-    /// may copy few bytes that nothing uses. Work on the same bytes is ordered all the same.
+    /// A large copy between host and device memory may run on a transfer queue, beside the stream's other work, and the
+    /// host may copy few bytes that no work uses. Work on the same bytes is ordered in both cases.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -67,7 +67,7 @@ impl Block {
     /// # Errors
     ///
     /// [`Error::ReversedRange`], [`Error::OutOfBounds`], [`Error::ForeignDevice`], [`Error::Overlap`] for overlapping
-    /// ranges of one block; those of recording.
+    /// ranges of one block; and the errors of recording.
     #[doc(alias = "piEnqueueMemBufferCopy")]
     #[doc(alias = "urEnqueueMemBufferCopy")]
     #[doc(alias = "urEnqueueUSMMemcpy")]
@@ -86,7 +86,7 @@ impl Block {
         (self.buffer(), self.buffer_offset() + offset)
     }
 
-    /// Whether its memory is on the host's side of the bus.
+    /// Whether the block's memory is on the host's side of the bus.
     pub fn is_in_host_memory(&self) -> bool {
         self.kind().is_in_host_memory()
     }
@@ -119,7 +119,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignDevice`]; those of recording.
+    /// [`Error::ForeignDevice`] if block and stream belong to devices that were opened separately; and the errors of
+    /// recording.
     pub fn fill(self: &Arc<Self>, stream: &Stream, pattern: u32) -> Result<()> {
         let Some(fill) = self.checked_fill(stream.device(), pattern)? else { return Ok(()) };
         self.send_fill(stream, &fill)
@@ -169,7 +170,7 @@ impl Block {
 pub(crate) struct BlockCopy<R = [vk::BufferCopy; 1]> {
     pub(crate) accesses: [Access; 2],
     regions: R,
-    /// Of all regions.
+    /// The bytes of all regions.
     bytes: u64,
     src: vk::Buffer,
     dst: vk::Buffer,
@@ -195,7 +196,7 @@ impl<R: AsRef<[vk::BufferCopy]>> BlockCopy<R> {
     ///
     /// # Safety
     ///
-    /// The memory on both sides lives until the last uses are reached that are recorded with the accesses.
+    /// The memory on both sides lives until the last uses that are recorded with the accesses are over.
     pub(crate) unsafe fn send(&self, stream: &Stream, queue: CopyQueue) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
             // SAFETY: the caller keeps the memory alive.
@@ -205,14 +206,14 @@ impl<R: AsRef<[vk::BufferCopy]>> BlockCopy<R> {
         match queue {
             // SAFETY: the command touches bytes inside the two ranges of the accesses and nothing else.
             CopyQueue::Own => unsafe { stream.record(&self.accesses, record) },
-            // SAFETY: as above, and it is a copy.
+            // SAFETY: the command is a copy, and touches bytes inside the two ranges of the accesses and nothing else.
             CopyQueue::Transfer(direction) => unsafe { stream.record_beside(direction, &self.accesses, record) },
         }
     }
 
     /// # Safety
     ///
-    /// The blocks that it was checked for are alive, and outlive the recorded command.
+    /// The blocks that the copy was checked for are alive, and outlive the recorded command.
     pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
         recorder.label(Label::copy(self.bytes));
         note_host_read(recorder, self.host_reads);
@@ -236,7 +237,7 @@ pub(crate) struct BlockFill {
 impl BlockFill {
     /// # Safety
     ///
-    /// The block that it was checked for is alive, and outlives the recorded command.
+    /// The block that the fill was checked for is alive, and outlives the recorded command.
     pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
         recorder.label(Label::fill(self.size));
         note_host_read(recorder, self.host_reads);

@@ -1,7 +1,7 @@
 //! [`ParallelCopy`]: a large host copy by several threads, each with staging slots of its own.
 //!
-//! A thread fills one slot while the device empties another, or the other way round, and waits only for the slot that it used
-//! longest ago. How many threads and slots there are is `memory/route/`.
+//! A thread fills one slot while the device empties another, or the reverse, and waits only for the slot that it used
+//! longest ago. `memory/route/` decides the number of threads and slots.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) struct ParallelCopy<'a, C> {
 struct CopyProgress<C> {
     /// The chunks that no thread has taken.
     chunks: C,
-    /// The error for which no more are taken.
+    /// The error for which no more chunks are taken.
     failed: Option<Error>,
     /// The error for which a thread had no slot.
     starved: Option<Error>,
@@ -64,10 +64,11 @@ impl<'a, C: Iterator + Send> ParallelCopy<'a, C> {
 
     /// Records and submits a chunk, one thread of this copy at a time.
     ///
-    /// A thread that sleeps is woken some 50 µs late, while a submission takes ten: so threads spin for as long as all others
-    /// may take.
+    /// A thread that sleeps is woken some 50 µs late, while a submission takes ten: threads therefore spin for as long
+    /// as all other threads may take.
     fn submit<T>(&self, record: impl FnOnce() -> Result<T>) -> Result<T> {
-        let _later = DeferDrops::begin(); // Drops are postponed until the turn has ended, since this guard is dropped last.
+        // Drops are postponed until the turn has ended, since this guard is dropped last.
+        let _later = DeferDrops::begin();
         let turn = (0..MAX_SPINS).find_map(|_| {
             let turn = self.turn.try_lock();
             if turn.is_none() {
@@ -86,7 +87,7 @@ impl<'a, C: Iterator + Send> ParallelCopy<'a, C> {
         if progress.failed.is_some() { None } else { progress.chunks.next() }
     }
 
-    /// One more slot for a thread that has `n_held`; `None` if it gets no more.
+    /// One more slot for a thread that has `n_held` slots; `None` if it gets no more.
     fn another_slot(&self, direction: Direction, n_held: usize, most: &mut usize) -> Result<Option<BorrowedSlot<'a>>> {
         if n_held >= *most {
             return Ok(None);
@@ -138,7 +139,7 @@ impl<'t, C: Iterator<Item = (u64, &'t mut [u8])> + Send> ParallelCopy<'_, C> {
             if ready.is_none() {
                 ready = self.another_slot(Direction::ToHost, sent.len(), &mut most)?;
             }
-            // The slot first, since each chunk that is taken must be copied.
+            // The slot is taken first, since each chunk that is taken must be copied.
             if let Some(slot) = ready.take()
                 && let Some((offset, chunk)) = self.next()
             {

@@ -1,8 +1,8 @@
 //! [`Pinned`]: memory of the program that the device reaches until its owner is taken back.
 //!
-//! The owner goes into the block, so it lives as long as anything that can reach its bytes: handles to the block, recorded
-//! work, the import itself. Whole pages are imported (`vulkan/import.rs`). Other bytes, and all bytes where the device imports
-//! nothing, are copied to pinned memory, and copied back when the owner is taken back.
+//! The owner goes into the block, and lives as long as any object that can reach its bytes: handles to the block,
+//! recorded work, the import itself. Whole pages are imported (`vulkan/import.rs`). Other bytes, and all bytes where
+//! the device imports nothing, are copied to pinned memory, and copied back when the owner is taken back.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -21,8 +21,8 @@ use crate::vulkan::{page, whole_pages};
 
 /// Memory of the program with its owner; see [`Allocator::pin`].
 ///
-/// It can be stored, sent to another thread, and kept over an `.await`. Dropping it never blocks: the owner is dropped when the
-/// device no longer uses the bytes.
+/// The object can be stored, sent to another thread, and kept over an `.await`. Dropping it never blocks: the owner is
+/// dropped when the device no longer uses the bytes.
 pub struct Pinned<O> {
     block: Arc<Block>,
     owner: Arc<O>,
@@ -36,11 +36,12 @@ pub struct PinError<P> {
 }
 
 impl Allocator {
-    /// Lets the device reach the elements of `owner`, and keeps `owner` alive for as long.
+    /// Lets the device reach the elements of `owner`, and keeps `owner` alive for as long as the device may use them.
     ///
-    /// The owner is a container whose elements stay where they are when it is moved: a `Vec`, a `Box<[T]>`, a mapped file.
-    /// Elements that are whole pages of the device ([`min_imported_host_pointer_alignment`]) are reached where they are; all
-    /// others are copied to pinned memory now, and back by [`Pinned::into_inner`]. [`Pinned::path`] tells which.
+    /// The owner is a container whose elements do not move when it is moved: a `Vec`, a `Box<[T]>`, a mapped file.
+    /// Elements that are whole pages of the device ([`min_imported_host_pointer_alignment`]) are reached in place; all
+    /// others are copied to pinned memory by this call, and back by [`Pinned::into_inner`]. [`Pinned::path`] says
+    /// which.
     ///
     /// ```
     /// # use vkarray_allocator::Allocator;
@@ -59,7 +60,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// With the owner: [`Error::AlreadyPinned`]; those of [`Allocator::allocate`].
+    /// Each error returns the owner. [`Error::AlreadyPinned`] if the pages are pinned; and the errors of
+    /// [`Allocator::allocate`].
     #[doc(alias = "cudaHostRegister")]
     #[doc(alias = "mapped")]
     pub fn pin<O, T>(self: &Arc<Self>, owner: O) -> Result<Pinned<O>, PinError<O>>
@@ -83,9 +85,9 @@ impl Allocator {
         let bytes = bytes_of(owner);
         let (start, len) = (NonNull::from(&mut *bytes).cast::<u8>(), bytes.len());
         if len > 0 && whole_pages(start.addr().get(), len, page(self.device().info())) == (0..len) {
-            // SAFETY: the block keeps a handle to the owner until the import has ended. Until then the owner is neither moved
-            // out of its `Arc` nor borrowed, so its elements stay where they are, by the promise of `StableDeref`, and nothing
-            // refers to them but guards of the block, which exclude the device.
+            // SAFETY: the block keeps a handle to the owner until the import has ended. Until then the owner is neither
+            // moved out of its `Arc` nor borrowed, so its elements do not move, by the promise of `StableDeref`. Only
+            // guards of the block, which exclude the device, refer to the elements.
             match unsafe { self.import_pages(Box::new(Arc::clone(owner)), start, len as u64) } {
                 Ok(block) => return Ok((block, false)),
                 Err(error @ Error::AlreadyPinned { .. }) => return Err(error),
@@ -117,13 +119,13 @@ impl<O> Pinned<O> {
         if self.is_copy { RegisteredPath::Staged } else { RegisteredPath::Imported }
     }
 
-    /// Takes the owner back, with what the device wrote. Blocks until the device no longer uses the bytes.
+    /// Takes the owner back, with the bytes that the device wrote. Blocks until the device no longer uses the bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::StillShared`] while other handles to the block exist, such as arrays and graphs, and those of waiting; all with
-    /// this object, which stays as it was. [`Error::StillPinned`] if the memory manager did not let go of the pages; the owner
-    /// is then dropped when it does.
+    /// [`Error::StillShared`] while other handles to the block exist, such as arrays and graphs, and the errors of
+    /// waiting for the device; all of these return this object, unchanged. [`Error::StillPinned`] if the memory manager
+    /// did not let go of the pages; the owner is dropped when the manager does.
     pub fn into_inner<T>(self) -> Result<O, PinError<Self>>
     where
         O: DerefMut<Target = [T]>,
@@ -140,7 +142,7 @@ impl<O> Pinned<O> {
         if let Err(error) = settle(&block, is_copy, &mut owner) {
             return Err(PinError::new(error, Some(Self { block: Arc::new(block), owner, is_copy })));
         }
-        // SAFETY: its uses were waited for, and this was the last handle.
+        // SAFETY: the uses of the block were waited for, and this was the last handle.
         unsafe { block.give_back_idle() };
         Arc::into_inner(owner).ok_or(PinError { error: Error::StillPinned, value: None })
     }
@@ -166,7 +168,7 @@ impl<P> PinError<P> {
         Self { error, value: value.map(Box::new) }
     }
 
-    /// The error.
+    /// The reason why the memory could not be pinned or taken back.
     pub fn error(&self) -> &Error {
         &self.error
     }
@@ -183,7 +185,7 @@ impl<P> PinError<P> {
         (self.error, self.value.map(|value| *value))
     }
 
-    /// The same error with another value.
+    /// Replaces the value of the error.
     #[must_use]
     pub fn map<Q>(self, change: impl FnOnce(P) -> Q) -> PinError<Q> {
         PinError::new(self.error, self.value.map(|value| change(*value)))

@@ -1,6 +1,6 @@
 //! A copy of many regions between two blocks, as one command.
 //!
-//! Whether the regions may be copied together is decided on plain data before anything is recorded.
+//! Whether the regions may be copied together is decided on plain data before a command is recorded.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Block {
     /// # Errors
     ///
     /// [`Error::OutOfBounds`], [`Error::ForeignDevice`]; [`Error::Overlap`] if a target region shares bytes with a
-    /// source region of the same block, or with another target region; those of recording.
+    /// source region of the same block, or with another target region; and the errors of recording.
     pub fn copy_regions(self: &Arc<Self>, stream: &Stream, source: &Arc<Self>, regions: &[Region]) -> Result<()> {
         check_same_device(stream.device(), self.device())?;
         check_same_device(stream.device(), source.device())?;
@@ -78,8 +78,8 @@ impl Block {
             host_reads: self.is_mapped(),
         };
         let queue = self.queue_from(source, stream, copy.bytes)?;
-        // SAFETY: no target region shares bytes with another or with a source region, as was checked; both blocks outlive
-        // their last uses, which are recorded with the accesses.
+        // SAFETY: no target region shares bytes with another target region or with a source region, which was checked;
+        // both blocks outlive their last uses, which are recorded with the accesses.
         unsafe { copy.send(stream, queue) }
     }
 }
@@ -94,7 +94,8 @@ fn extents(regions: &[Region]) -> Option<(Range<u64>, Range<u64>)> {
     Some((extent(|region| region.source)?, extent(|region| region.target)?))
 }
 
-/// A target range that shares bytes with another, or with a source range of the same block, and that range.
+/// A target range that shares bytes with another range, and that range: another target range, or a source range of the
+/// same block.
 fn shared_bytes(regions: &[Region], is_one_block: bool) -> Option<(Range<u64>, Range<u64>)> {
     let mut ranges: Vec<(Range<u64>, bool)> = Vec::with_capacity(2 * regions.len());
     for region in regions.iter().filter(|region| region.size > 0) {

@@ -1,9 +1,9 @@
 //! Registered memory: a slice of the program that the device copies from and to, for the length of a call.
 //!
-//! The pages that hold the slice are imported (`slice_pages.rs`), and its bytes are copied directly over the bus. Bytes that
-//! are not imported go through staging memory. At the end the call waits until the device no longer uses the slice, copies
-//! staged bytes back, and ends the import. No handle to the pages leaves the call, so none can be leaked. Kernels reach the
-//! slice through `bound.rs`.
+//! The pages that hold the slice are imported (`slice_pages.rs`), and the slice's bytes are copied directly over the
+//! bus. Bytes that are not imported go through staging memory. At the end the call waits until the device no longer
+//! uses the slice, copies staged bytes back, and ends the import. No handle to the pages leaves the call, so no handle
+//! can be leaked. Kernels reach the slice through `bound.rs`.
 
 use std::array;
 use std::collections::VecDeque;
@@ -25,20 +25,21 @@ use crate::error::{Error, Result};
 use crate::memory::{HostSide, MemoryKind, Route, Via};
 use crate::vulkan::check_same_device;
 
-/// The pause before a query is repeated that the driver refused at the end of a scope.
+/// The pause before a query that the driver refused at the end of a scope is repeated.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How copies reach registered memory. Kernels reach what is imported as a whole only if it is whole pages.
+/// How copies reach registered memory. Kernels reach imported memory only if all of it is imported and it is whole
+/// pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegisteredPath {
-    /// All of it directly.
+    /// All bytes are reached directly.
     Imported,
-    /// These bytes directly, the others through staging memory.
+    /// Some bytes are reached directly, the others through staging memory.
     Parts {
         /// The bytes in the pages that are imported.
         imported: Range<usize>,
     },
-    /// All of it through staging memory.
+    /// All bytes are reached through staging memory.
     Staged,
 }
 
@@ -47,7 +48,7 @@ pub struct Registered<'a> {
     pub(super) start: NonNull<u8>,
     pub(super) len: usize,
     imported: Option<SlicePages>,
-    /// A copy of all bytes, which stands for them while it exists.
+    /// A copy of all bytes, which is used in place of them while it exists.
     pub(super) copy: Option<Arc<Block>>,
     /// Copies to this memory that are still in staging memory, oldest first.
     pending: VecDeque<StagedCopy>,
@@ -97,8 +98,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyPinned`] if pages that hold nothing but the slice are imported already; those of waiting, when `work`
-    /// has run.
+    /// [`Error::AlreadyPinned`] if pages that hold nothing but the slice are imported already; and the errors of
+    /// waiting for the device, when `work` has run.
     pub fn register<R>(
         self: &Arc<Self>,
         bytes: &mut [u8],
@@ -111,7 +112,7 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::register`].
+    /// The errors of [`Allocator::register`].
     pub fn register_all<R, const N: usize>(
         self: &Arc<Self>,
         slices: [&mut [u8]; N],
@@ -122,7 +123,8 @@ impl Allocator {
         let mut registered = registered.collect::<Result<Vec<_>>>()?;
         let mut each = registered.iter_mut();
         let value = work(array::from_fn(|_| each.next().expect("there is one for each slice")));
-        registered.iter_mut().map(Registered::end).fold(Ok(()), Result::and)?; // Ends all of them, whatever fails.
+        // Ends all registrations, also after an error.
+        registered.iter_mut().map(Registered::end).fold(Ok(()), Result::and)?;
         Ok(value)
     }
 }
@@ -139,10 +141,11 @@ impl<'a> Registered<'a> {
             allocator: Arc::clone(allocator),
             bytes: PhantomData,
         };
-        // SAFETY: the slice is borrowed for the scope. Its end waits for the device and gives the block back, and the manager
-        // then lets the pages go before `memfree` returns, by its contract. Work uses no byte outside the slice: `place_of`
-        // names none, and `bind` gives out only blocks that are the slice. `read` and `write` wait for the work before they
-        // give out a reference, and it borrows the registration mutably, so nothing is recorded meanwhile.
+        // SAFETY: the slice is borrowed for the scope. Its end waits for the device and gives the block back, and by
+        // its contract the manager lets the pages go before `memfree` returns. Work uses no byte outside the slice:
+        // `place_of` names none, and `bind` gives out only blocks that are exactly the slice. `read` and `write` wait
+        // for the work before they give out a reference, which borrows the registration mutably, so nothing is recorded
+        // while it lives.
         match unsafe { SlicePages::import(allocator, start, len) } {
             Ok(imported) => registered.imported = imported,
             Err(error @ Error::AlreadyPinned { .. }) => return Err(error),
@@ -159,7 +162,7 @@ impl<'a> Registered<'a> {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -173,17 +176,17 @@ impl<'a> Registered<'a> {
         }
     }
 
-    /// The import, if it is the slice and nothing else.
+    /// The import, if it is exactly the slice.
     pub(super) fn whole_block(&self) -> Option<&Arc<Block>> {
         self.imported.as_ref().map(|imported| &imported.block).filter(|block| block.size() == self.len as u64)
     }
 
-    /// Copies the bytes `range` to `target` at `offset`, in the order of `stream`. Returns at once, but
+    /// Copies the bytes `range` to `target` at `offset`, in the order of `stream`. Returns at once, except that it
     /// waits for an earlier copy to bytes that are staged.
     ///
     /// # Errors
     ///
-    /// Those of [`Block::copy_from_block`] and [`Block::copy_from_host`].
+    /// The errors of [`Block::copy_from_block`] and [`Block::copy_from_host`].
     pub fn copy_to_block(
         &mut self,
         stream: &Stream,
@@ -221,7 +224,7 @@ impl<'a> Registered<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Block::copy_from_block`] and [`Block::copy_to_host`].
+    /// The errors of [`Block::copy_from_block`] and [`Block::copy_to_host`].
     pub fn copy_from_block(
         &mut self,
         stream: &Stream,
@@ -261,7 +264,7 @@ impl<'a> Registered<'a> {
     ///
     /// # Errors
     ///
-    /// Those of waiting.
+    /// The errors of waiting for the device.
     pub fn read(&mut self) -> Result<&[u8]> {
         self.wait(Mode::Read)?;
         // SAFETY: the slice is borrowed for the scope. The device was waited for, and while this borrow lives nothing is
@@ -273,10 +276,11 @@ impl<'a> Registered<'a> {
     ///
     /// # Errors
     ///
-    /// Those of waiting.
+    /// The errors of waiting for the device.
     pub fn write(&mut self) -> Result<&mut [u8]> {
         self.wait(Mode::Write)?;
-        // SAFETY: as in `read`. Work that reads the bytes was waited for too, and the borrow is a mutable one.
+        // SAFETY: the slice is borrowed mutably for the scope. All work that uses the bytes was waited for, and while
+        // this mutable borrow lives nothing is recorded.
         Ok(unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) })
     }
 
@@ -295,10 +299,10 @@ impl<'a> Registered<'a> {
         while let Some(StagedCopy { staging, part }) = self.pending.front().cloned() {
             staging.wait_for_uses(&(0..staging.size()), Mode::Read)?;
             let mapping = staging.mapping().ok_or(Error::NotOnHost { kind: staging.kind() })?;
-            // SAFETY: the writes were waited for. The block is this registration's alone, and nothing is recorded with it
-            // while `self` is borrowed mutably.
+            // SAFETY: the writes were waited for. The block belongs to this registration alone, and nothing is recorded
+            // with it while `self` is borrowed mutably.
             unsafe { staging.read_mapped(mapping, 0, self.staged_mut(&part)) }?;
-            self.pending.pop_front(); // Afterwards, so that a copy whose wait failed is tried again.
+            self.pending.pop_front(); // Removed afterwards, so that a copy whose wait failed is tried again.
         }
         Ok(())
     }
@@ -306,7 +310,8 @@ impl<'a> Registered<'a> {
     /// Ends the scope: waits without a limit until the device no longer uses the bytes.
     fn end(&mut self) -> Result<()> {
         if let Err(forked) = self.allocator.device().check_process() {
-            // This process has a copy of the pages that the device uses, and the block's memory is the parent's.
+            // This process has a copy of the pages that the device uses, and the block's memory belongs to the parent
+            // process.
             (self.imported, self.copy, self.pending) = (None, None, VecDeque::new());
             return Err(forked.into());
         }
@@ -314,7 +319,7 @@ impl<'a> Registered<'a> {
         let Some(SlicePages { block, .. }) = self.imported.take() else { return settled };
         let waited = until_idle(&block);
         let block = Arc::into_inner(block).expect("no other handle was made");
-        // SAFETY: its uses were waited for, or were lost with a device that is idle now.
+        // SAFETY: the uses of the block were waited for, or were lost with a device that is idle now.
         unsafe { block.give_back_idle() };
         settled.and(waited)
     }
@@ -331,15 +336,15 @@ impl<'a> Registered<'a> {
         parts(range, &cut)
     }
 
-    /// The block and the bytes of it that a part is, if it is imported.
+    /// The block that a part lies in and the part's range in it, if the part is imported.
     fn place_of(&self, part: &Range<usize>) -> Option<(&Arc<Block>, Range<u64>)> {
         self.imported.as_ref()?.place_of(part)
     }
 
-    /// Bytes of a part that the device does not write.
+    /// The bytes of a part, which the device must not be writing.
     fn bytes_of(&self, part: &Range<usize>) -> &[u8] {
-        // SAFETY: the part lies in the borrowed slice. The device never reaches staged bytes, and has been found not to write
-        // imported ones; nothing is recorded while this borrow lives.
+        // SAFETY: the part lies in the borrowed slice. The device never reaches staged bytes, and was found not to
+        // write the imported bytes; nothing is recorded while this borrow lives.
         unsafe { slice::from_raw_parts(self.address(part), part.len()) }
     }
 

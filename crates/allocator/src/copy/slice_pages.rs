@@ -1,8 +1,9 @@
-//! [`SlicePages`]: the pages of a registered slice that are imported, and where the slice's bytes are in them.
+//! [`SlicePages`]: the imported pages of a registered slice, and the position of the slice's bytes in them.
 //!
-//! All pages that hold a byte of the slice are imported. Other bytes of the first and the last page belong to others: copies
-//! name none of them, and kernels are given a block only if it is the slice (`bound.rs`). A page is imported once, so of two
-//! slices with a page in common, the second has only those imported that it has alone.
+//! All pages that hold a byte of the slice are imported. Other bytes of the first and the last page belong to other
+//! code: copies name none of them, and kernels are given a block only if it is exactly the slice (`bound.rs`). A page
+//! is imported once. Of two slices with a page in common, the second therefore has only the pages imported that hold no
+//! byte of the first.
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -16,24 +17,25 @@ use crate::vulkan::{page, pages_around, whole_pages};
 
 /// Imported pages. Ranges of `usize` are bytes of the slice.
 pub(super) struct SlicePages {
-    /// The slice's bytes in them.
+    /// The slice's bytes that lie in the pages.
     pub(super) bytes: Range<usize>,
-    /// Those in pages that hold nothing else.
+    /// The bytes in pages that hold only bytes of the slice.
     whole: Range<usize>,
-    /// All of the pages.
+    /// The block of all pages.
     pub(super) block: Arc<Block>,
-    /// Where in the block the bytes begin.
+    /// The position of the first byte of `bytes` in the block.
     offset: u64,
 }
 
 impl SlicePages {
-    /// Imports the pages of the `len` bytes at `start`. `None` if the device imports none, or that is not worth it.
+    /// Imports the pages of the `len` bytes at `start`. `None` if the device imports no pages, or the import costs more
+    /// than it saves.
     ///
     /// # Safety
     ///
-    /// The bytes stay, and can be read and written, until the block is dropped and its last uses are over. Work uses no byte
-    /// outside of them; while it uses some, there is no mutable Rust reference to those, and no other one to those that it
-    /// writes.
+    /// The bytes stay, and can be read and written, until the block is dropped and its last uses are over. Work uses no
+    /// byte outside of the `len` bytes. While work reads some of the bytes, there is no mutable Rust reference to
+    /// these; while work writes some of the bytes, there is no Rust reference to these at all.
     pub(super) unsafe fn import(allocator: &Arc<Allocator>, start: NonNull<u8>, len: usize) -> Result<Option<Self>> {
         let (address, page) = (start.addr().get(), page(allocator.device().info()));
         let whole = whole_pages(address, len, page);
@@ -43,7 +45,8 @@ impl SlicePages {
         let Some(around) = pages_around(address, len, page) else { return Ok(None) };
         let import = |pages: &Range<usize>| {
             let first = NonZero::new(pages.start).expect("no slice is in the page of null");
-            // SAFETY: each page holds a byte of the slice, so it stays as long; the caller promises the rest.
+            // SAFETY: each page holds a byte of the slice, so it stays as long as the slice; the caller promises the
+            // rest.
             unsafe { allocator.import_pages(Box::new(()), start.with_addr(first), pages.len() as u64) }
         };
         match import(&around) {
@@ -62,7 +65,7 @@ impl SlicePages {
         if len >= MIN_CUT { self.whole.clone() } else { self.bytes.clone() }
     }
 
-    /// The block and the bytes of it that a part of the slice is, if it is imported.
+    /// The block that a part of the slice lies in and the part's range in it, if the part is imported.
     pub(super) fn place_of(&self, part: &Range<usize>) -> Option<(&Arc<Block>, Range<u64>)> {
         let is_in = self.bytes.start <= part.start && part.end <= self.bytes.end;
         is_in.then(|| {
@@ -72,7 +75,7 @@ impl SlicePages {
     }
 }
 
-/// What of `range` lies before, in and behind `cut`.
+/// The parts of `range` before, in and after `cut`.
 pub(super) fn parts(range: &Range<usize>, cut: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
     let at = [cut.start, cut.end].map(|at| at.clamp(range.start, range.end));
     [range.start..at[0], at[0]..at[1], at[1]..range.end].into_iter().filter(|part| !part.is_empty())
@@ -84,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_range_is_cut_where_the_other_begins_and_ends() {
-        // Range, cut, and where the parts begin and end.
+        // The range, the cut, and the ends of the parts.
         let cases: [(_, _, &[usize]); 8] = [
             (0..10, 0..10, &[0, 10]),
             (0..10, 3..7, &[0, 3, 7, 10]),

@@ -1,7 +1,7 @@
 //! [`CopyThreads`]: a thread pool for large host copies.
 //!
-//! The threads are rayon's. They are started by the first large copy and end with the allocator. A copy uses idle threads only, and waits
-//! for no other copy. How many it uses is `memory/route/`.
+//! The threads are rayon's. The first large copy starts them, and they end with the allocator. A copy uses only idle
+//! threads, and waits for no other copy. `memory/route/` decides how many threads a copy uses.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::memory::route::MAX_THREADS;
 
 /// The copy threads of one allocator. The calling thread always copies too.
 pub(crate) struct CopyThreads {
-    /// Including the calling thread.
+    /// The number of threads, including the calling thread.
     n_threads: usize,
     /// The other threads; `None` if they could not be started.
     others: OnceLock<Option<ThreadPool>>,
@@ -22,12 +22,12 @@ pub(crate) struct CopyThreads {
 }
 
 impl CopyThreads {
-    /// The default number of threads for this machine. Starts none yet.
+    /// The default number of threads for this machine. Starts no thread yet.
     pub(crate) fn new() -> Self {
         Self::of(n_threads(thread::available_parallelism().map_or(1, usize::from)))
     }
 
-    /// The given number of threads, at least one. Starts none yet.
+    /// The given number of threads, at least one. Starts no thread yet.
     pub(crate) fn of(n_threads: usize) -> Self {
         let n_threads = n_threads.max(1);
         Self { n_threads, others: OnceLock::new(), n_idle: AtomicUsize::new(n_threads - 1) }
@@ -38,11 +38,11 @@ impl CopyThreads {
         self.n_threads
     }
 
-    /// Runs `work` on this thread and on up to `n - 1` idle threads. Returns when all have returned.
+    /// Runs `work` on this thread and on up to `n - 1` idle threads. Returns when all calls have returned.
     ///
     /// # Panics
     ///
-    /// If `work` panics on any of the threads, after all have ended.
+    /// If `work` panics on any of the threads, after all calls have ended.
     pub(crate) fn run(&self, n: usize, work: &(dyn Fn() + Sync)) {
         let taken = self.reserve(n.saturating_sub(1));
         if taken.n == 0 {
@@ -50,7 +50,7 @@ impl CopyThreads {
         }
         match self.others.get_or_init(|| start(self.n_threads - 1)) {
             None => work(),
-            // One task for each reserved thread, so that none is queued behind another copy's.
+            // There is one task for each reserved thread, so that no task waits behind another copy's.
             Some(others) => others.in_place_scope(|scope| {
                 (0..taken.n).for_each(|_| scope.spawn(|_| work()));
                 work();
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn half_of_the_processors_copy_and_at_most_eight() {
-        // Processors, threads.
+        // The processors, and the threads.
         for (n_processors, expected) in [(1, 1), (2, 1), (3, 1), (4, 2), (6, 3), (16, 8), (17, 8), (128, 8)] {
             assert_eq!(n_threads(n_processors), expected, "{n_processors}");
         }
@@ -119,12 +119,12 @@ mod tests {
 
     #[test]
     fn as_many_run_as_are_asked_for_and_there_are() {
-        // Threads, requested, expected to run.
+        // The threads there are, the threads requested, and the threads expected to run.
         for (there, asked, expected) in [(1, 1, 1), (1, 8, 1), (4, 1, 1), (4, 0, 1), (4, 3, 3), (4, 9, 4)] {
             let (copy_threads, ran, together) = (CopyThreads::of(there), AtomicUsize::new(0), Barrier::new(expected));
             for round in 1..=3 {
                 copy_threads.run(asked, &|| {
-                    together.wait(); // Never returns if fewer run, or if one runs twice.
+                    together.wait(); // Never returns if fewer threads run, or if one runs twice.
                     ran.fetch_add(1, Ordering::Relaxed);
                 });
                 assert_eq!(ran.load(Ordering::Relaxed), round * expected, "{asked} of {there}");
@@ -137,7 +137,8 @@ mod tests {
     fn a_copy_waits_for_no_other() {
         let (copy_threads, ran) = (CopyThreads::of(3), AtomicUsize::new(0));
         copy_threads.run(2, &|| {
-            // Inside the work of two, one is idle; three copies more share it, and none waits for these two.
+            // During a copy by two threads, one thread is idle; three more copies share it, and none waits for the
+            // first two threads.
             copy_threads.run(3, &|| {
                 ran.fetch_add(1, Ordering::Relaxed);
             });

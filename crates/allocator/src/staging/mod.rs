@@ -1,9 +1,9 @@
 //! Staging memory and threads for host copies: pinned memory that an allocator keeps, so that repeated copies allocate none.
 //!
-//! Slots of two sizes for each direction. Small uploads are packed one after another into a slot, so that none waits for the
-//! one before; a large copy has several slots to itself. Unused slots go back to the manager when memory runs out, when the
-//! allocator is trimmed or reset, and at its end. Nothing here records copies; that is the folder `copy`. Read `slot.rs`
-//! first. Pages for copies between devices are `shared_pages.rs`.
+//! There are slots of two sizes for each direction. Small uploads are packed one after another into a slot, so that no
+//! upload waits for the one before; a large copy has several slots to itself. Unused slots go back to the manager when
+//! memory runs out, when the allocator is trimmed or reset, and at its end. The folder `copy` records copies. Read
+//! `slot.rs` first. Pages for copies between devices are in `shared_pages.rs`.
 
 mod copy_threads;
 mod shared_pages;
@@ -68,14 +68,14 @@ pub(crate) struct FilledSlot<'a> {
 #[derive(Debug)]
 pub(crate) struct Staging {
     kept: [Mutex<SlotList>; 4],
-    /// Imports of pages that other devices import too, used by no copy of this device.
+    /// Imports of pages that other devices also import, and that no copy of this device uses.
     imports: Mutex<Vec<ImportedPages>>,
-    /// Whether an import has failed, so that none is tried again.
+    /// Whether an import has failed, so that no import is tried again.
     refuses_imports: AtomicBool,
     bytes: AtomicU64,
 }
 
-/// A slot in use by one copy. It goes back when dropped.
+/// A slot in use by one copy. Dropping it gives the slot back.
 #[derive(Debug)]
 pub(crate) struct BorrowedSlot<'a> {
     slot: Option<StagingSlot>, // `None` once it went back.
@@ -102,10 +102,10 @@ impl Staging {
     ///
     /// # Safety
     ///
-    /// `manager` is that of the allocator whose staging memory this is.
+    /// `manager` is the manager of the allocator whose staging memory this is.
     pub(crate) unsafe fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
         if device.is_forked() {
-            return false; // The memory is the parent's, and a lock may stay locked forever.
+            return false; // The memory belongs to the parent process, and a lock may stay locked forever.
         }
         let mut is_any = false;
         for (direction, size) in [Direction::ToDevice, Direction::ToHost]
@@ -117,23 +117,23 @@ impl Staging {
             let slots = std::mem::take(&mut kept.slots);
             drop(kept);
             is_any |= !slots.is_empty();
-            // SAFETY: the caller keeps this function's contract, which is the same.
+            // SAFETY: the caller keeps this function's contract, which is the same as that of `free_slot`.
             slots.into_iter().for_each(|slot| unsafe { self.free_slot(slot, manager) });
         }
         let imports = std::mem::take(&mut *self.imports.lock());
         is_any |= !imports.is_empty();
-        // SAFETY: as above.
+        // SAFETY: the caller keeps this function's contract, which is the same as that of `free_slot`.
         imports.into_iter().for_each(|import| unsafe { self.free_slot(import.slot, manager) });
         is_any
     }
 
     /// # Safety
     ///
-    /// As [`Staging::free_slots`].
+    /// The obligations of [`Staging::free_slots`].
     unsafe fn free_slot(&self, slot: StagingSlot, manager: &dyn MemoryManager) {
         self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
-        // SAFETY: the allocator makes its slots of its manager's memory. The slot is here by value, so no copy borrows it to
-        // record more work.
+        // SAFETY: the allocator makes its slots from its manager's memory. The slot is here by value, so no copy
+        // borrows it to record more work.
         unsafe { slot.free(manager) };
     }
 
@@ -144,7 +144,7 @@ impl Staging {
     }
 }
 
-/// Where slots get their memory: an allocator's manager, its device, and its number of resets.
+/// The source of the memory of slots: an allocator's manager, its device, and its number of resets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlotSource<'a> {
     pub(crate) manager: &'a dyn MemoryManager,
@@ -159,13 +159,14 @@ impl SlotSource<'_> {
 }
 
 impl Staging {
-    /// Takes a slot for a copy of `len` bytes, at most the size of a slot. The device does not use its next `len` bytes.
+    /// Takes a slot for a copy of `len` bytes, at most the size of a slot. The device does not use the slot's next
+    /// `len` bytes.
     ///
     /// Blocks only if the largest number of slots is in use, or if there is no memory for another.
     ///
     /// # Safety
     ///
-    /// `source` is that of the allocator whose staging memory this is.
+    /// `source` is the source of the allocator whose staging memory this is.
     pub(crate) unsafe fn slot<'a>(
         &'a self,
         source: SlotSource<'a>,
@@ -184,7 +185,7 @@ impl Staging {
         let Some(mut oldest) = oldest.map(taken) else {
             return match self.new_slot(source, kind) {
                 Err(error @ Error::OutOfMemory(_)) => {
-                    // SAFETY: the caller keeps this function's contract, which is the same.
+                    // SAFETY: the caller keeps this function's contract, which is the same as that of `free_slots`.
                     let is_any = unsafe { self.free_slots(source.device, source.manager) };
                     if is_any { self.new_slot(source, kind) } else { Err(error) }
                 }
@@ -194,7 +195,8 @@ impl Staging {
         if !oldest.is_idle()? {
             if n_made < MAX_SLOTS {
                 match self.new_slot(source, kind) {
-                    Err(Error::OutOfMemory(_)) => {} // No memory for another slot: wait for the oldest.
+                    // There is no memory for another slot, so the oldest is waited for.
+                    Err(Error::OutOfMemory(_)) => {}
                     made => {
                         oldest.put_back_oldest();
                         return made;
@@ -215,7 +217,7 @@ impl Staging {
         self.bytes.fetch_add(kind.size.bytes(), Ordering::Relaxed);
         self.kept(kind).n_made += 1;
         let mut taken = BorrowedSlot { slot: Some(slot), kind, staging: self, source };
-        taken.wait_until_idle()?; // For earlier uses of the memory.
+        taken.wait_until_idle()?; // Waits for earlier uses of the memory.
         Ok(taken)
     }
 
@@ -245,14 +247,14 @@ impl<'a> BorrowedSlot<'a> {
         })
     }
 
-    /// As [`BorrowedSlot::fill`], with the `len` bytes that `write` writes.
+    /// Fills the next part like [`BorrowedSlot::fill`], with the `len` bytes that `write` writes.
     pub(crate) fn fill_with(
         mut self,
         len: usize,
         write: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<FilledSlot<'a>> {
         let part = self.next_part(len);
-        // SAFETY: the part was unused until now, so no work that uses it is recorded yet.
+        // SAFETY: the part was unused until now, so no recorded work uses it yet.
         write(unsafe { self.bytes(&part) })?;
         self.flush(&part)?;
         Ok(FilledSlot { slot: self, part })

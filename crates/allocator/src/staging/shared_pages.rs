@@ -1,8 +1,8 @@
-//! [`SharedSlot`]: pages of host memory that two devices import, so that the host copies nothing between them.
+//! [`SharedSlot`]: pages of host memory that two devices import, so that the host does not copy between them.
 //!
-//! The pages belong to no allocator. Each allocator imports them through its memory manager, and keeps the import for later
-//! copies, as it keeps its slots. Several devices may have imported the same pages. One copy at a time uses them: it claims
-//! them, and gives up its claim when no device uses them any more.
+//! The pages belong to no allocator. Each allocator imports them through its memory manager, and keeps the import for
+//! later copies, like its slots. Several devices may have imported the same pages. One copy at a time uses them: it
+//! claims them, and gives up its claim when no device uses them any more.
 
 use std::alloc::{self, Layout};
 use std::mem;
@@ -35,7 +35,7 @@ struct SharedPages {
 
 // SAFETY: the address stands for memory that this object owns, and that only devices read and write.
 unsafe impl Send for SharedPages {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives no access to the memory, which only devices read and write.
 unsafe impl Sync for SharedPages {}
 
 /// Pages and their import by one device.
@@ -60,7 +60,8 @@ pub(crate) struct SharedSlot<'a> {
 }
 
 impl SharedPages {
-    /// Claimed pages for devices that import pages of these sizes; `None` if one imports none, or no pages as small as this.
+    /// Claimed pages for devices that import pages of these sizes; `None` if a device imports no pages, or no pages
+    /// this small.
     fn new(page_sizes: [u64; 2]) -> Option<Arc<Self>> {
         let alignment = usize::try_from(page_sizes.into_iter().max()?).ok()?;
         let is_suitable = page_sizes.iter().all(|&page| page > 0) && SIZE.is_multiple_of(alignment.max(1));
@@ -70,7 +71,7 @@ impl SharedPages {
         Some(Arc::new(Self { start, layout, is_claimed: AtomicBool::new(true) }))
     }
 
-    /// Claims the pages. Returns whether no copy had.
+    /// Claims the pages. Returns whether they were unclaimed.
     fn claim(&self) -> bool {
         !self.is_claimed.swap(true, Ordering::AcqRel)
     }
@@ -78,13 +79,15 @@ impl SharedPages {
 
 impl Drop for SharedPages {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout; each import holds the pages until its device does not use them.
+        // SAFETY: the memory was allocated with this layout; each import holds the pages until its device does not use
+        // them.
         unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
 impl Staging {
-    /// Takes an import of these pages; without pages, of any that no copy has claimed, and claims them.
+    /// Takes an import of the pages `of`. Without `of`, takes an import of any pages that no copy has claimed, and
+    /// claims them.
     fn take_import(&self, of: Option<&Arc<SharedPages>>) -> Option<ImportedPages> {
         let mut imports = self.imports.lock();
         let is_it =
@@ -97,7 +100,7 @@ impl Staging {
     ///
     /// # Safety
     ///
-    /// `source` is that of the allocator whose staging memory this is.
+    /// `source` is the source of the allocator whose staging memory this is.
     unsafe fn import<'a>(&'a self, source: SlotSource<'a>, pages: &Arc<SharedPages>) -> Result<BorrowedImport<'a>> {
         let import = match self.take_import(Some(pages)) {
             Some(kept) => kept,
@@ -117,12 +120,12 @@ impl Staging {
 }
 
 impl<'a> SharedSlot<'a> {
-    /// Takes a slot for a copy from the device of the first side to that of the second; `None` if a device imports no such
-    /// pages, or refuses them.
+    /// Takes a slot for a copy from the device of the first side to the device of the second; `None` if a device
+    /// imports no such pages, or refuses them.
     ///
     /// # Safety
     ///
-    /// Each source is that of the allocator whose staging memory is beside it.
+    /// Each source is the source of the allocator whose staging memory is beside it.
     pub(crate) unsafe fn take(sides: [(&'a Staging, SlotSource<'a>); 2]) -> Result<Option<Self>> {
         let [(from, source), (to, target)] = sides;
         if from.refuses_imports.load(Ordering::Relaxed) || to.refuses_imports.load(Ordering::Relaxed) {
@@ -139,10 +142,10 @@ impl<'a> SharedSlot<'a> {
             },
         };
         let take = |staging: &'a Staging, source: SlotSource<'a>| {
-            // SAFETY: the caller keeps this function's contract, which is the same.
+            // SAFETY: the caller keeps this function's contract, which is the same as that of `import`.
             let import = unsafe { staging.import(source, &pages) };
             import.inspect_err(|error| {
-                // Pages stay imported until the device is done with them, and can be imported again then.
+                // Pages stay imported until the device no longer uses them, and can be imported again then.
                 let is_lasting = !matches!(error, Error::AlreadyPinned { .. });
                 staging.refuses_imports.fetch_or(is_lasting, Ordering::Relaxed);
             })
@@ -159,13 +162,13 @@ impl<'a> SharedSlot<'a> {
         }
     }
 
-    /// The pages as memory of the source's device and of the target's.
+    /// The pages as memory of the source's device and as memory of the target's device.
     pub(crate) fn sides(&self) -> [&StagingSlot; 2] {
         self.sides.each_ref().map(|side| &side.import.as_ref().expect("present until it goes back").slot)
     }
 
-    /// Waits until neither device uses the pages, and gives up the claim. If that fails, or the slot is dropped without it,
-    /// the imports end.
+    /// Waits until neither device uses the pages, and gives up the claim. If the wait fails, or the slot is dropped
+    /// without this call, the imports end.
     pub(crate) fn finish(self) -> Result<()> {
         for slot in self.sides() {
             slot.wait_for_copies(0..SIZE as u64, Mode::Write)?;
@@ -181,7 +184,7 @@ impl Drop for BorrowedImport<'_> {
     fn drop(&mut self) {
         let Some(import) = self.import.take() else { return };
         if self.source.device.is_forked() {
-            return mem::forget(import); // The memory is the parent's.
+            return mem::forget(import); // The memory belongs to the parent process.
         }
         let is_claimed = import.pages.is_claimed.load(Ordering::Acquire);
         if is_claimed || import.slot.generation != self.source.generation() {

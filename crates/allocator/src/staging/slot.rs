@@ -24,7 +24,7 @@ const ALIGNMENT: u64 = 64;
 pub(crate) struct StagingSlot {
     memory: MemoryPointer,
     id: BlockId,
-    /// The number of resets of its allocator when it was made.
+    /// The number of resets of the allocator when the slot was made.
     pub(super) generation: u64,
     /// The end of the parts in use: from this byte on, neither the device nor a copy uses the slot.
     pub(super) used: u64,
@@ -79,7 +79,7 @@ impl StagingSlot {
         let place = |at: u64| usize::try_from(at).expect("a mapping is smaller than the address space");
         let (start, len) = (place(part.start), place(part.end - part.start));
         let base = self.mapping().address();
-        // SAFETY: the part lies in the memory, as was checked.
+        // SAFETY: the part lies in the memory, which was checked.
         let address = unsafe { base.as_ptr().add(start) };
         // SAFETY: the slot owns its memory and is borrowed mutably as long as the slice, so the host has no other reference
         // to it; the caller promises that the device does not use the part; any bytes are valid `u8`s.
@@ -110,12 +110,12 @@ impl StagingSlot {
         Ok(self.uses(part, mode).iter().try_for_each(|point| point.wait(None))?)
     }
 
-    /// The same for copies that are in flight and over soon.
+    /// Waits for uses of a part like [`StagingSlot::wait_for_uses`], for copies that are in flight and soon complete.
     pub(crate) fn wait_for_copies(&self, part: Range<u64>, mode: Mode) -> Result<()> {
         Ok(self.uses(part, mode).iter().try_for_each(Point::wait_polling)?)
     }
 
-    /// Waits until the device does not use the slot, for copies that are in flight and over soon.
+    /// Waits until the device does not use the slot, for copies that are in flight and soon complete.
     pub(crate) fn wait_until_emptied(&mut self) -> Result<()> {
         self.wait_for_copies(0..self.size(), Mode::Write)?;
         self.used = 0;
@@ -150,12 +150,12 @@ impl StagingSlot {
     /// `manager` gave the memory out, and no more work that uses it is recorded.
     pub(super) unsafe fn free(mut self, manager: &dyn MemoryManager) {
         if self.device.is_forked() {
-            return std::mem::forget(self); // The memory is the parent's.
+            return std::mem::forget(self); // The memory belongs to the parent process.
         }
         // SAFETY: the slot tracked the id, ends here, and gives its memory back with the uses that are left.
         self.memory.set_last_uses(unsafe { self.device.retire_block(self.id) });
-        // SAFETY: by the caller's promise the manager gave the pointer out, of which only the uses were changed. Those
-        // are all uses of the slot by the tracker, and the slot ends here.
+        // SAFETY: the caller promises that the manager gave the pointer out, of which only the uses were changed. The
+        // tracker returned all uses of the slot, and the slot ends here.
         unsafe { manager.memfree(self.memory) };
     }
 }

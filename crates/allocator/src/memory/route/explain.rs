@@ -1,4 +1,4 @@
-//! Routes in words: what a copy of a number of bytes does, and why.
+//! Routes in words: what a copy of a number of bytes does, and the reason.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use vkarray_driver::Direction;
 use super::{BlockSide, Bus, CopyQueue, CopyRequest, HostSide, Load, Route, Via, route};
 use crate::error::Result;
 
-/// Answers that are given beforehand.
+/// Answers that are fixed beforehand.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FixedLoad {
     pub(crate) waits: bool,
@@ -53,8 +53,8 @@ impl Load for FixedLoad {
     }
 }
 
-/// A line for each copy of that many bytes, not zero: from and to a slice and pinned memory, on an idle device and behind a
-/// kernel that uses the bytes.
+/// A line for each copy of that many bytes, not zero: from and to a slice and pinned memory, on an idle device and
+/// behind a kernel that uses the bytes.
 pub(crate) fn explain(bytes: u64, bus: &Bus, block: BlockSide, has_transfer_queue: bool) -> Result<String> {
     let unit = [16, 8, 4].into_iter().find(|&unit| bytes.is_multiple_of(u64::from(unit)));
     let (idle, pinned) = (

@@ -1,9 +1,10 @@
 //! How bytes cross between the host and the device: one pure function, [`route`], and its one table of thresholds.
 //!
-//! Whoever copies between the host and a block describes the copy as a [`CopyRequest`], asks once, and carries out the [`Route`].
-//! What depends on the moment is asked of a [`Load`], by a row that needs it, since each answer costs a lock or a call of the
-//! driver. A route in place may be refused when it is carried out: work or another thread uses the bytes by then. The copy is
-//! then routed again, with [`Load::is_busy`]. The reasons are in `docs/decisions/018-host-copies-use-staging-slots.md` and
+//! Code that copies between the host and a block describes the copy as a [`CopyRequest`], asks once, and carries out
+//! the [`Route`]. Answers that depend on the moment come from a [`Load`]. Only a row that needs an answer asks for it,
+//! since each answer costs a lock or a call of the driver. A route in place may be refused when it is carried out, if
+//! work or another thread uses the bytes by then. The copy is then routed again, with [`Load::is_busy`]. The reasons
+//! are in `docs/decisions/018-host-copies-use-staging-slots.md` and
 //! `docs/decisions/052-small-jobs-are-one-submission.md`.
 
 mod explain;
@@ -17,29 +18,32 @@ pub(crate) use explain::explain;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-// The thresholds, in bytes where the name tells no other unit. "H100" is one with driver 580, in November 2026.
+// The thresholds, in bytes unless the name has another unit. "H100" is an H100 with driver 580, in November 2026.
 
-/// The most that the host writes from a slice over the bus. H100, 2026-11: one thread writes 13 GB/s; a copy by the device
-/// costs some 10 µs and then passes 36 GB/s.
+/// The most bytes that the host writes from a slice over the bus. H100, 2026-11: one thread writes 13 GB/s; a copy by
+/// the device costs some 10 µs and then passes 36 GB/s.
 const MAX_WRITTEN_OVER_BUS: u64 = MIB;
-/// The most that the host copies from pinned memory over the bus. H100, 2026-11: the barrier between two kernels takes 2.4 µs,
-/// in which the host writes this much.
+/// The most bytes that the host copies from pinned memory over the bus. H100, 2026-11: the barrier between two kernels
+/// takes 2.4 µs, in which the host writes this much.
 const MAX_COPIED_BY_HOST: u64 = 32 * KIB;
-/// The most that the host reads in place where that is slow: the round trip of a copy by the device takes longer. Estimated.
+/// The most bytes that the host reads in place where that is slow: the round trip of a copy by the device takes longer.
+/// Estimated.
 const MAX_SLOW_READ: u64 = 512;
-/// The most that a kernel copies. H100, 2026-11: between other kernels a command takes 5 µs longer, whatever the size.
+/// The most bytes that a kernel copies. H100, 2026-11: between other kernels a command takes 5 µs longer, for any size.
 const MAX_BY_KERNEL: u64 = 128 * KIB;
-/// The same on a CPU, which copies a page as fast either way. lavapipe, 2026-11.
+/// The most bytes that a kernel copies on a CPU, where a command copies a page as fast. lavapipe, 2026-11.
 const MAX_BY_KERNEL_CPU: u64 = 4 * KIB;
-/// The most that is one command through a small staging slot. H100, 2026-11: several threads gain nothing below it.
+/// The most bytes that are one command through a small staging slot. H100, 2026-11: several threads gain nothing for
+/// fewer bytes.
 pub(crate) const MAX_IN_SLOT: u64 = 64 * KIB;
 /// From this size on a copy may use a transfer queue. H100, 2026-11: a wait between queues takes 6.5 µs, in which the bus
 /// carries 300 KiB.
 const MIN_BESIDE: u64 = MIB;
-/// The most that goes to the host on an idle transfer queue. H100, 2026-11: 13.4 µs against 14.6 for 4 KiB; from 512 KiB on the
-/// compute queue is faster.
+/// The most bytes that go to the host on an idle transfer queue. H100, 2026-11: 13.4 µs against 14.6 for 4 KiB; from
+/// 512 KiB on the compute queue is faster.
 const MAX_ALONE_BESIDE: u64 = 256 * KIB;
-/// The most that stays among the kernels of a short job. H200, 2026-11-22: a wait between queues takes 8 µs, twice in a job.
+/// The most bytes that stay among the kernels of a short job. H200, 2026-11-22: a wait between queues takes 8 µs, twice
+/// in a job.
 const MAX_IN_JOB: u64 = 4 * MIB;
 /// Rows of at least this size are regions of one command. H100, 2026-11: a region costs 1 µs, and the copy engine runs beside
 /// kernels.
@@ -51,9 +55,10 @@ const MAX_SHORT_RUNS: u64 = 4;
 /// A run of registered memory that is short. H100, 2026-11: a command takes some microseconds, in which the bus carries this
 /// much.
 const SHORT_RUN: u64 = 256 * KIB;
-/// The bytes of each thread. H100's host, 2026-11: waking a thread takes 50 µs, in which one thread copies 700 KiB.
+/// The least bytes of each thread. H100's host, 2026-11: waking a thread takes 50 µs, in which one thread copies 700
+/// KiB.
 const BYTES_A_THREAD: u64 = 2 * MIB;
-/// The least bytes of a chunk. H100, 2026-11: submitting one takes 5 µs, in which the bus carries 256 KiB.
+/// The least bytes of a chunk. H100, 2026-11: submitting a chunk takes 5 µs, in which the bus carries 256 KiB.
 const MIN_CHUNK: u64 = 512 * KIB;
 /// The most bytes of a chunk, and the size of a large staging slot. H100's host, 2026-11: all slots of a copy stay in the
 /// processor's cache.
@@ -62,39 +67,44 @@ pub(crate) const MAX_CHUNK: u64 = 2 * MIB;
 pub(crate) const SMALL_SLOT: u64 = 256 * KIB;
 /// The most staging slots of one direction and size, a number: two for each thread.
 pub(crate) const MAX_SLOTS: usize = 16;
-/// Slots of a thread that copies alone, and of each of several, numbers. Not measured apart from the sizes above.
+/// The number of slots of a thread that copies alone, and of each of several threads. Not measured apart from the sizes
+/// above.
 const SLOTS_OF_THREADS: [usize; 2] = [4, 2];
-/// The most threads of a copy, a number. H100's host, 2026-11: one copies 13.6 GB/s into pinned memory, four 29, eight 35, and
-/// into write-combined memory 14, 33 and 55; the bus carries 51.
+/// The most threads of a copy. H100's host, 2026-11: one thread copies 13.6 GB/s into pinned memory, four copy 29,
+/// eight 35, and into write-combined memory 14, 33 and 55; the bus carries 51.
 pub(crate) const MAX_THREADS: usize = 8;
-/// The most of a registered slice that is not imported unless it is whole pages. H200, 2026-11-22: an import takes 260 µs.
+/// The most bytes of a registered slice that is not imported unless it is whole pages. H200, 2026-11-22: an import
+/// takes 260 µs.
 pub(crate) const MAX_NOT_IMPORTED: usize = 16 << 10;
-/// From this size on a copy from or to a registered slice is cut at the ends of its whole pages. H200, 2026-11-22: copies that
-/// begin elsewhere reach 41 GB/s in place of 50, and the two short copies take 15 µs.
+/// From this size on a copy from or to a registered slice is cut at the ends of its whole pages. H200, 2026-11-22:
+/// copies that begin elsewhere reach 41 GB/s instead of 50, and the two short copies take 15 µs.
 pub(crate) const MIN_CUT: usize = 4 << 20;
-/// From this size on a copy between devices exports and imports memory for itself. H200, 2026-11-22: drivers take 100 µs.
+/// From this size on a copy between devices exports and imports memory for this one copy. H200, 2026-11-22: drivers
+/// take 100 µs.
 pub(crate) const MIN_EXPORTED: u64 = 16 * MIB;
-/// The largest part of such memory. H200, 2026-11-22: the waits between parts take 10 µs, in which a GPU copies this much.
+/// The largest part of such memory. H200, 2026-11-22: the waits between parts take 10 µs, in which a GPU copies this
+/// much.
 #[cfg(unix)]
 pub(crate) const EXPORTED_PART: u64 = 8 * MIB;
-/// The most of a repeated pattern that is uploaded, unless it is longer; the device doubles it. Not measured.
+/// The most bytes of a repeated pattern that are uploaded, unless the pattern is longer; the device doubles them. Not
+/// measured.
 pub(crate) const MAX_PATTERN: u64 = 4 * KIB;
 
 /// A copy between the host and a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CopyRequest {
-    /// Which way the bytes go.
+    /// The direction of the bytes.
     pub(crate) direction: Direction,
     /// The number of bytes, not zero.
     pub(crate) bytes: u64,
-    /// The number of contiguous runs that they are, all of one length.
+    /// The number of contiguous runs of the bytes, all of one length.
     pub(crate) n_runs: u64,
-    /// What the host has them in.
+    /// The memory that holds the bytes on the host's side.
     pub(crate) host: HostSide,
-    /// What the device has them in.
+    /// The memory that holds the bytes on the device's side.
     pub(crate) block: BlockSide,
-    /// The bytes of the units in which a kernel could copy them. `None` if they are no whole words at places that a kernel can
-    /// bind, or if the caller runs no kernels.
+    /// The bytes of the units in which a kernel could copy. `None` if the bytes are not whole words at offsets that a
+    /// kernel can bind, or if the caller runs no kernels.
     pub(crate) unit: Option<u32>,
 }
 
@@ -119,13 +129,13 @@ pub(crate) enum HostSide {
 /// The device's side of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockSide {
-    /// The kind of its memory.
+    /// The kind of the block's memory.
     pub(crate) kind: MemoryKind,
-    /// Whether its memory is in the address space of the process.
+    /// Whether the block's memory is in the address space of the process.
     pub(crate) is_addressed: bool,
 }
 
-/// What routes need to know of a device.
+/// The facts about a device that routes depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bus {
     /// Whether the device is a CPU.
@@ -136,15 +146,16 @@ pub(crate) struct Bus {
     pub(crate) n_threads: usize,
 }
 
-/// What routes need to know of the moment. Each answer may cost a lock or a call of the driver.
+/// The facts about the moment that routes depend on. Each answer may cost a lock or a call of the driver.
 pub(crate) trait Load {
-    /// Whether the stream waits for something that the program asked it to wait for.
+    /// Whether the stream waits for a point that the program named.
     ///
     /// # Errors
     ///
     /// [`Error::Driver`](crate::Error::Driver) if the driver refuses the question.
     fn waits(&self) -> Result<bool>;
-    /// Whether work, or another thread, is known to use bytes of the block. Carrying out a route in place tells.
+    /// Whether work, or another thread, is known to use bytes of the block. Carrying out a route in place finds this
+    /// out.
     fn is_busy(&self) -> bool;
     /// Whether unfinished work writes the host's side of an upload from imported pages.
     ///
@@ -173,12 +184,12 @@ pub(crate) trait Load {
 pub(crate) enum Route {
     /// The host copies, through the mapping, with this many threads.
     InPlace {
-        /// Including the caller's.
+        /// The number of threads, including the caller's.
         n_threads: usize,
     },
-    /// A kernel copies one run, in units of this many bytes; to and from pinned memory, which a slice is copied from.
+    /// A kernel copies one run. The other side is pinned memory, from or to which a slice is copied.
     Kernel {
-        /// Bytes.
+        /// The bytes of a unit.
         unit: u32,
     },
     /// A kernel copies many rows.
@@ -187,7 +198,7 @@ pub(crate) enum Route {
     Command {
         /// The queue that runs it.
         queue: CopyQueue,
-        /// What it goes through.
+        /// The memory that the command goes through.
         via: Via,
     },
     /// The device packs the runs first. The packed bytes are routed anew.
@@ -197,13 +208,13 @@ pub(crate) enum Route {
 /// The queue of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyQueue {
-    /// The stream's own, among its kernels.
+    /// The stream's own queue, among the stream's kernels.
     Own,
-    /// Its transfer queue of the direction.
+    /// The stream's transfer queue of the direction.
     Transfer(Direction),
 }
 
-/// What a command copies from or to.
+/// The memory that a command copies from or to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Via {
     /// The host's side itself.
@@ -212,9 +223,9 @@ pub(crate) enum Via {
     Slot,
     /// Several large staging slots.
     Chunks(ChunkPlan),
-    /// Pinned memory of its own, until the copy is waited for.
+    /// Pinned memory for this copy, until the copy is waited for.
     Pinned,
-    /// Nothing: it is a fill.
+    /// No memory: the command is a fill.
     Fill,
 }
 
@@ -223,7 +234,7 @@ pub(crate) enum Via {
 pub(crate) struct Routed {
     /// The route.
     pub(crate) route: Route,
-    /// Why, in a sentence without an end.
+    /// The reason, in a sentence without a full stop.
     pub(crate) reason: &'static str,
 }
 
@@ -239,8 +250,9 @@ impl Bus {
         self.is_read_fast[kind.index()]
     }
 
-    /// Whether the host reads a block: it addresses the memory, and work on the block is made visible to the host. Work on
-    /// memory beyond a bus is not: H200, 2026-11-22: a dispatch and a wait took 42 µs in place of 13 with the barrier for it.
+    /// Whether the host reads a block: it addresses the memory, and work on the block is made visible to the host. Work
+    /// on memory beyond a bus is not made visible. H200, 2026-11-22: a dispatch and a wait took 42 µs with the barrier
+    /// for it, instead of 13.
     pub(crate) fn is_readable(&self, block: BlockSide) -> bool {
         block.is_addressed && (block.kind.is_host_visible() || self.is_read_fast(block.kind))
     }
@@ -255,7 +267,7 @@ impl Bus {
         let is_fast = self.is_read_fast(block.kind);
         match host {
             _ if !block.is_addressed => 0,
-            HostSide::Pattern | HostSide::Pinned { .. } if is_fast => 0, // The device does it as fast.
+            HostSide::Pattern | HostSide::Pinned { .. } if is_fast => 0, // The device fills and copies as fast.
             HostSide::Pattern => self.most_by_kernel(),
             HostSide::Pinned { is_read_fast } => MAX_COPIED_BY_HOST * u64::from(is_read_fast),
             _ if is_fast => u64::MAX,
@@ -268,11 +280,11 @@ impl Bus {
     }
 }
 
-/// Decides how bytes cross between the host and the device: by the first row that holds.
+/// Decides how bytes cross between the host and the device: by the first row whose condition holds.
 ///
 /// # Errors
 ///
-/// Those of the answers of `load`.
+/// The errors of `load`.
 pub(crate) fn route(request: &CopyRequest, bus: &Bus, load: &impl Load) -> Result<Routed> {
     let &CopyRequest { direction, bytes, n_runs, host, block, unit } = request;
     let is_up = direction == Direction::ToDevice;
@@ -349,8 +361,8 @@ fn command(request: &CopyRequest, load: &impl Load, via: Via, reason: &'static s
 
 /// The chunks, threads and slots of a copy through several staging slots.
 ///
-/// A thread fills one slot while the device empties another. Chunks are large, so that submitting them costs little compared
-/// with copying them, but small enough that each thread has some.
+/// A thread fills one slot while the device empties another. Chunks are large, so that submitting them costs little
+/// compared with copying them, but small enough that each thread has some chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkPlan {
     /// Bytes of each chunk; the last may be smaller.

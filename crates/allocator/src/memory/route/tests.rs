@@ -1,4 +1,4 @@
-//! What each copy does on a GPU and on a CPU, as a table, and what holds for every request.
+//! The route of each copy on a GPU and on a CPU, as a table, and the conditions that hold for every request.
 #![expect(clippy::cast_possible_truncation, reason = "chunks are small")]
 
 use super::explain::FixedLoad;
@@ -24,14 +24,14 @@ const IDLE: FixedLoad = FixedLoad {
     is_single: false,
 };
 const WAITS: FixedLoad = FixedLoad { waits: true, ..IDLE };
-/// Behind a kernel that uses the bytes.
+/// The load behind a kernel that uses the bytes.
 const BUSY: FixedLoad = FixedLoad { is_busy: true, is_behind: true, ..IDLE };
 const WRITTEN: FixedLoad = FixedLoad { is_source_written: true, is_behind: true, ..IDLE };
 const JOB: FixedLoad = FixedLoad { is_in_job: true, is_behind: true, is_busy: true, ..IDLE };
 const SINGLE: FixedLoad = FixedLoad { is_single: true, is_busy: true, ..IDLE };
 const ONE_QUEUE: FixedLoad = FixedLoad { has_one_queue: true, is_busy: true, ..IDLE };
 
-/// A block whose memory the host addresses, and one that it does not address.
+/// A block whose memory the host addresses, and a block whose memory it does not address.
 const fn seen(kind: MemoryKind) -> BlockSide {
     BlockSide { kind, is_addressed: true }
 }
@@ -193,7 +193,7 @@ fn copies_of_registered_memory_and_of_patterns() {
     );
 }
 
-/// Where the host reads all memory fast: CPU drivers, integrated GPUs.
+/// Devices on which the host reads all memory fast: CPU drivers, integrated GPUs.
 #[test]
 fn copies_to_and_from_memory_that_the_host_reads_fast() {
     use Via::{Direct, Fill, Slot};
@@ -214,16 +214,16 @@ fn copies_to_and_from_memory_that_the_host_reads_fast() {
 
 #[test]
 fn a_plan_has_work_for_every_thread() {
-    // Bytes, threads there are; bytes of a chunk, threads, slots of each.
+    // The bytes, and the threads there are; then the bytes of a chunk, the threads, and the slots of each.
     let cases = [
         (1, 8, 512 * KIB, 1, 1),                 // One chunk, one slot.
         (512 * KIB, 8, 512 * KIB, 1, 1),         // Just one chunk.
         (MIB, 8, 512 * KIB, 1, 2),               // Two chunks: one on the bus while the host copies the other.
         (3 * MIB, 8, 768 * KIB, 1, 4),           // Too small for a second thread.
-        (4 * MIB, 8, MIB, 2, 2),                 // Large enough for one.
+        (4 * MIB, 8, MIB, 2, 2),                 // Large enough for a second thread.
         (4 * MIB, 1, MIB, 1, 4),                 // There is no other thread.
         (16 * MIB, 8, MIB, 8, 2),                // All threads have work.
-        (16 * MIB + 1, 8, MIB + 64 * KIB, 8, 2), // Slightly larger chunks, not one more.
+        (16 * MIB + 1, 8, MIB + 64 * KIB, 8, 2), // Chunks are slightly larger, and not one more.
         (256 * MIB, 8, 2 * MIB, 8, 2),           // Whole slots.
         (256 * MIB, 1, 2 * MIB, 1, 4),
         (256 * MIB, 3, 2 * MIB, 3, 2),
