@@ -48,6 +48,6 @@ fn main() -> vkarray::Result<()> {
     let back = transform(&fft, &spectrum, 1.0)?.to_vec()?;
     let error = back.iter().zip(&values).fold(0.0_f32, |most, (a, b)| most.max((a / n as f32 - b).abs()));
     println!("there and back, the largest error is {error:e}");
-    assert!(error < 1e-5);
+    assert!(error < 5e-3); // Vulkan lets sine and cosine err by 2^-11; most devices come below 1e-6.
     Ok(())
 }
