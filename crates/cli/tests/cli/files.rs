@@ -224,7 +224,7 @@ fn an_expression_is_repeated_or_evaluated_in_silence() {
     assert_eq!(read_npy::<_, Array1<f32>>(folder.path("y.npy")).unwrap().to_vec(), [0.0, 0.25, 1.0]);
     let output = text(&folder.done(&format!("{line} --repeat 3")).stdout);
     assert!(output.lines().any(|line| line.starts_with("time  ") && line.contains("(median of 3; min ")), "{output}");
-    let json = folder.done("eval y=x --arg x=normal:f64[9],seed=3 --repeat 2 --json").stdout;
+    let json = folder.done("eval y=x --arg x=normal:f32[9],seed=3 --repeat 2 --json").stdout;
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json[0]["time"]["count"], 2);
 }
