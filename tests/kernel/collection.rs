@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use vello_shaders::{BindType, ComputeShader, SHADERS};
-use vkarray::kernel::{Access, Error as KernelError, Module, Options, ParamKind, Resource, Signature};
+use vkarray::kernel::{Access, Error as KernelError, Module, Options, ParamKind, Resource, ShaderError, Signature};
 use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
@@ -79,11 +79,13 @@ fn shaders_of_a_renderer_have_the_bindings_that_it_lists() {
                 check_bindings(&shader, kernel.signature());
                 n_built += 1;
             }
-            Err(KernelError::Unsupported { resource, .. }) if has_image => {
+            Err(KernelError::Shader(ShaderError::Unsupported { resource, .. })) if has_image => {
                 assert_eq!(resource, Resource::Image, "{}", shader.name);
             }
             // The device has few buffers per stage, or small workgroups.
-            Err(error @ (KernelError::BufferCount { .. } | KernelError::WorkgroupInvocations { .. })) => {
+            Err(
+                error @ KernelError::Shader(ShaderError::BufferCount { .. } | ShaderError::WorkgroupInvocations { .. }),
+            ) => {
                 assert!(is_small, "{}: {error}", shader.name);
             }
             Err(error) => panic!("{}: {error}", shader.name),
@@ -203,7 +205,7 @@ fn shaders_of_a_folder_build_or_are_refused() {
                 Err(error) => error.to_string().lines().take(2).collect::<Vec<_>>().join(" "),
             };
             println!("{}\t{}\t{outcome}", source.name(), entry.as_deref().unwrap_or_default());
-            if let Err(KernelError::CompilerPanicked { .. }) = built {
+            if let Err(KernelError::Shader(ShaderError::CompilerPanicked { .. })) = built {
                 crashes.push(source.name().to_owned());
             }
         }

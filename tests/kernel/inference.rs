@@ -3,7 +3,7 @@
 //! `compile.sh` in that folder makes the SPIR-V. Each result is compared with a computation on the host.
 
 use half::f16;
-use vkarray::kernel::{Error as KernelError, KernelBuilder};
+use vkarray::kernel::{Error as KernelError, KernelBuilder, ShaderError};
 use vkarray::{Context, DeviceNDArray, Groups, Kernel};
 
 use super::spirv::source;
@@ -55,8 +55,10 @@ fn one_source_is_compiled_for_several_functions() {
         let kernel = match builder(&fixture, name).build() {
             Ok(kernel) => kernel,
             Err(error) => {
-                let is_size =
-                    matches!(error, KernelError::WorkgroupSize { .. } | KernelError::WorkgroupInvocations { .. });
+                let is_size = matches!(
+                    error,
+                    KernelError::Shader(ShaderError::WorkgroupSize { .. } | ShaderError::WorkgroupInvocations { .. })
+                );
                 assert!(is_size && largest < size, "{name}: {error}");
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Local memory: arrays of one invocation, whose length the shader or the program sets.
 
-use vkarray::kernel::{Error as KernelError, Library};
+use vkarray::kernel::{Error as KernelError, Library, ShaderError};
 use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
@@ -62,7 +62,13 @@ fn a_missing_or_late_length_of_local_memory_is_refused() {
         fixture.kernel(Source::wgsl(REVERSE).with(lengths)).build().expect_err("no length")
     };
     let at_build = build("override N: u32 = 4;");
-    assert!(matches!(&at_build, KernelError::Parse { .. } | KernelError::Invalid { .. }), "{at_build}");
+    assert!(
+        matches!(&at_build, KernelError::Shader(ShaderError::Parse { .. } | ShaderError::Invalid { .. })),
+        "{at_build}"
+    );
     let empty = build("const N: u32 = 0;");
-    assert!(matches!(&empty, KernelError::Parse { place, .. } if place.starts_with("shader.wgsl:4")), "{empty}");
+    assert!(
+        matches!(&empty, KernelError::Shader(ShaderError::Parse { place, .. }) if place.starts_with("shader.wgsl:4")),
+        "{empty}"
+    );
 }

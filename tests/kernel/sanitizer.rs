@@ -3,7 +3,7 @@
 //! The shaders are in `sanitizer/`, one entry point per kernel. A comment `//~ name` marks the faulty line of the kernel
 //! of that name, so that the tests need no line numbers.
 
-use vkarray::kernel::{Error as KernelError, KernelBuilder, Limits};
+use vkarray::kernel::{Error as KernelError, KernelBuilder, limits_of};
 use vkarray::sanitizer::{Fault, Finding, OtherAccess};
 use vkarray::stream::GraphRecorder;
 use vkarray::{Context, DeviceNDArray, Graph, Groups, Source};
@@ -314,7 +314,7 @@ fn a_buffer_too_large_for_race_records_is_not_checked() {
 #[test]
 fn race_records_too_large_for_shared_memory_are_kept_in_a_buffer() {
     let fixture = Fixture::open();
-    let n = Limits::from(fixture.info()).max_shared_bytes / 4 - 64;
+    let n = limits_of(fixture.info()).max_shared_bytes / 4 - 64;
     // Each workgroup uses a part of the array, so that records mixed up between workgroups change the reports.
     let text = |barrier: &str| {
         format!(

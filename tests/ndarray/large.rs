@@ -1,7 +1,7 @@
 //! Arrays of gibibytes, if the device has the memory: copies in many windows and by many threads, and bindings of more
 //! than 2^31 bytes.
 
-use vkarray::kernel::Limits;
+use vkarray::kernel::limits_of;
 use vkarray::{Context, DeviceNDArray, Element, Groups, Index, Order, Source};
 
 use crate::fixture::{Fixture, contents, skipped};
@@ -117,7 +117,7 @@ fn a_binding_beyond_two_gibibytes_is_read_at_its_end() {
     let found = fixture.zeros::<u32>([places.len()]).unwrap();
     let at = fixture.slice_to_device(&places).unwrap();
     let outcome = kernel.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&array, &at, &found));
-    if Limits::from(fixture.info()).max_storage_buffer_range < u64::from(N) * 4 {
+    if limits_of(fixture.info()).max_storage_buffer_range < u64::from(N) * 4 {
         // The driver states a limit that it does not keep.
         let refusal = outcome.unwrap_err().to_string();
         assert!(refusal.contains("3221225472"), "{refusal}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pollster::block_on;
 use vkarray::device::Device;
-use vkarray::kernel::Limits;
+use vkarray::kernel::limits_of;
 use vkarray::memory::Error as MemoryError;
 use vkarray::{Context, Error, Index, Order};
 
@@ -143,7 +143,7 @@ fn arrays_larger_than_one_binding_are_copied_in_windows() {
 }
 
 fn assert_copied_in_windows(ctx: &Context) {
-    let limit = usize::try_from(Limits::from(ctx.info()).max_storage_buffer_range).unwrap();
+    let limit = usize::try_from(limits_of(ctx.info()).max_storage_buffer_range).unwrap();
     let n = limit / 4 + 1_000_003;
     let values: Vec<u32> = (0..u32::try_from(n).unwrap()).collect();
     let source = ctx.slice_to_device(&values).unwrap();

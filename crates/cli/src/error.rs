@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use vkarray::DType;
 use vkarray::device::{Error as DriverError, ValidationMessage};
 use vkarray::io::FileError;
-use vkarray::kernel::{Error as KernelError, Names};
+use vkarray::kernel::{BadScalar, Error as KernelError, Names, ShaderError};
 use vkarray::memory::Error as MemoryError;
 
 use crate::array::shape_text;
@@ -32,7 +32,7 @@ pub(crate) enum Error {
     #[error("argument `{name}`: an array of {dtype}{} overflows the address space", shape_text(.shape))]
     ShapeOverflow { name: String, shape: Vec<usize>, dtype: DType },
     #[error("argument `{name}`: {reason}")]
-    Number { name: String, reason: Box<KernelError> },
+    Number { name: String, reason: BadScalar },
     #[error("argument `{name}`: {dtype} cannot count to {last}")]
     ArangeRange { name: String, last: u64, dtype: DType },
     #[error("`{flag} {text}`: {reason}")]
@@ -190,6 +190,12 @@ impl From<KernelError> for Error {
     }
 }
 
+impl From<ShaderError> for Error {
+    fn from(error: ShaderError) -> Self {
+        vkarray::Error::from(error).into()
+    }
+}
+
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Self {
         vkarray::Error::from(error).into()
@@ -207,8 +213,8 @@ fn is_machine_failure(error: &vkarray::Error) -> bool {
     match error {
         vkarray::Error::Driver(error) => is_driver_failure(error),
         vkarray::Error::Memory(error) => is_memory_failure(error),
-        vkarray::Error::Kernel(error) => {
-            matches!(error, KernelError::CompilerPanicked { .. } | KernelError::CompilerThread { .. })
+        vkarray::Error::Kernel(KernelError::Shader(error)) => {
+            matches!(error, ShaderError::CompilerPanicked { .. } | ShaderError::CompilerThread { .. })
         }
         _ => false,
     }

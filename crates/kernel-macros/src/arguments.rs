@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Error, Ident, Path, Result, Visibility};
-use vkarray_kernel::{DType, ElementType, Param, ParamKind, Parameter, Signature};
+use vkarray_shader::{DType, ElementType, Param, ParamKind, Parameter, Signature};
 
 use crate::declaration::Declaration;
 

@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Ident, Visibility};
-use vkarray_kernel::{Constant, ConstantDefault};
+use vkarray_shader::{Constant, ConstantDefault};
 
 use crate::arguments::{identifier, rust_type};
 

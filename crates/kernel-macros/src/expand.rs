@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Error, LitStr, Result};
-use vkarray_kernel::{Error as KernelError, Module, Options, Signature};
+use vkarray_shader::{Error as KernelError, Module, Options, Signature};
 
 use crate::arguments::Arguments;
 use crate::constants::Constants;
@@ -69,7 +69,7 @@ impl Shader {
 ///
 /// A constant that must be set has no value yet. It changes no type of an argument, so any value does.
 fn reflect(shader: &Shader, entry: Option<&str>) -> std::result::Result<Signature, (String, bool)> {
-    let source = vkarray_kernel::Source::wgsl(shader.text.clone()).named(shader.name.clone());
+    let source = vkarray_shader::Source::wgsl(shader.text.clone()).named(shader.name.clone());
     let refused = |error: KernelError| {
         let is_entry = matches!(error, KernelError::UnknownEntryPoint { .. } | KernelError::AmbiguousEntryPoint { .. });
         (error.to_string(), is_entry)

@@ -2,7 +2,7 @@
 //!
 //! **Is:** the text between the braces (`declaration.rs`), and the type that is made from it (`expand.rs`, with the
 //! types of arguments in `arguments.rs`, constants in `constants.rs` and the layout of structs in `structs.rs`). **Is
-//! not:** a reader of shaders. `vkarray_kernel` parses and reflects them, as it does when a kernel is built.
+//! not:** a reader of shaders. `vkarray_shader` parses and reflects them, as it does when a kernel is built.
 //!
 //! The crate also has `#[derive(Element)]` (`element.rs`). Use both as `vkarray::kernel!` and `vkarray::Element`; their
 //! documentation is here.
@@ -44,7 +44,7 @@ use proc_macro::TokenStream;
 ///   first, by group and binding, then push constants;
 /// - `record(&mut GraphRecorder, Groups, …)` adds it to a graph. The node that it returns has a function for each argument,
 ///   `set_x(&mut Graph, …)` for an argument `x`;
-/// - `kernel()` gives the [`Kernel`](vkarray_kernel::Kernel) itself.
+/// - `kernel()` gives the `Kernel` itself.
 ///
 /// A buffer of structs takes an array of the host's struct, which is named beside the shader's: `structs: { Particle:
 /// crate::Particle }`. Push constants whose struct is named there are one argument, a reference to the host's struct,
@@ -62,7 +62,7 @@ pub fn kernel(input: TokenStream) -> TokenStream {
     expand::expand(&declaration).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Implements [`Element`](vkarray_kernel::Element) for a struct of plain data, so that arrays can be made of it.
+/// Implements [`Element`](vkarray_shader::Element) for a struct of plain data, so that arrays can be made of it.
 ///
 /// The struct derives `bytemuck::Pod` too, which checks that it has no padding, and is `#[repr(C)]` or
 /// `#[repr(transparent)]`. A `#[repr(C)]` struct is a record of as many bytes as it has, 1 MiB at most; a

@@ -6,7 +6,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Result};
-use vkarray_kernel::{ElementType, PushConstants, Signature};
+use vkarray_shader::{ElementType, PushConstants, Signature};
 
 use crate::arguments::identifier;
 use crate::declaration::{Declaration, StructPair};

@@ -159,6 +159,25 @@ impl From<kernel::Error> for Error {
     }
 }
 
+/// A shader that cannot be used is refused in the same words with a device and without one.
+impl From<kernel::ShaderError> for Error {
+    fn from(error: kernel::ShaderError) -> Self {
+        Self::Kernel(error.into())
+    }
+}
+
+impl From<kernel::UnknownDType> for Error {
+    fn from(error: kernel::UnknownDType) -> Self {
+        kernel::ShaderError::from(error).into()
+    }
+}
+
+impl From<kernel::BadScalar> for Error {
+    fn from(error: kernel::BadScalar) -> Self {
+        kernel::ShaderError::from(error).into()
+    }
+}
+
 #[cfg(target_os = "linux")]
 impl From<allocator::IpcError> for Error {
     fn from(error: allocator::IpcError) -> Self {

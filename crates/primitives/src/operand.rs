@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, Kernel, Limits, Source};
+use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, Kernel, Source, limits_of};
 use vkarray_ndarray::{Context, DeviceNDArray, LayoutError, Numeric, OnStream, Order, Result};
 use vkarray_shaders::functions;
 
@@ -156,7 +156,7 @@ pub(crate) fn packed<T: Element>(array: OnStream<'_, T>) -> Result<DeviceNDArray
 
 /// Whether an array is contiguous in C order, and at an offset at which a kernel can bind it.
 pub(crate) fn is_packed<T: Element>(array: &DeviceNDArray<T>) -> bool {
-    let alignment = Limits::from(array.context().info()).min_storage_buffer_offset_alignment.max(4);
+    let alignment = limits_of(array.context().info()).min_storage_buffer_offset_alignment.max(4);
     let offset = array.offset() as u64 * array.itemsize() as u64;
     array.is_c_contiguous() && (array.size() == 0 || offset.is_multiple_of(alignment))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use vkarray::Stream;
-use vkarray::kernel::Limits;
+use vkarray::kernel::limits_of;
 use vkarray::memory::{Block, MemoryKind};
 use vkarray_benches::timed;
 
@@ -105,7 +105,7 @@ pub(crate) fn on_device(bench: Bench<'_>, stream: &Stream) -> Result<()> {
 /// The largest power of two that a kernel can bind, if two such arrays take at most half of the device's memory.
 fn device_bytes(bench: Bench<'_>) -> u64 {
     let info = bench.ctx.info();
-    let limit = Limits::from(info).max_storage_buffer_range.min(info.device_memory_bytes() / 4);
+    let limit = limits_of(info).max_storage_buffer_range.min(info.device_memory_bytes() / 4);
     DEVICE_BYTES.min((limit / 2 + 1).next_power_of_two())
 }
 

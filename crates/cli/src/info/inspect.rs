@@ -10,7 +10,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use vkarray::Context;
 use vkarray::kernel::{
-    Bounds, Capability, ElementType, Error as KernelError, Module, Options, Param, PushConstants, Signature, Translated,
+    Bounds, Capability, ElementType, Module, Options, Param, PushConstants, ShaderError, Signature, Translated,
 };
 
 use crate::args::InspectArgs;
@@ -64,7 +64,7 @@ fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64
     let options = Options { integer_dot_product: true, bounds: Bounds::Unchecked, ..Options::default() };
     let translate = |constants: &BTreeMap<String, f64>| module.translate(entry, constants, &options);
     let (translated, instead) = match translate(constants) {
-        Err(error @ KernelError::Constants { .. }) => valid_instead(module, constants, &translate).ok_or(error)?,
+        Err(error @ ShaderError::Constants { .. }) => valid_instead(module, constants, &translate).ok_or(error)?,
         translated => (translated?, None),
     };
     let signature = translated.signature;
@@ -77,7 +77,7 @@ fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64
 fn valid_instead(
     module: &Module,
     constants: &BTreeMap<String, f64>,
-    translate: &impl Fn(&BTreeMap<String, f64>) -> std::result::Result<Translated, KernelError>,
+    translate: &impl Fn(&BTreeMap<String, f64>) -> std::result::Result<Translated, ShaderError>,
 ) -> Option<(Translated, Option<String>)> {
     let names = module.constant_names().0;
     names.into_iter().filter(|name| !constants.contains_key(name)).find_map(|name| {

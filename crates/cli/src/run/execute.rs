@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use vkarray::device::Error as DriverError;
-use vkarray::kernel::{Arg, AsArg, Error as KernelError, Limits, ScalarValue};
+use vkarray::kernel::{Arg, AsArg, Error as KernelError, ScalarValue, ShaderError, limits_of};
 use vkarray::stream::Graph;
 use vkarray::{Context, DeviceNDArray, Event, Kernel};
 
@@ -176,7 +176,7 @@ impl<'a> Run<'a> {
     fn new(plan: &'a Plan, group: &'a Group<Step>, ctx: &Context) -> Result<Self> {
         let kernels = group.steps.iter().map(|step| plan.located(step, build(plan, step, ctx)));
         let kernels = kernels.collect::<Result<_>>()?;
-        let limits = Limits::from(ctx.info());
+        let limits = limits_of(ctx.info());
         let workgroups = group.steps.iter().map(|step| plan.located(step, step.check_limits(&plan.arrays, &limits)));
         let workgroups = workgroups.collect::<Result<_>>()?;
         Ok(Self { plan, group, kernels, workgroups, graph: None, events: events(ctx)?, times: Vec::new() })
@@ -196,7 +196,7 @@ impl<'a> Run<'a> {
         });
         self.graph = match recorded {
             Ok((graph, ())) => Some(graph),
-            Err(vkarray::Error::Kernel(KernelError::Sanitize { .. })) => None,
+            Err(vkarray::Error::Kernel(KernelError::Shader(ShaderError::Sanitize { .. }))) => None,
             Err(error) => return Err(error.into()),
         };
         Ok(())

@@ -58,7 +58,7 @@ impl Generated {
         }
         let is_of = |text: &str| match ScalarValue::parse(text, dtype) {
             Ok(_) => Ok(()),
-            Err(reason) => Err(Error::Number { name: name.clone(), reason: Box::new(reason) }),
+            Err(reason) => Err(Error::Number { name: name.clone(), reason }),
         };
         with_type!(dtype, T => match &self.fill {
             Fill::Full(text) => is_of(text),

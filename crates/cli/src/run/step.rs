@@ -282,8 +282,7 @@ fn parse_numbers(name: &str, numbers: &[String], signature: &Signature) -> Resul
     let leaves = member.map(|member| member.ty.leaves()).unwrap_or_default();
     let dtype = |index: usize| leaves.get(index).map_or(DType::F64, |&(_, dtype)| dtype);
     let parse = |(index, text): (usize, &String)| {
-        ScalarValue::parse(text, dtype(index))
-            .map_err(|reason| Error::Number { name: name.to_owned(), reason: Box::new(reason) })
+        ScalarValue::parse(text, dtype(index)).map_err(|reason| Error::Number { name: name.to_owned(), reason })
     };
     numbers.iter().enumerate().map(parse).collect()
 }

@@ -10,11 +10,11 @@ use bytemuck::Pod;
 use half::{bf16, f16};
 use smallvec::SmallVec;
 use vkarray_allocator::Block;
+use vkarray_shader::ScalarValue;
 
 use crate::call::constant::ConstArray;
 use crate::call::memory::MemoryArg;
 use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
-use crate::signature::ScalarValue;
 
 /// An array, as a kernel binds it: a range of a block, and a description of what it holds.
 ///

@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
     use crate::call::shape::ArgShape;
-    use crate::signature::ScalarValue;
+    use vkarray_shader::ScalarValue;
 
     #[test]
     fn a_tuple_keeps_its_order_and_types() {

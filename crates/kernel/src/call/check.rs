@@ -15,14 +15,13 @@
 //! Read next: `check/order.rs` for which argument is for which parameter, `check/pack.rs` for push constants.
 
 use smallvec::{SmallVec, smallvec};
+use vkarray_shader::{DType, ElementType, Limits, Param, ParamKind, Parameter, Signature};
 
-use crate::call::mismatch::Mismatch;
 use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
 use crate::call::strided;
+use crate::error::Mismatch;
 use crate::error::{Error, Result};
-use crate::requirements::Limits;
-use crate::signature::{DType, ElementType, Param, ParamKind, Parameter, Signature};
 
 mod order;
 mod pack;

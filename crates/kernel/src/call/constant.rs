@@ -13,11 +13,11 @@ use smallvec::SmallVec;
 use vkarray_allocator::{Allocator, Block, MemoryKind};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{DeferDrops, Stream};
+use vkarray_shader::{DType, Element};
 
 use crate::call::packing::Packing;
 use crate::call::shape::ArrayShape;
 use crate::error::{Error, Result};
-use crate::signature::{DType, Element};
 
 /// Read-only data for kernels, of any size: what is too long for the device's constant memory (64 KiB on most) is bound
 /// as storage.

@@ -8,9 +8,9 @@
 //! `check.rs` for arrays without padding, as precomputed numbers; `tests.rs` compares the two.
 //! `dispatch/launch.rs` makes the pass.
 
+use vkarray_shader::{DType, Leaf, Limits, Param, ParamKind, PushMember, ScalarValue, Signature};
+
 use crate::call::shape::ArrayShape;
-use crate::requirements::Limits;
-use crate::signature::{DType, Leaf, Param, ParamKind, PushMember, ScalarValue, Signature};
 
 /// The rules of one signature on one device.
 #[derive(Debug)]

@@ -1,15 +1,17 @@
 //! How many workgroups a launch has: [`Groups`], resolved to the three numbers of `vkCmdDispatch`.
 //!
-//! Pure arithmetic in 64 bits. `requirements/limits.rs` checks that one workgroup fits the device. A launch that is too long
-//! for one axis is folded (`shader/passes/fold.rs`); a number of workgroups that only the device has is read by
-//! `dispatch/indirect.rs`.
+//! Pure arithmetic in 64 bits. `limits.rs` of `vkarray-shader` checks that one workgroup fits the device. A launch that is
+//! too long for one axis is folded (`translate/passes/fold.rs` there); a number of workgroups that only the device has is
+//! read by `dispatch/indirect.rs`.
 
 use std::fmt;
+
+use vkarray_shader::Limits;
+use vkarray_shader::internal::AXES;
 
 use crate::call::args::AsArg;
 use crate::call::shape::ArgShape;
 use crate::error::{Error, Result};
-use crate::requirements::{AXES, Limits};
 
 /// Invocations on one axis that `global_invocation_id`, a `u32`, can number.
 const MAX_INVOCATIONS: u64 = 1 << 32;

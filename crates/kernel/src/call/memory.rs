@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use vkarray_allocator::{self as allocator, Block, BoundMemory, UsmKind, UsmMemory};
+use vkarray_shader::DType;
 
 use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg};
 use crate::call::shape::ArrayShape;
 use crate::error::{Error, Result};
-use crate::signature::DType;
 
 /// Bytes of a memory object, or of registered memory, as an argument of a kernel.
 ///

@@ -4,8 +4,9 @@
 //! of four numbers. Constant memory, and push constants that come as one struct, are copied by the library in any case, so
 //! the padding is added during that copy. `check.rs` asks whether a constant fits, `constant.rs` copies it.
 
+use vkarray_shader::{DType, ElementType, Leaf, Param, PushConstants, PushMember};
+
 use crate::call::shape::ArrayShape;
-use crate::signature::{DType, ElementType, Leaf, Param, PushConstants, PushMember};
 
 /// How packed elements are laid out on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]

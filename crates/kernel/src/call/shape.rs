@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::signature::{DType, ScalarValue};
+use vkarray_shader::{DType, ScalarValue};
 
 /// What is checked of an array.
 ///

@@ -8,13 +8,12 @@
 //! No number given here is trusted for the safety of memory: a shader reaches the bytes that are bound and no others.
 
 use smallvec::SmallVec;
+use vkarray_shader::{DType, ElementType, Limits, Param, ParamKind, PushMember, ScalarValue, Signature};
 
 use crate::call::check::refusal;
-use crate::call::mismatch::Mismatch;
 use crate::call::shape::ArrayShape;
+use crate::error::Mismatch;
 use crate::error::Result;
-use crate::requirements::Limits;
-use crate::signature::{DType, ElementType, Param, ParamKind, PushMember, ScalarValue, Signature};
 
 /// What a push constant asks of the array of a parameter: one of its facts, or `layout` for a struct of them.
 pub(crate) fn asked<'a>(signature: &Signature, member: &'a PushMember, param: &Param) -> Option<&'a str> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
+use vkarray_shader::ScalarValue;
 
 use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg};
 use crate::call::arguments::Arguments;
@@ -23,7 +24,6 @@ use crate::dispatch::preparation::Preparation;
 use crate::dispatch::sanitized::Report;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::Kernel;
-use crate::signature::ScalarValue;
 
 /// A dispatch in a graph. Made by [`Kernel::record`].
 ///
@@ -98,7 +98,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// As [`Kernel::dispatch`], and [`Error::Sanitize`] for a kernel built with checks; nothing is added then.
+    /// As [`Kernel::dispatch`], and [`ShaderError::Sanitize`](crate::ShaderError::Sanitize) for a kernel built with checks;
+    /// nothing is added then.
     pub fn record(&self, graph: &mut GraphRecorder, groups: Groups<'_>, args: impl Arguments) -> Result<DispatchNode> {
         self.check_device(graph.device(), "the graph")?;
         self.check_recordable()?;

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_driver::hazard::Stage;
+use vkarray_shader::internal::AXES;
+use vkarray_shader::{DType, Limits, ParamKind};
 
 use crate::call::args::{Arg, ArrayArg};
 use crate::call::groups::{Groups, Indirect, most_workgroups};
@@ -17,8 +19,6 @@ use crate::dispatch::launch::Launch;
 use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::Kernel;
-use crate::requirements::{AXES, Limits};
-use crate::signature::{DType, ParamKind};
 
 /// Bytes of three numbers.
 const BYTES: u64 = 12;

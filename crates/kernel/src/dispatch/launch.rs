@@ -13,19 +13,18 @@ use smallvec::SmallVec;
 use vkarray_allocator::Block;
 use vkarray_driver::Device;
 use vkarray_driver::hazard::{Access, Mode, Stage};
+use vkarray_shader::{Limits, Param, ParamKind, Signature};
 
 use crate::call::args::{Arg, ArrayArg, NamedArg};
 use crate::call::check::{Packed, check_arguments, refusal};
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
-use crate::call::mismatch::Mismatch;
 use crate::call::packing::Packing;
 use crate::call::strided::lead;
 use crate::dispatch::preparation::Preparation;
+use crate::error::Mismatch;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Kernel, Pipeline};
-use crate::requirements::Limits;
-use crate::signature::{Param, ParamKind, Signature};
 
 /// See the module. It is large, so it is filled in place: moving it would cost more than filling it.
 pub(crate) struct Launch {

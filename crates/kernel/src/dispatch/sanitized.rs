@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
+use vkarray_shader::internal::{REPORT_BYTES, REPORT_WORDS, place_notes};
+use vkarray_shader::{Error as ShaderError, Limits, ParamKind, Sanitized};
 
 use crate::dispatch::launch::Launch;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::Kernel;
 use crate::pipeline::sanitizer::Sanitizer;
-use crate::requirements::Limits;
-use crate::sanitize::{REPORT_BYTES, REPORT_WORDS, Sanitized, place_notes};
-use crate::signature::ParamKind;
 
 /// The most bytes of a report. Beyond them the uses of buffers are not noted.
 const MAX_BYTES: u64 = 1 << 30;
@@ -66,7 +65,7 @@ impl Kernel {
     /// Gives a launch with checks a report, which the launch keeps alive.
     pub(crate) fn bind_report(&self, stream: &Stream, launch: &mut Launch, sanitizer: &Sanitizer) -> Result<Report> {
         let kernel = &self.signature().entry;
-        let bytes = sanitizer.report_bytes(launch.counts).ok_or_else(|| Error::Sanitize {
+        let bytes = sanitizer.report_bytes(launch.counts).ok_or_else(|| ShaderError::Sanitize {
             kernel: kernel.clone(),
             reason: format!(
                 "the notes of its shared memory, {} bytes for each workgroup, exceed 4 GiB for {:?} workgroups; \
@@ -91,6 +90,6 @@ impl Kernel {
             return Ok(());
         }
         let reason = "a graph cannot return what is found; build the kernel with `sanitize(false)`".to_owned();
-        Err(Error::Sanitize { kernel: self.signature().entry.clone(), reason })
+        Err(ShaderError::Sanitize { kernel: self.signature().entry.clone(), reason }.into())
     }
 }

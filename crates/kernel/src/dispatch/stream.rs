@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::{KeepAlive, Recorder, Result as DriverResult, Stream};
+use vkarray_shader::internal::Part;
 
 use crate::call::args::NamedArg;
 use crate::call::arguments::Arguments;
@@ -13,7 +14,6 @@ use crate::call::groups::{Extent, Groups};
 use crate::dispatch::launch::{Launch, Prepared};
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Binding, Kernel, Pipeline, Set};
-use crate::shader::Part;
 
 impl Kernel {
     /// Runs the kernel over `groups` on the default stream of the context that it was built in. Otherwise as
@@ -94,7 +94,7 @@ impl Kernel {
     /// [`Error::ForeignDevice`], [`Error::Aliased`], [`Error::EmptyArray`], and for [`Groups::indirect`]
     /// [`Error::CountsType`], [`Error::CountsRange`] and [`Error::CountsMisaligned`]; nothing is recorded then.
     /// [`Error::Driver`] if recording or sending fails. Of a kernel built with checks also [`Error::Found`],
-    /// [`Error::Sanitize`] and [`Error::Memory`].
+    /// [`ShaderError::Sanitize`] and [`Error::Memory`].
     ///
     /// [`Error::GroupCount`]: crate::Error::GroupCount
     /// [`Error::InvocationCount`]: crate::Error::InvocationCount
@@ -107,7 +107,7 @@ impl Kernel {
     /// [`Error::EmptyArray`]: crate::Error::EmptyArray
     /// [`Error::Driver`]: crate::Error::Driver
     /// [`Error::Found`]: crate::Error::Found
-    /// [`Error::Sanitize`]: crate::Error::Sanitize
+    /// [`ShaderError::Sanitize`]: crate::ShaderError::Sanitize
     /// [`Error::Memory`]: crate::Error::Memory
     pub fn dispatch(&self, stream: &Stream, groups: Groups<'_>, args: impl Arguments) -> Result<()> {
         args.with(|args| self.dispatch_args(stream, groups, args))

@@ -1,20 +1,14 @@
-//! What can go wrong between a shader's text and a launch: [`Error`], one enum for the crate.
+//! What can go wrong between a shader's SPIR-V and a launch: [`Error`], one enum for the crate.
 //!
 //! A message names the kernel, then the parameter in the shader's own spelling, then both sides with their numbers.
-//! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with one argument is
-//! in `call/mismatch.rs`.
+//! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with the shader is
+//! [`vkarray_shader::Error`], and with one argument [`Mismatch`].
 
-use crate::call::mismatch::Mismatch;
-use crate::signature::{DType, ParamKind};
-use crate::spirv::malformed::Malformed;
-use crate::spirv::validator::Unvalidated;
+use vkarray_shader::{Hint, Names};
 
-mod names;
-mod resource;
+mod mismatch;
 
-pub(crate) use names::nearest;
-pub use names::{Hint, Names};
-pub use resource::Resource;
+pub use mismatch::Mismatch;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -46,11 +40,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// `variable` a name in the shader, `found` the names that exist, and `hint` the nearest of them. What was asked for stands
 /// beside `limit`, what the device allows; sizes are in bytes.
 ///
-/// [`Source`]: crate::Source
+/// [`Source`]: vkarray_shader::Source
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the messages, and the enum's text says what they hold")]
 pub enum Error {
+    /// The shader cannot be used, or needs more than the device's limits.
+    #[error(transparent)]
+    Shader(#[from] vkarray_shader::Error),
     /// An environment variable with an unknown value.
     #[error("{text:?} in {variable} is not {expected}")]
     BadSetting { variable: &'static str, text: String, expected: &'static str },
@@ -61,34 +58,6 @@ pub enum Error {
         place.display()
     )]
     SharedCache { folder: std::path::PathBuf, place: std::path::PathBuf, owner: u32, mode: u32, problem: &'static str },
-    /// No dtype has that name.
-    #[error("no dtype is called `{text}`{hint}")]
-    UnknownDType { text: String, hint: Hint },
-    /// Text that is no value of the type.
-    #[error("cannot read `{text}` as {dtype}: {reason}")]
-    BadScalar { text: String, dtype: DType, reason: String },
-
-    /// The shader's text does not parse.
-    #[error("{place}: {report}")]
-    Parse { place: String, report: String },
-    /// The shader parses, but breaks a rule of its language.
-    #[error("{place}: {report}")]
-    Invalid { place: String, report: String },
-    /// A shader in GLSL, and the program is built without the feature that reads it.
-    #[error("{source_name}: GLSL is read if vkarray is built with its feature `glsl`")]
-    GlslIsOff { source_name: String },
-    /// SPIR-V that is damaged, hostile, or not for Vulkan's compute kernels.
-    #[error("{source_name}: SPIR-V word {word}: {problem}")]
-    Malformed { source_name: String, word: usize, problem: Box<Malformed> },
-    /// No validator has passed SPIR-V of another compiler, so the driver is not given it.
-    #[error("{source_name}: {problem}")]
-    Validator { source_name: String, problem: Box<Unvalidated> },
-    /// SPIR-V of another compiler reaches memory in a way that nothing can bound.
-    #[error(
-        "{source_name}: SPIR-V {place}: nothing can bound the access to {what}; the unsafe `Source::spirv_unchecked` takes \
-         the module as it is"
-    )]
-    Unbounded { source_name: String, place: String, what: &'static str },
     /// A device that does not keep accesses inside what is bound, and SPIR-V that relies on it.
     #[error(
         "{source_name}: {device} was opened without robustBufferAccess, which bounds what SPIR-V of other compilers reaches; \
@@ -101,68 +70,6 @@ pub enum Error {
     /// Cooperative matrices of sizes or types that the device does not multiply.
     #[error("kernel `{kernel}` uses cooperative matrices {wanted}; {device} has {found}")]
     Matrices { kernel: String, wanted: String, device: String, found: Names },
-    /// An option of the translator, for a kernel that is not translated.
-    #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
-    NotTranslated { source_name: String, option: &'static str },
-    /// The sanitizer's checks, for a kernel that is not translated.
-    #[error(
-        "{source_name}: SPIR-V cannot have the sanitizer's checks, which are put into shaders in WGSL and GLSL; build this \
-         kernel with `sanitize(false)`, which VKARRAY_SANITIZE leaves as it is"
-    )]
-    NotSanitized { source_name: String },
-    /// A library for a shader that is not WGSL.
-    #[error("{source_name}: adding `{library}` is done while a shader is translated, and only WGSL has libraries")]
-    Library { source_name: String, library: String },
-    /// The shader has no compute entry point.
-    #[error("{source_name}: no compute entry point ({expected})")]
-    NoEntryPoint { source_name: String, expected: &'static str },
-    /// Several entry points, and none was named.
-    #[error("{source_name}: name the entry point to use, one of {found}")]
-    AmbiguousEntryPoint { source_name: String, found: Names },
-    /// No entry point has that name.
-    #[error("{source_name}: no compute entry point `{entry}`; there is {found}{hint}")]
-    UnknownEntryPoint { source_name: String, entry: String, found: Names, hint: Hint },
-    /// No constant has that name or id.
-    #[error("kernel `{kernel}`: no constant `{constant}`; there is {found}{hint}")]
-    UnknownConstant { kernel: String, constant: String, found: Names, hint: Hint },
-    /// A constant was set twice, by name and by id.
-    #[error("kernel `{kernel}`: constant `{constant}` is set twice, by name and as `{id}`")]
-    DuplicateConstant { kernel: String, constant: String, id: u32 },
-    /// A constant without a default that was not set.
-    #[error("kernel `{kernel}`: constant `{constant}` has no default and must be set; its constants are {found}")]
-    MissingConstant { kernel: String, constant: String, found: Names },
-    /// No shared variable has that name.
-    #[error("kernel `{kernel}`: no shared variable `{variable}`; there is {found}{hint}")]
-    UnknownShared { kernel: String, variable: String, found: Names, hint: Hint },
-    /// A size that the shader does not leave open, or that was set twice.
-    #[error("kernel `{kernel}`: {what} cannot be set: {problem}")]
-    Size { kernel: String, what: String, problem: String },
-    /// A constant's type cannot hold the value.
-    #[error("kernel `{kernel}`: constant `{constant}` is {dtype} and cannot be {value}: {reason}")]
-    BadConstant { kernel: String, constant: String, dtype: DType, value: f64, reason: String },
-    /// The values of the constants make the shader invalid, such as an array of no elements.
-    #[error("kernel `{kernel}`: not valid with the constants {values}: {report}")]
-    Constants { kernel: String, values: String, report: String },
-    /// The shader uses a resource that a kernel cannot be given.
-    #[error("kernel `{kernel}`: `{variable}` is {resource}")]
-    Unsupported { kernel: String, variable: String, resource: Resource },
-    /// Two variables at one binding that are different kinds of memory, so that no argument is both.
-    #[error(
-        "kernel `{kernel}`: `{}`, {}, and `{}`, {}, have the same set {group} and binding {binding}; give one of them another \
-         binding",
-        names[0], kinds[0].in_words(), names[1], kinds[1].in_words()
-    )]
-    BindingClash { kernel: String, group: u32, binding: u32, names: [String; 2], kinds: [ParamKind; 2] },
-    /// The compiler cannot express the shader in SPIR-V.
-    #[error("kernel `{kernel}`: cannot be written as SPIR-V: {reason}")]
-    Spirv { kernel: String, reason: String },
-    /// The shader compiler panicked, which is a defect of the compiler.
-    #[error("{source_name}: the shader compiler panicked: {reason}")]
-    CompilerPanicked { source_name: String, reason: String },
-    /// No thread could be started to compile in.
-    #[error("cannot start a thread to compile {source_name}: {reason}")]
-    CompilerThread { source_name: String, reason: std::io::Error },
-
     /// Too few or too many arguments.
     #[error("kernel `{kernel}` takes {expected} arguments ({names}), got {given}")]
     ArgumentCount { kernel: String, expected: usize, given: usize, names: Names },
@@ -195,34 +102,9 @@ pub enum Error {
     /// An array without elements, for a launch that has work to do.
     #[error("kernel `{kernel}`: `{param}` is empty, but the launch is not")]
     EmptyArray { kernel: String, param: String },
-
-    /// A workgroup too long on one axis.
-    #[error("kernel `{kernel}`: workgroup size {size} on axis {axis}, the device allows {limit}")]
-    WorkgroupSize { kernel: String, axis: char, size: u32, limit: u32 },
-    /// A workgroup with too many invocations.
-    #[error("kernel `{kernel}`: workgroup of {size} is {invocations} invocations, the device allows {limit}")]
-    WorkgroupInvocations { kernel: String, size: String, invocations: u128, limit: u32 },
-    /// More workgroup memory than there is.
-    #[error("kernel `{kernel}`: {bytes} bytes of shared memory ({variables}), the device has {limit}")]
-    SharedMemory { kernel: String, bytes: u64, limit: u32, variables: Names },
-    /// More constant memory than there is.
-    #[error(
-        "kernel `{kernel}`: `{param}` takes {bytes} bytes of constant memory, the device has {limit}; \
-         declare it as read-only storage"
-    )]
-    ConstantMemory { kernel: String, param: String, bytes: u64, limit: u64 },
     /// Other values than the constant was made of.
     #[error("a constant of {expected} cannot be updated with {given}")]
     ConstantUpdate { expected: String, given: String },
-    /// More push constants than fit.
-    #[error("kernel `{kernel}`: {bytes} bytes of push constants, at most {limit} are possible")]
-    PushConstants { kernel: String, bytes: u32, limit: u32 },
-    /// A buffer in a group the device does not have.
-    #[error("kernel `{kernel}`: `{param}` is in group {group}, the device binds {limit} groups, counted from 0")]
-    GroupIndex { kernel: String, param: String, group: u32, limit: u32 },
-    /// More buffers than the device binds.
-    #[error("kernel `{kernel}` uses {count} {what}, the device binds {limit}")]
-    BufferCount { kernel: String, count: usize, what: &'static str, limit: u32 },
     /// The device lacks what the shader's code needs.
     #[error("kernel `{kernel}` needs {capability}, which {device} does not have")]
     Capability { kernel: String, capability: String, device: String },
@@ -270,12 +152,9 @@ pub enum Error {
          one of the same type and shape alone"
     )]
     OtherLayout { kernel: String, param: String, recorded: String, given: String },
-    /// The kernel cannot be built or run with checks.
-    #[error("kernel `{kernel}` cannot be sanitized: {reason}")]
-    Sanitize { kernel: String, reason: String },
     /// A kernel with checks found a fault.
     #[error("{0}")]
-    Found(Box<crate::sanitize::Finding>),
+    Found(Box<vkarray_shader::Finding>),
     /// Memory was refused.
     #[error(transparent)]
     Memory(#[from] vkarray_allocator::Error),

@@ -5,10 +5,10 @@ use std::sync::mpsc::{self, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use vkarray_driver::mark_background_thread;
+use vkarray_shader::Source;
 
 use super::cache::KernelCache;
-use crate::error::{Error, Result};
-use crate::shader::Source;
+use crate::error::Result;
 
 /// Threads that build kernels in the background.
 const MAX_BUILDERS: usize = 8;
@@ -60,7 +60,7 @@ impl KernelCache {
         let pool = rayon_core::ThreadPoolBuilder::new().num_threads(n_threads).thread_name(name);
         let pool = pool.start_handler(|_| mark_background_thread()).build();
         let source_name = || source.name().to_owned();
-        let pool = pool.map_err(|error| Error::CompilerThread {
+        let pool = pool.map_err(|error| vkarray_shader::Error::CompilerThread {
             source_name: source_name(),
             reason: std::io::Error::other(error),
         })?;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vkarray_driver::contain_panic;
+use vkarray_shader::internal::Sizes;
+use vkarray_shader::{Bounds, Loops, Options, Sanitize, Source};
 
 use super::cache::{KernelCache, KernelKey};
 use crate::error::Result;
+use crate::fits::{limits_of, robustness};
 use crate::pipeline::kernel::Kernel;
-use crate::requirements::{Limits, robustness};
-use crate::sanitize::Sanitize;
-use crate::shader::{Bounds, Loops, Options, Sizes, Source};
 
 /// What a kernel is built from: a source, an entry point, constants and options.
 ///
@@ -297,7 +297,7 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn sanitize(mut self, on: bool) -> Self {
-        let limits = Limits::from(self.cache.device().info());
+        let limits = limits_of(self.cache.device().info());
         self.options.sanitize = on.then_some(Sanitize { max_shared_bytes: limits.max_shared_bytes });
         self
     }
@@ -340,13 +340,13 @@ impl KernelBuilder {
     ///
     /// # Errors
     ///
-    /// Those of [`Module::parse`] and [`Module::translate`]; of [`Source::spirv`], [`Error::Validator`],
+    /// Those of [`Module::parse`] and [`Module::translate`]; of [`Source::spirv`], [`ShaderError::Validator`],
     /// [`Error::Extension`] and [`Error::NotRobust`]; [`Error::Capability`] and the limits of
     /// [`check_workgroup`](crate::check_workgroup) and [`check_subgroups`](crate::check_subgroups); [`Error::Driver`].
     ///
     /// [`Module::parse`]: crate::Module::parse
     /// [`Module::translate`]: crate::Module::translate
-    /// [`Error::Validator`]: crate::Error::Validator
+    /// [`ShaderError::Validator`]: crate::ShaderError::Validator
     /// [`Error::Extension`]: crate::Error::Extension
     /// [`Error::NotRobust`]: crate::Error::NotRobust
     /// [`Error::Capability`]: crate::Error::Capability
@@ -373,7 +373,7 @@ impl KernelBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::CompilerThread`](crate::Error::CompilerThread) if no thread can be started;
+    /// [`ShaderError::CompilerThread`](crate::ShaderError::CompilerThread) if no thread can be started;
     /// [`Forked`](vkarray_driver::Error::Forked).
     pub fn prefetch(self) -> Result<()> {
         let (cache, key) = self.into_key();

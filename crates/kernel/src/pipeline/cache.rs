@@ -14,6 +14,8 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, Owned, Stream, environment};
+use vkarray_shader::internal::Sizes;
+use vkarray_shader::{Error as ShaderError, Options, Source};
 
 use crate::disk_cache::{CacheCounters, CacheSettings, DiskCache, Hash};
 use crate::error::{Error, Result};
@@ -21,7 +23,6 @@ use crate::pipeline::cached_build::DriverHeader;
 use crate::pipeline::gate::build_gate;
 use crate::pipeline::kernel::Kernel;
 use crate::pipeline::limit::{Kept, KernelLimit};
-use crate::shader::{Options, Sizes, Source};
 
 /// The most verdicts that are remembered, of 32 bytes each.
 const MAX_VERDICTS: usize = 1 << 14;
@@ -232,7 +233,7 @@ impl KernelCache {
 
     /// Notes the error of a build, if the kernel cannot have the checks.
     pub(super) fn note_refused_checks(&self, error: &Error) {
-        if matches!(error, Error::Sanitize { .. } | Error::NotSanitized { .. }) {
+        if matches!(error, Error::Shader(ShaderError::Sanitize { .. } | ShaderError::NotSanitized { .. })) {
             self.without_checks.get_or_init(|| error.to_string());
         }
     }

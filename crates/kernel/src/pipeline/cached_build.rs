@@ -1,7 +1,7 @@
 //! Builds a kernel from what is on disk, and stores what is not: its translation, the validator's verdict, the driver's
 //! pipeline.
 //!
-//! A translation depends on the shader and on this crate, so it serves every device. A pipeline depends on the SPIR-V, the
+//! A translation depends on the shader and on the shader crate, so it serves every device. A pipeline depends on the SPIR-V, the
 //! device and its driver. Each has a file of its own: with one file for all, the last process to end would overwrite what
 //! the others stored. SPIR-V of other compilers is not translated, so only its pipeline is stored, and that the validator
 //! passed it. `disk_cache` reads and writes the files.
@@ -13,6 +13,8 @@ use std::sync::atomic::Ordering;
 
 use ash::vk;
 use vkarray_driver::Owned;
+use vkarray_shader::internal::{TRANSLATOR, Validator};
+use vkarray_shader::{Bounds, Limits, Module, Translated};
 
 use crate::disk_cache::{EntryKind, Hash, Unusable};
 use crate::error::{Error, Result};
@@ -20,13 +22,6 @@ use crate::pipeline::cache::{KernelCache, KernelKey, driver_cache};
 use crate::pipeline::kernel::{Kernel, Pipeline, check_device};
 use crate::pipeline::limit::LastUse;
 use crate::pipeline::variants::Variants;
-use crate::requirements::Limits;
-use crate::shader::Module;
-use crate::shader::{Bounds, Translated};
-use crate::spirv::validator::Validator;
-
-/// The hash of this translator (`build.rs`). Without one, translations are not stored.
-const TRANSLATOR: Option<&str> = option_env!("VKARRAY_TRANSLATOR");
 
 /// Bytes of the header that Vulkan prescribes for a driver's cache: its length, version, vendor, device, and the UUID of
 /// what can read it.
@@ -103,7 +98,7 @@ impl KernelCache {
         if self.disk.load(EntryKind::Validations, &hash, read).is_none() {
             validator.check(&translated.spirv).map_err(|problem| {
                 let problem = Box::new(problem);
-                Error::Validator { source_name: source_name(), problem }
+                vkarray_shader::Error::Validator { source_name: source_name(), problem }
             })?;
             self.disk.store(EntryKind::Validations, &hash, &source_name(), PASSED);
         }
@@ -178,8 +173,8 @@ impl Hasher for Blake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shader::Sizes;
     use crate::{Options, Source};
+    use vkarray_shader::internal::Sizes;
 
     const WGSL: &str = "
         override INFINITE: f32 = 0x1p127;

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
+use vkarray_shader::Source;
+
 use super::cache::KernelCache;
 use super::kernel::Kernel;
 use crate::error::Result;
-use crate::shader::Source;
 
 const GATE: &str = include_str!("indirect.wgsl");
 

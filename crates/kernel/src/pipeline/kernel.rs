@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::{Device, Label, Owned};
+use vkarray_shader::{
+    BufferBounds, Fold, Limits, Param, ParamKind, ScalarValue, Signature, Subgroups, Translated, check_bindings,
+    check_workgroup,
+};
 
 use crate::call::fast_check::FastCheck;
 use crate::error::{Error, Result};
+use crate::fits::capabilities::{check_capabilities, limits_of_kernel};
+use crate::fits::extensions::check_extensions;
+use crate::fits::matrices::check_matrices;
+use crate::fits::subgroups::check_subgroups;
 use crate::pipeline::limit::LastUse;
 use crate::pipeline::sanitizer::Sanitizer;
 use crate::pipeline::variants::Variants;
-use crate::requirements::capabilities::check_capabilities;
-use crate::requirements::extensions::check_extensions;
-use crate::requirements::matrices::check_matrices;
-use crate::requirements::subgroups::check_subgroups;
-use crate::requirements::{Limits, check_bindings, check_workgroup};
-use crate::shader::Fold;
-use crate::shader::{BufferBounds, Translated};
-use crate::signature::{Param, ParamKind, ScalarValue, Signature, Subgroups};
 
 /// Why an entry point's name can be a C string.
 const BAD_ENTRY: &str = "an identifier holds no NUL, nor does a literal of SPIR-V";
@@ -176,7 +176,7 @@ impl Pipeline {
 /// Checks that the device has what a kernel needs, and returns the limits that hold for it.
 pub(crate) fn check_device(device: &Device, translated: &Translated) -> Result<Limits> {
     let (signature, info, plan) = (&translated.signature, device.info(), device.plan());
-    let limits = Limits::of_kernel(info, &translated.spirv);
+    let limits = limits_of_kernel(info, &translated.spirv);
     check_capabilities(signature, info, &plan.features)?;
     check_extensions(signature, info, &plan.extensions)?;
     check_matrices(signature, info)?;

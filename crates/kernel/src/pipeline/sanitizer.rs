@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use vkarray_allocator::{Allocator, PassthroughManager};
 use vkarray_driver::Device;
+use vkarray_shader::Sanitized;
 
 use crate::error::Result;
-use crate::sanitize::Sanitized;
 
 /// What a pipeline with checks has in addition.
 #[derive(Debug)]

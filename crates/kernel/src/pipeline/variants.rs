@@ -1,20 +1,20 @@
 //! Variants of a kernel, built when they are first used: another length of shared memory, a launch folded over several axes.
 //!
 //! Both change the kernel's code, so each variant is a kernel of its own in the cache. [`Variants`] finds the recent ones in
-//! a short list, without a hash of the source. What a variant changes in the shader is in `shader/sizes.rs` and
-//! `shader/passes/fold.rs`.
+//! a short list, without a hash of the source. What a variant changes in the shader is in `translate/sizes.rs` and
+//! `translate/passes/fold.rs` of `vkarray-shader`.
 
 use std::sync::{Arc, Weak};
 
 use vkarray_driver::lock::{Mutex, Rank};
+use vkarray_shader::Fold;
+use vkarray_shader::internal::AXES;
 
 use crate::call::groups::{TooManyGroups, has_32_bit_ids, too_many_invocations};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey};
 use crate::pipeline::kernel::Kernel;
 use crate::pipeline::weak::WeakKernel;
-use crate::requirements::AXES;
-use crate::shader::Fold;
 
 /// Variants in the list. The cache finds the others.
 const MAX_LISTED: usize = 16;
@@ -98,8 +98,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Those of [`KernelBuilder::build`](crate::KernelBuilder::build); [`Error::SharedMemory`](crate::Error::SharedMemory)
-    /// with both numbers where the device has less.
+    /// The errors of [`KernelBuilder::build`](crate::KernelBuilder::build), and
+    /// [`ShaderError::SharedMemory`](crate::ShaderError::SharedMemory) with both numbers where the device has less.
     pub fn shared(&self, variable: &str, len: u32) -> Result<Self> {
         self.device().check_process()?;
         let is_wanted = |key: &VariantKey| matches!(key, VariantKey::Shared(name, n) if *n == len && name == variable);

@@ -4,7 +4,7 @@
 //! from the device's description once for each context.
 
 use vkarray_driver::{DeviceInfo, DeviceType};
-use vkarray_kernel::Limits;
+use vkarray_kernel::limits_of;
 
 use super::strided::{MAX_UNIT, largest_unit};
 
@@ -33,7 +33,7 @@ pub(crate) struct CopyLimits {
 
 impl CopyLimits {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
-        let limits = Limits::from(device);
+        let limits = limits_of(device);
         let invocations = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]).clamp(1, 256);
         let is_cpu = device.device_type == DeviceType::Cpu;
         Self {

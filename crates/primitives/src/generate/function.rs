@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use vkarray_kernel::{DType, Error as KernelError, Module, Source};
+use vkarray_kernel::{DType, Module, ShaderError, Source};
 use vkarray_ndarray::{Error as ArrayError, Function, Op};
 
 use super::class::value_type;
@@ -69,7 +69,7 @@ pub(crate) fn fault(function: &Function, inputs: &[DType]) -> Option<Error> {
     let own = [elementary([&*text].into_iter()), before, text, after].concat();
     let module = with_functions(&own);
     let (place, report) = match Module::parse(&Source::wgsl(module.clone()).named("text")) {
-        Err(KernelError::Parse { place, report } | KernelError::Invalid { place, report }) => (place, report),
+        Err(ShaderError::Parse { place, report } | ShaderError::Invalid { place, report }) => (place, report),
         _ => return None,
     };
     let first_line = module[..module.len() - n_after].matches('\n').count();

@@ -1,7 +1,7 @@
 //! [`DeviceLimits`]: what the plan of a kernel depends on.
 
 use vkarray_driver::DeviceInfo;
-use vkarray_kernel::Limits;
+use vkarray_kernel::limits_of;
 
 /// The limits of a device, as generated kernels use them.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub(crate) struct DeviceLimits {
 
 impl DeviceLimits {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
-        let limits = Limits::from(device);
+        let limits = limits_of(device);
         let invocations = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]).clamp(1, 256);
         Self {
             max_range: limits.max_storage_buffer_range,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use vkarray_kernel::{Element, Groups, Limits};
+use vkarray_kernel::{Element, Groups, limits_of};
 use vkarray_ndarray::{DeviceNDArray, Result};
 
 use super::BLOCK;
@@ -20,7 +20,7 @@ pub(super) struct Bound {
 
 impl Bound {
     pub(super) fn of<T: Element>(array: &DeviceNDArray<T>) -> Self {
-        let limits = Limits::from(array.context().info());
+        let limits = limits_of(array.context().info());
         let elements = |nbytes: u64| usize::try_from(nbytes).unwrap_or(usize::MAX) / size_of::<T>();
         let alignment = elements(limits.min_storage_buffer_offset_alignment.max(64)).max(1);
         let most = elements(limits.max_storage_buffer_range).min(1 << 31);

@@ -8,13 +8,14 @@
 //! with them: the array fills these. `check.rs` checks what an argument must be.
 
 use smallvec::SmallVec;
+use vkarray_shader::internal::nearest;
+use vkarray_shader::{Names, Param, Parameter, PushConstants, Signature};
 
 use super::refusal;
-use crate::call::mismatch::Mismatch;
 use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
 use crate::call::strided::asked;
-use crate::error::{Error, Names, Result, nearest};
-use crate::signature::{Param, Parameter, PushConstants, Signature};
+use crate::error::Mismatch;
+use crate::error::{Error, Result};
 
 /// What one argument is for.
 #[derive(Clone, Copy)]

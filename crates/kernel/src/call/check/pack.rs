@@ -2,13 +2,14 @@
 //!
 //! `fast_check.rs` writes them; `packing.rs` decides where the members of a struct without padding go.
 
+use vkarray_shader::{PushConstants, PushMember, ScalarValue};
+
 use super::refusal;
 use crate::call::fast_check::NumberRule;
-use crate::call::mismatch::Mismatch;
 use crate::call::packing::Packing;
 use crate::call::shape::ArgShape;
+use crate::error::Mismatch;
 use crate::error::Result;
-use crate::signature::{PushConstants, PushMember, ScalarValue};
 
 /// Writes the numbers of one push constant to their offsets in the block.
 pub(super) fn pack(kernel: &str, member: &PushMember, values: &[ScalarValue], block: &mut [u8]) -> Result<()> {

@@ -5,6 +5,12 @@ use crate::{Module, Options, ScalarValue, Source};
 
 pub(crate) const LIMITS: Limits = Limits { max_storage_buffer_range: 1 << 20, ..Limits::MINIMUM };
 
+/// A shader of `tests/shaders`, as glslang compiled it.
+fn compiled(name: &str) -> Vec<u8> {
+    let path = format!("{}/../../tests/shaders/{name}.spv", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
 const SHADER: &str = "
 struct Particle { position: vec3<f32>, id: u32 }
 struct Pair { re: f32, im: f32 }

@@ -1,7 +1,8 @@
 //! Tests of `strided.rs`: what is bound, what the push constants hold, and what is refused.
 
+use vkarray_shader::{Field, PushConstants};
+
 use super::*;
-use crate::signature::{Field, PushConstants};
 
 fn param(writes: bool) -> Param {
     let ty = ElementType::Array { element: Box::new(ElementType::Scalar(DType::F32)), len: None, stride: 4 };

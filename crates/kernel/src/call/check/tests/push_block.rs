@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{LIMITS, array, positional, refusal, signature};
+use super::{LIMITS, array, compiled, positional, refusal, signature};
 use crate::call::check::check;
 use crate::call::shape::{ArgShape, Argument};
-use crate::spirv::tests::compiled;
 use crate::{DType, Module, Options, Signature, Source};
 
 /// So many bytes, counted from one.

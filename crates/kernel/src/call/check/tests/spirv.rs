@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{LIMITS, array, positional};
+use super::{LIMITS, array, compiled, positional};
 use crate::call::check::check;
 use crate::call::shape::{ArgShape, Argument};
-use crate::spirv::tests::compiled;
 use crate::{DType, Module, Options, ScalarValue, Signature, Source};
 
 fn signature(name: &str) -> Signature {

@@ -1,0 +1,71 @@
+//! What a variable of a shader may be that no kernel is given: [`Resource`], with what to declare instead.
+
+use std::fmt;
+
+macro_rules! resources {
+    ($($(#[$doc:meta])* $name:ident: $what:literal, $advice:expr;)*) => {
+        /// What a variable is that no kernel is given. Its text says what to do instead.
+        ///
+        /// ```
+        /// use vkarray_shader::Resource;
+        ///
+        /// let text = Resource::BindingArray.to_string();
+        /// assert_eq!(text, "an array of bindings: declare each buffer alone, or one that holds them all, one after the other");
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Resource {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Resource {
+            /// What it is, in a few words.
+            pub const fn what(self) -> &'static str {
+                match self { $(Self::$name => $what,)* }
+            }
+
+            const fn advice(self) -> &'static str {
+                match self { $(Self::$name => $advice,)* }
+            }
+        }
+    };
+}
+
+const TEXELS: &str = "declare a storage buffer of its texels, and index it with `y * width + x`";
+
+const SAMPLED: &str = "declare a storage buffer of the texels, and interpolate between them in the shader";
+
+resources! {
+    /// A texture, a storage image or a buffer of texels.
+    Image: "a texture or storage image", TEXELS;
+    /// A texture together with its sampler.
+    SampledImage: "a sampled image", SAMPLED;
+    /// A sampler.
+    Sampler: "a sampler", SAMPLED;
+    /// What rays are traced in.
+    AccelerationStructure: "an acceleration structure", "no kernel traces rays; pass the geometry in storage buffers";
+    /// A query of rays.
+    RayQuery: "a ray query", "no kernel traces rays; pass the geometry in storage buffers";
+    /// A matrix that invocations hold together, in memory that holds none.
+    CooperativeMatrix: "a cooperative matrix", "declare it inside a function";
+    /// Several buffers at one binding, by number.
+    BindingArray: "an array of bindings",
+        "declare each buffer alone, or one that holds them all, one after the other";
+    /// An object whose bytes the host does not know.
+    Opaque: "an opaque object", "declare a storage or uniform buffer of numbers";
+    /// An input of another shader stage.
+    Input: "an input that no compute kernel has", "declare a push constant or a buffer";
+    /// An output of another shader stage.
+    Output: "an output of another shader stage", "write the results into a storage buffer";
+    /// Memory that compute kernels do not have.
+    Foreign: "in a storage class that no compute kernel has",
+        "declare a storage or uniform buffer, push constants, or workgroup memory";
+    /// A binding with a number that drivers have no room for.
+    FarBinding: "bound at a number above 65535", "choose a smaller number";
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what(), self.advice())
+    }
+}

@@ -1,0 +1,163 @@
+//! The functions that the checks call, in WGSL, and the words they report.
+//!
+//! Shared memory is shadowed by a word a granule, the granule being the smallest scalar in it. A word notes the last use:
+//! an epoch, which every barrier that orders shared memory advances, what the use was, and whose. Two uses of one granule
+//! in one epoch by two invocations, one of them a write, are a race. Zero means that nothing was ever written. One word and
+//! one atomic operation a use are enough, and no use is missed: of two that race, the later in the word's own order sees
+//! the earlier. Buffers are shadowed in the same way (`buffers.wgsl`), with a second word for the workgroup and epochs of
+//! their own.
+//!
+//! A report has two findings. The second is that of memory read before it was written, and counts only without the first:
+//! where another invocation writes the same memory later, with no barrier in between, the fault is a race.
+//!
+//! Barriers count who arrives, in three sets of counters used in turn: one is counted in, one is still read, one is
+//! cleared.
+//! Read next: `graft.rs`, which brings this into the shader.
+
+use std::fmt::Write as _;
+
+use super::InstrumentRequest;
+use super::rewrite::Memory;
+
+/// Words of the two findings of a report.
+pub const REPORT_WORDS: usize = 16;
+/// Their bytes. The first word of each buffer's notes follows, then the notes.
+pub const REPORT_BYTES: u64 = 4 * REPORT_WORDS as u64;
+/// Words that count who arrives at barriers.
+const ARRIVAL_WORDS: u32 = 9;
+
+/// Numbers that the checks and the reader of their report agree on.
+pub(crate) mod code {
+    pub(crate) const OUT_OF_RANGE: u32 = 0;
+    pub(crate) const DIVISION_BY_ZERO: u32 = 1;
+    pub(crate) const DIVISION_OVERFLOW: u32 = 2;
+    pub(crate) const UNINITIALISED: u32 = 3;
+    pub(crate) const RACE_ON_READ: u32 = 4;
+    pub(crate) const RACE_ON_WRITE: u32 = 5;
+    pub(crate) const DIVERGENT_BARRIER: u32 = 6;
+
+    /// Uses, in this order: of two in one epoch the shadow keeps the later in the list.
+    pub(crate) const READ: u32 = 1;
+    pub(crate) const READ_BY_SEVERAL: u32 = 2;
+    pub(crate) const WRITTEN: u32 = 3;
+
+    /// Bits of the invocation in a note; above them the use, above that the epoch.
+    pub(crate) const INVOCATION: u32 = 0x7ff;
+    pub(crate) const KIND_SHIFT: u32 = 11;
+    pub(crate) const EPOCH_SHIFT: u32 = 13;
+}
+
+/// What the functions depend on.
+pub(super) struct PreludeParams {
+    pub(super) group: u32,
+    pub(super) binding: u32,
+    invocations: u64,
+    granule: u32,
+    /// Granules of shared memory.
+    n_granules: u32,
+    /// Bytes of a granule of the buffers that are noted.
+    buffer_granule: u32,
+    n_buffers: usize,
+    zero_shared: bool,
+    /// Whether the notes are in the report's buffer, and not in shared memory.
+    pub(super) is_shadow_in_report: bool,
+}
+
+impl PreludeParams {
+    pub(super) fn new(request: &InstrumentRequest<'_>, memory: &Memory, invocations: u64) -> Self {
+        let signature = request.signature;
+        let (group, binding) = match signature.params.last() {
+            None => (0, 0),
+            Some(last) => last.binding.checked_add(1).map_or((last.group + 1, 0), |next| (last.group, next)),
+        };
+        let shared = &memory.shared;
+        let (granule, n_granules) = (shared.granule, shared.bytes / shared.granule);
+        let beside = signature.shared_bytes.next_multiple_of(4) + 4 * u64::from(n_granules + ARRIVAL_WORDS);
+        let is_shadow_in_report = beside > u64::from(request.sanitize.max_shared_bytes);
+        let zero_shared = request.zero_shared;
+        let (buffer_granule, n_buffers) = (memory.buffers.granule, memory.buffers.params().len());
+        Self {
+            group,
+            binding,
+            invocations,
+            granule,
+            n_granules,
+            buffer_granule,
+            n_buffers,
+            zero_shared,
+            is_shadow_in_report,
+        }
+    }
+
+    /// Bytes of the notes of one workgroup.
+    pub(super) fn shadow_bytes(&self) -> u64 {
+        4 * u64::from(self.n_granules)
+    }
+
+    /// Bytes of shared memory that the checks take at most.
+    pub(super) fn shared_bytes(&self) -> u64 {
+        4 * u64::from(ARRIVAL_WORDS) + if self.is_shadow_in_report { 0 } else { self.shadow_bytes() }
+    }
+}
+
+/// The functions as a shader without an entry point.
+pub(super) fn text(plan: &PreludeParams) -> String {
+    let mut text = String::new();
+    let (place, declared) = if plan.is_shadow_in_report {
+        ("report.notes[first_note + at]", String::new())
+    } else {
+        let n = plan.n_granules.max(1);
+        ("shadow[at]", format!("var<workgroup> shadow: array<atomic<u32>, {n}>;"))
+    };
+    let (first_notes, buffers) = match plan.n_buffers {
+        0 => (String::new(), ""),
+        n => (format!("first_notes: array<u32, {n}>,"), include_str!("buffers.wgsl")),
+    };
+    let notes = if plan.is_shadow_in_report || plan.n_buffers > 0 { "notes: array<atomic<u32>>," } else { "" };
+    let PreludeParams { group, binding, invocations, granule, n_granules, buffer_granule, .. } = plan;
+    let initial = u32::from(plan.zero_shared) << code::KIND_SHIFT;
+    let _ = write!(
+        text,
+        "struct Finding {{ claim: atomic<u32>, site: u32, what: u32, a: u32, b: u32, x: u32, y: u32, z: u32 }}
+        struct Report {{ findings: array<Finding, 2>, {first_notes} {notes} }}
+        @group({group}) @binding({binding}) var<storage, read_write> report: Report;
+        var<workgroup> arrived: array<atomic<u32>, {ARRIVAL_WORDS}>;
+        {declared}
+        fn clear(local: u32) {{
+            for (var at = local; at < {n_granules}u; at += {invocations}u) {{ atomicStore(&{place}, {initial}u); }}
+            for (var i = local; i < {ARRIVAL_WORDS}u; i += {invocations}u) {{ atomicStore(&arrived[i], 0u); }}
+        }}
+        fn load(at: u32) -> u32 {{ return atomicLoad(&{place}); }}
+        fn note_most(at: u32, note: u32) -> u32 {{ return atomicMax(&{place}, note); }}
+        fn replace(at: u32, note: u32) -> u32 {{ return atomicExchange(&{place}, note); }}
+        const GRANULE = {granule}u;
+        const INVOCATIONS = {invocations}u;
+        const N_GRANULES = {n_granules}u;
+        const BUFFER_GRANULE = {buffer_granule}u;
+        "
+    );
+    for (name, value) in codes() {
+        let _ = writeln!(text, "const {name} = {value}u;");
+    }
+    text.push_str(include_str!("prelude.wgsl"));
+    text.push_str(buffers);
+    text
+}
+
+fn codes() -> [(&'static str, u32); 13] {
+    [
+        ("OUT_OF_RANGE", code::OUT_OF_RANGE),
+        ("DIVISION_BY_ZERO", code::DIVISION_BY_ZERO),
+        ("DIVISION_OVERFLOW", code::DIVISION_OVERFLOW),
+        ("UNINITIALISED", code::UNINITIALISED),
+        ("RACE_ON_READ", code::RACE_ON_READ),
+        ("RACE_ON_WRITE", code::RACE_ON_WRITE),
+        ("DIVERGENT_BARRIER", code::DIVERGENT_BARRIER),
+        ("READ", code::READ),
+        ("READ_BY_SEVERAL", code::READ_BY_SEVERAL),
+        ("WRITTEN", code::WRITTEN),
+        ("INVOCATION", code::INVOCATION),
+        ("KIND_SHIFT", code::KIND_SHIFT),
+        ("EPOCH_SHIFT", code::EPOCH_SHIFT),
+    ]
+}

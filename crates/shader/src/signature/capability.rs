@@ -1,0 +1,199 @@
+//! What a device must support for a kernel: [`Capability`], with the names of Vulkan's features.
+//!
+//! One table has the names and what SPIR-V calls them. `spirv/capabilities.rs` reads them from SPIR-V;
+//! `vkarray-kernel` compares them with a device, in `fits/capabilities.rs`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use spirv::Capability as Spirv;
+
+/// An atomic operation on floats (`VK_EXT_shader_atomic_float`, `VK_EXT_shader_atomic_float2`).
+///
+/// ```
+/// use vkarray_shader::{FloatAtomic, FloatAtomicOp};
+///
+/// let add = FloatAtomic { bits: 32, op: FloatAtomicOp::Add, is_shared: true };
+/// assert_eq!(add.to_string(), "f32 atomic add in shared memory");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FloatAtomic {
+    /// Bits of the float.
+    pub bits: u8,
+    /// What is done.
+    pub op: FloatAtomicOp,
+    /// Whether the float is in workgroup memory, and not in a buffer.
+    pub is_shared: bool,
+}
+
+/// What is done to a float atomically.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum FloatAtomicOp {
+    /// It is read, written or exchanged.
+    Exchange,
+    /// It is added to.
+    Add,
+    /// It becomes the minimum or maximum.
+    MinMax,
+}
+
+impl FloatAtomic {
+    const fn add(bits: u8) -> Capability {
+        Capability::FloatAtomic(Self { bits, op: FloatAtomicOp::Add, is_shared: false })
+    }
+
+    const fn min_max(bits: u8) -> Capability {
+        Capability::FloatAtomic(Self { bits, op: FloatAtomicOp::MinMax, is_shared: false })
+    }
+}
+
+impl fmt::Display for FloatAtomic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = match self.op {
+            FloatAtomicOp::Exchange => "exchange",
+            FloatAtomicOp::Add => "add",
+            FloatAtomicOp::MinMax => "minimum and maximum",
+        };
+        let place = if self.is_shared { " in shared memory" } else { "" };
+        write!(f, "f{} atomic {op}{place}", self.bits)
+    }
+}
+
+macro_rules! capabilities {
+    ($($(#[$doc:meta])* $name:ident: $text:literal $(= $($spirv:ident)|+)?,)*) => {
+        /// What a device must support for a kernel. Read from the SPIR-V itself, so that none is missed.
+        ///
+        /// ```
+        /// # fn main() -> anyhow::Result<()> {
+        /// use vkarray_shader::{Capability, Module, Options, Source};
+        ///
+        /// let source = Source::wgsl("@compute @workgroup_size(1) fn wide() { var x = 1u; var y = u64(x) * u64(x); }");
+        /// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+        /// assert_eq!(signature.capabilities, [Capability::Int64]);
+        /// assert_eq!(signature.capabilities[0].to_string(), "i64");
+        /// assert!(!signature.capabilities[0].is_of_subgroups());
+        /// # Ok(())
+        /// # }
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[non_exhaustive]
+        pub enum Capability {
+            $($(#[$doc])* $name,)*
+            /// Atomic operations on floats.
+            FloatAtomic(FloatAtomic),
+            /// Any other SPIR-V capability, by its number.
+            Other(u32),
+        }
+
+        impl Capability {
+            /// What a device must have for a module that declares this capability of SPIR-V; `None` if every device has it.
+            pub(crate) fn of_spirv(number: u32) -> Option<Self> {
+                Some(match Spirv::from_u32(number) {
+                    // Of every device, or of images only, which no kernel of ours is given.
+                    Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D) => {
+                        return None;
+                    }
+                    $($(Some($(Spirv::$spirv)|+) => Self::$name,)?)*
+                    Some(Spirv::AtomicFloat16AddEXT) => FloatAtomic::add(16),
+                    Some(Spirv::AtomicFloat32AddEXT) => FloatAtomic::add(32),
+                    Some(Spirv::AtomicFloat64AddEXT) => FloatAtomic::add(64),
+                    Some(Spirv::AtomicFloat16MinMaxEXT) => FloatAtomic::min_max(16),
+                    Some(Spirv::AtomicFloat32MinMaxEXT) => FloatAtomic::min_max(32),
+                    Some(Spirv::AtomicFloat64MinMaxEXT) => FloatAtomic::min_max(64),
+                    _ => Self::Other(number),
+                })
+            }
+        }
+
+        impl fmt::Display for Capability {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$name => f.write_str($text),)*
+                    Self::FloatAtomic(atomic) => atomic.fmt(f),
+                    Self::Other(number) => match Spirv::from_u32(*number) {
+                        Some(named) => write!(f, "SPIR-V's {named:?}"),
+                        None => write!(f, "SPIR-V's capability {number}"),
+                    },
+                }
+            }
+        }
+    };
+}
+
+// Each with its name in messages, and the capabilities of SPIR-V that ask for it.
+capabilities! {
+    /// Arithmetic on `f16` (`shaderFloat16`).
+    Float16: "f16" = Float16,
+    /// Arithmetic on `f64` (`shaderFloat64`).
+    Float64: "f64" = Float64,
+    /// 8-bit integers (`shaderInt8`).
+    Int8: "i8" = Int8,
+    /// 16-bit integers (`shaderInt16`).
+    Int16: "i16" = Int16,
+    /// 64-bit integers (`shaderInt64`).
+    Int64: "i64" = Int64,
+    /// 8-bit values in storage buffers (`storageBuffer8BitAccess`).
+    Storage8: "8-bit storage" = StorageBuffer8BitAccess,
+    /// 8-bit values in constant memory (`uniformAndStorageBuffer8BitAccess`).
+    Uniform8: "8-bit uniforms" = UniformAndStorageBuffer8BitAccess,
+    /// 8-bit push constants (`storagePushConstant8`).
+    Push8: "8-bit push constants" = StoragePushConstant8,
+    /// 16-bit push constants (`storagePushConstant16`).
+    Push16: "16-bit push constants" = StoragePushConstant16,
+    /// 16-bit values in storage buffers (`storageBuffer16BitAccess`).
+    Storage16: "16-bit storage" = StorageBuffer16BitAccess,
+    /// 16-bit values in constant memory (`uniformAndStorageBuffer16BitAccess`).
+    Uniform16: "16-bit uniforms" = UniformAndStorageBuffer16BitAccess,
+    /// Atomics on 64-bit integers (`shaderBufferInt64Atomics`).
+    Int64Atomics: "i64 atomics" = Int64Atomics,
+    /// Atomics on 64-bit integers in shared memory (`shaderSharedInt64Atomics`).
+    Int64SharedAtomics: "i64 atomics in shared memory",
+    /// The subgroup's size and index.
+    Subgroup: "subgroups" = GroupNonUniform,
+    /// `subgroupAll`, `subgroupAny`.
+    SubgroupVote: "subgroup vote" = GroupNonUniformVote,
+    /// Reductions and scans of a subgroup.
+    SubgroupArithmetic: "subgroup arithmetic" = GroupNonUniformArithmetic,
+    /// Ballot and broadcast.
+    SubgroupBallot: "subgroup ballot" = GroupNonUniformBallot,
+    /// `subgroupShuffle`, `subgroupShuffleXor`.
+    SubgroupShuffle: "subgroup shuffle" = GroupNonUniformShuffle,
+    /// `subgroupShuffleUp`, `subgroupShuffleDown`.
+    SubgroupShuffleRelative: "subgroup relative shuffle" = GroupNonUniformShuffleRelative,
+    /// Reductions over parts of a subgroup.
+    SubgroupClustered: "subgroup clusters" = GroupNonUniformClustered,
+    /// Quads.
+    SubgroupQuad: "subgroup quads" = GroupNonUniformQuad,
+    /// Products of packed 8-bit integers (`shaderIntegerDotProduct`).
+    IntegerDotProduct: "integer dot product" = DotProduct | DotProductInputAll
+        | DotProductInput4x8Bit | DotProductInput4x8BitPacked,
+    /// Cooperative matrices (`VK_KHR_cooperative_matrix`).
+    CooperativeMatrix: "cooperative matrices" = CooperativeMatrixKHR,
+    /// Vulkan's memory model (`vulkanMemoryModel`).
+    VulkanMemoryModel: "Vulkan memory model" = VulkanMemoryModel,
+    /// Device scope in Vulkan's memory model (`vulkanMemoryModelDeviceScope`).
+    MemoryModelDeviceScope: "device scope in the Vulkan memory model" = VulkanMemoryModelDeviceScope,
+    /// Memory reached by its address. Such uses cannot be ordered, so no device is opened with it.
+    BufferAddress: "buffer device addresses" = PhysicalStorageBufferAddresses,
+    /// Pointers into one buffer that are chosen at run time (`variablePointersStorageBuffer`).
+    VariablePointersStorage: "variable pointers in storage buffers" = VariablePointersStorageBuffer,
+    /// Pointers that are chosen at run time (`variablePointers`).
+    VariablePointers: "variable pointers" = VariablePointers,
+}
+
+impl Capability {
+    /// Whether it is one of subgroup operations.
+    pub const fn is_of_subgroups(self) -> bool {
+        matches!(
+            self,
+            Self::Subgroup
+                | Self::SubgroupVote
+                | Self::SubgroupArithmetic
+                | Self::SubgroupBallot
+                | Self::SubgroupShuffle
+                | Self::SubgroupShuffleRelative
+                | Self::SubgroupClustered
+                | Self::SubgroupQuad
+        )
+    }
+}

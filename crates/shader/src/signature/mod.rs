@@ -1,0 +1,354 @@
+//! What a kernel takes and needs: [`Signature`], plain data read from the shader.
+//!
+//! It is the contract between the shader and its callers: `call/check.rs` checks arguments against it, `pipeline/kernel.rs`
+//! makes descriptor sets and push-constant ranges from it, the command line prints it. Nothing here reads a shader
+//! (`translate/reflect.rs` and `spirv/reflect.rs` do) or asks a device (`vkarray-kernel` does, in `fits`).
+//!
+//! Read this file first, then `element_type.rs` (what a shader declares) and `dtype.rs` (what the host stores).
+
+mod capability;
+mod dtype;
+mod element_type;
+mod host_struct;
+mod needs;
+mod param;
+mod scalar;
+mod typestr;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use capability::{Capability, FloatAtomic, FloatAtomicOp};
+pub use dtype::{Bool, Complex32, Complex64, DType, Element, UnknownDType};
+pub(crate) use element_type::column_stride;
+pub use element_type::{ElementType, Field, Leaf};
+pub use host_struct::{assert_field, assert_size};
+pub use needs::{MatrixProduct, MatrixRole, MatrixUse, Subgroups};
+pub use param::{Access, Alias, Param, ParamKind};
+pub(crate) use scalar::range_of;
+pub use scalar::{BadScalar, ScalarValue};
+pub use typestr::ByteOrder;
+
+/// What one entry point takes and needs, with the values of its constants applied.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray_shader::{Module, Options, Source};
+///
+/// let source = Source::wgsl(
+///     "override TILE: u32 = 8;
+///      @group(0) @binding(0) var<storage, read> image: array<f32>;
+///      @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+///      var<immediate> width: u32;
+///      @compute @workgroup_size(TILE) fn blur() { out[width] = image[TILE]; }",
+/// );
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let expected = "
+/// blur: workgroup 8×1×1
+///   image  storage 0:0  read        array<f32>
+///   out    storage 0:1  read_write  array<f32>
+///   width  push +0                  u32
+///   TILE   constant                 u32 = 8";
+/// assert_eq!(signature.to_string(), expected.trim_start());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Signature {
+    /// The entry point's name.
+    pub entry: String,
+    /// Invocations of a workgroup on x, y and z.
+    pub workgroup_size: [u32; 3],
+    /// The buffers it uses, ordered by group, then binding.
+    pub params: Vec<Param>,
+    /// Its push constants, if it uses any.
+    pub push_constants: Option<PushConstants>,
+    /// The constants it depends on, in the order of declaration; those of SPIR-V by number.
+    pub constants: Vec<Constant>,
+    /// The workgroup variables it uses.
+    pub shared: Vec<SharedVar>,
+    /// Bytes of shared memory of one workgroup, with the padding between variables.
+    pub shared_bytes: u64,
+    /// The capabilities that the device must have.
+    pub capabilities: Vec<Capability>,
+    /// The extensions and sets of extended instructions that it declares. Only SPIR-V of other compilers has any.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// The cooperative matrices that it uses.
+    #[serde(default)]
+    pub matrices: Vec<MatrixUse>,
+    /// Which subgroups it was built for.
+    #[serde(default)]
+    pub subgroups: Subgroups,
+}
+
+/// The block of push constants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushConstants {
+    /// The variable's name.
+    pub name: String,
+    /// Its type as the shader spells it: a struct's name, or that of a number.
+    pub ty: String,
+    /// Bytes of the block, a multiple of four.
+    pub bytes: u32,
+    /// Its members, in order of offset.
+    pub members: Vec<PushMember>,
+}
+
+/// One push constant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushMember {
+    /// Its name: a field's, or the variable's when that is no struct.
+    pub name: String,
+    /// Bytes from the start of the block.
+    pub offset: u32,
+    /// Its type: a scalar or vector, seldom a matrix or array.
+    pub ty: ElementType,
+}
+
+impl PushMember {
+    /// Its numbers with their places in the block, in order.
+    #[doc(hidden)]
+    pub fn leaves(&self) -> impl Iterator<Item = Leaf> {
+        self.ty.leaves().into_iter().map(|(at, dtype)| (self.offset + at, dtype))
+    }
+}
+
+/// A constant fixed when the kernel is built (WGSL's `override`, SPIR-V's specialisation constant).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Constant {
+    /// Its name.
+    pub name: String,
+    /// Its `@id` or `constant_id`, if it has one.
+    pub id: Option<u32>,
+    /// Its type.
+    pub dtype: DType,
+    /// Its value if it is not set.
+    pub default: ConstantDefault,
+    /// Its value in this kernel.
+    pub value: ScalarValue,
+    /// The workgroup's size on each axis that is set together with it: SPIR-V gives a size a default of its own, which may
+    /// be another than the constant's.
+    pub sizes: [Option<u32>; 3],
+}
+
+impl Constant {
+    /// What follows its value in a line: the axes of the workgroup that are set with it.
+    fn sized(&self) -> String {
+        let axis = |(axis, size): (char, Option<u32>)| match size? {
+            size if self.is(size) => Some(format!(", and the workgroup's {axis}")),
+            size => Some(format!("; the workgroup's {axis} is {size} unless it is set")),
+        };
+        ['x', 'y', 'z'].into_iter().zip(self.sizes).filter_map(axis).collect()
+    }
+
+    fn is(&self, size: u32) -> bool {
+        self.value == ScalarValue::U32(size)
+            || i32::try_from(size).is_ok_and(|size| self.value == ScalarValue::I32(size))
+    }
+}
+
+/// The value of a constant that is not set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ConstantDefault {
+    /// It must be set.
+    Required,
+    /// This value.
+    Value(ScalarValue),
+    /// Computed from other constants.
+    Derived,
+}
+
+/// A variable in shared (workgroup) memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedVar {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// One parameter of a kernel, as its callers count them.
+///
+/// ```
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray_shader::{Module, Options, Parameter, Source};
+///
+/// let source = Source::wgsl("var<immediate> a: f32; @group(0) @binding(0) var<storage, read_write> x: array<f32>; @compute @workgroup_size(1) fn scale() { x[0] *= a; }");
+/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let names: Vec<_> = signature.arguments().map(|parameter| parameter.name()).collect();
+/// assert_eq!((names, signature.n_arguments()), (vec!["x", "a"], 2)); // Buffers first.
+/// assert!(matches!(signature.arguments().next(), Some(Parameter::Array(param)) if param.writes));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parameter<'a> {
+    /// A buffer: give an array.
+    Array(&'a Param),
+    /// A push constant: give a number.
+    Scalar(&'a PushMember),
+}
+
+impl<'a> Parameter<'a> {
+    /// Its name in the shader.
+    pub fn name(&self) -> &'a str {
+        match self {
+            Self::Array(param) => &param.name,
+            Self::Scalar(member) => &member.name,
+        }
+    }
+
+    /// Whether it goes by this name, its own or that of another variable at the binding of a buffer.
+    pub fn is_called(&self, name: &str) -> bool {
+        match self {
+            Self::Array(param) => param.is_called(name),
+            Self::Scalar(member) => member.name == name,
+        }
+    }
+
+    /// Its type in the shader.
+    pub const fn ty(&self) -> &'a ElementType {
+        match self {
+            Self::Array(param) => &param.ty,
+            Self::Scalar(member) => &member.ty,
+        }
+    }
+}
+
+impl Signature {
+    /// The parameters: buffers by group and binding, then push constants by offset. [`Parameter`] has an example.
+    ///
+    /// A push constant may have a buffer's name; the name then means the buffer. In place of all push constants a caller may
+    /// give the whole block, as an `Immediate`.
+    pub fn arguments(&self) -> impl Iterator<Item = Parameter<'_>> {
+        self.params.iter().map(Parameter::Array).chain(self.push_members().iter().map(Parameter::Scalar))
+    }
+
+    /// The number of parameters.
+    pub fn n_arguments(&self) -> usize {
+        self.params.len() + self.push_members().len()
+    }
+
+    /// The parameter's own name, for that of any variable at its binding; other names are returned unchanged.
+    pub fn own_name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.arguments().find(|parameter| parameter.is_called(name)).map_or(name, |parameter| parameter.name())
+    }
+
+    /// What is valid and hardly meant: a constant that also sets the size of the workgroup, and was not set, so that the
+    /// size is another than the constant, or the whole workgroup is one invocation. Each is a sentence for the user.
+    ///
+    /// ```
+    /// # use vkarray_shader::Signature;
+    /// assert!(Signature::default().warnings().is_empty());
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
+        let Self { entry, workgroup_size, .. } = self;
+        let is_suspect = |constant: &&Constant| {
+            let mut sizes = constant.sizes.into_iter().flatten().peekable();
+            let is_alone = sizes.peek().is_some() && *workgroup_size == [1; 3];
+            is_alone || sizes.any(|size| !constant.is(size))
+        };
+        let warning = |Constant { name, value, .. }: &Constant| {
+            let size = times(*workgroup_size);
+            format!(
+                "kernel `{entry}`: constant `{name}` also sets the size of the workgroup; while it is not set, the \
+                 workgroup is {size} and `{name}` is {value}"
+            )
+        };
+        self.constants.iter().filter(is_suspect).map(warning).collect()
+    }
+
+    #[doc(hidden)]
+    pub fn push_members(&self) -> &[PushMember] {
+        self.push_constants.as_ref().map_or(&[], |push| &push.members)
+    }
+
+    /// The lines of `Display` after the first: name, where, access, type.
+    fn rows(&self) -> Vec<[String; 4]> {
+        let buffers = self.params.iter().flat_map(|param| {
+            let kind = if param.kind == ParamKind::Uniform { "uniform" } else { "storage" };
+            let place = format!("{kind} {}:{}", param.group, param.binding);
+            let first = [param.name.clone(), place, param.access.to_string(), param.ty.to_string()];
+            let same =
+                |alias: &Alias| [alias.name.clone(), "  the same".to_owned(), String::new(), alias.ty.to_string()];
+            std::iter::once(first).chain(param.aliases.iter().map(same)).collect::<Vec<_>>()
+        });
+        let scalars = self.push_members().iter().map(|member| {
+            [member.name.clone(), format!("push +{}", member.offset), String::new(), member.ty.to_string()]
+        });
+        let constants = self.constants.iter().map(|constant| {
+            let place = constant.id.map_or("constant".to_owned(), |id| format!("constant @{id}"));
+            let default = match constant.default {
+                ConstantDefault::Value(default) if default != constant.value => format!(" (default {default})"),
+                _ => String::new(),
+            };
+            let ty = format!("{} = {}{default}{}", constant.dtype, constant.value, constant.sized());
+            [constant.name.clone(), place, String::new(), ty]
+        });
+        let shared = self.shared.iter().map(|variable| {
+            let size = bytes_text(variable.bytes);
+            [variable.name.clone(), "shared".to_owned(), String::new(), size]
+        });
+        buffers.chain(scalars).chain(constants).chain(shared).collect()
+    }
+}
+
+impl fmt::Display for Signature {
+    /// Prints a headline, then an aligned line for each argument, constant and shared variable:
+    ///
+    /// ```text
+    /// convolve: workgroup 16×16×1, shared 9.0 KiB
+    ///   image  storage 0:0  read        array<f32>
+    ///   out    storage 0:1  read_write  array<f32>
+    ///   width  push +0                  u32
+    ///   TILE   constant                 u32 = 16 (default 8)
+    ///   tile   shared                   9.0 KiB
+    /// ```
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: workgroup {}", self.entry, times(self.workgroup_size))?;
+        if self.shared_bytes > 0 {
+            write!(f, ", shared {}", bytes_text(self.shared_bytes))?;
+        }
+        write!(f, "{}", self.subgroups)?;
+        for (i, capability) in self.capabilities.iter().enumerate() {
+            write!(f, "{}{capability}", if i == 0 { ", needs " } else { ", " })?;
+        }
+        let rows = self.rows();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let (name, place, access) = (width(0), width(1), width(2));
+        let gap = if access > 0 { "  " } else { "" };
+        for row in &rows {
+            write!(f, "\n  {:name$}  {:place$}{gap}{:access$}  {}", row[0], row[1], row[2], row[3])?;
+        }
+        Ok(())
+    }
+}
+
+/// `16×16×1`.
+pub(crate) fn times([x, y, z]: [u32; 3]) -> String {
+    format!("{x}×{y}×{z}")
+}
+
+/// A number of bytes, in the largest unit of which there is one.
+fn bytes_text(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "one decimal is printed")]
+    let scaled = |shift: u32| bytes as f64 / (1_u64 << shift) as f64;
+    match bytes {
+        0..0x400 => format!("{bytes} bytes"),
+        0x400..0x10_0000 => format!("{:.1} KiB", scaled(10)),
+        _ => format!("{:.1} MiB", scaled(20)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_arguments_is_one_line() {
+        let signature = Signature { entry: "main".into(), workgroup_size: [64, 1, 1], ..Signature::default() };
+        assert_eq!(signature.to_string(), "main: workgroup 64×1×1");
+    }
+}

@@ -1,0 +1,232 @@
+//! SPIR-V that some other compiler made: [`Binary`], checked and reflected here, and given bounds where the device has none.
+//!
+//! A module comes from a file that may be damaged or hostile. `instruction.rs` cuts it by the grammar of `rspirv`, `read.rs`
+//! checks its structure and collects its declarations, `constants.rs` and `types.rs` interpret them, `uses.rs` finds out what
+//! an entry point reads and writes, and `reflect.rs` makes the signature. `kept.rs` leaves out what only other entry points
+//! need, and `bounded.rs` adds bounds to indices. Wrong input is an [`Error::Malformed`] with the number of the wrong word.
+//!
+//! Not checked here is what happens inside functions: types of operands, blocks and loops. No driver checks these, so
+//! `validator.rs` has `spirv-val` check them. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`; who
+//! answers for a module: `docs/decisions/032`.
+//! Called by `translate/module.rs`. Read next: `instruction.rs`.
+
+mod atomics;
+mod bounded;
+pub(crate) mod capabilities;
+mod constants;
+mod contents;
+pub(crate) mod exact_floats;
+pub(crate) mod extensions;
+mod instruction;
+mod kept;
+mod matrices;
+pub(crate) mod not_equal;
+pub(crate) mod plain_types;
+mod read;
+mod reflect;
+mod sections;
+pub(crate) mod sources;
+mod types;
+mod uses;
+pub(crate) mod validator;
+pub(crate) mod words;
+
+use std::collections::BTreeMap;
+
+use spirv::ExecutionModel;
+
+use crate::error::{Error, Malformed, Result};
+use crate::names::{Names, nearest};
+use crate::signature::Capability;
+use crate::signature::{MatrixUse, ScalarValue, Signature, range_of};
+use bounded::bounded;
+use constants::{Values, adjustable, numbered};
+use contents::{Contents, EntryPoint};
+use instruction::MalformedAt;
+use kept::kept;
+use matrices::matrices;
+use reflect::{malformed, name_of};
+
+/// A module of SPIR-V whose structure is sound.
+#[derive(Clone, Debug)]
+pub(crate) struct Binary {
+    words: Vec<u32>,
+    contents: Contents,
+}
+
+/// What a device bounds itself. All else gets bounds in the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DeviceBounds {
+    /// Accesses to buffers, to the byte.
+    pub(crate) buffers: bool,
+    /// Cooperative matrices that are loaded from buffers, and stored.
+    pub(crate) matrices: bool,
+}
+
+/// What a kernel is made of.
+pub(crate) struct Chosen {
+    pub(crate) spirv: Vec<u32>,
+    pub(crate) signature: Signature,
+    /// Constants that differ from their default, by number.
+    pub(crate) specialization: Vec<(u32, ScalarValue)>,
+}
+
+impl Binary {
+    /// Reads and checks a module.
+    pub(crate) fn parse(source_name: &str, bytes: &[u8]) -> Result<Self> {
+        let words = words_of(bytes).map_err(|fault| malformed(source_name, fault))?;
+        let contents = read::read(&words).map_err(|fault| malformed(source_name, fault))?;
+        let binary = Self { words, contents };
+        binary.check_stages().map_err(|fault| malformed(source_name, fault))?;
+        Ok(binary)
+    }
+
+    /// The compute entry points, in the module's order.
+    pub(crate) fn entry_points(&self) -> impl Iterator<Item = &str> {
+        self.compute().map(|entry| entry.name.as_str())
+    }
+
+    pub(crate) fn constant_names(&self) -> Names {
+        let name = |constant: constants::Adjustable<'_>| name_of(&self.contents, constant.declared.id, constant.number);
+        adjustable(&self.contents).into_iter().map(name).collect()
+    }
+
+    fn compute(&self) -> impl Iterator<Item = &EntryPoint> {
+        self.contents.entry_points.iter().filter(|entry| entry.model == Some(ExecutionModel::GLCompute))
+    }
+
+    /// Refuses a module for another interface, and entry points that a name does not tell apart.
+    fn check_stages(&self) -> Result<(), MalformedAt> {
+        let mut names = std::collections::HashSet::new();
+        for entry in self.compute() {
+            if !names.insert(&entry.name) {
+                return Err(MalformedAt {
+                    word: entry.at,
+                    problem: Malformed::EntryTwice { name: entry.name.clone() },
+                });
+            }
+            if entry.name.is_empty() || entry.name.chars().any(char::is_control) {
+                let what = format!("an entry point called {:?}", entry.name);
+                let advice = "give it a name that can be printed";
+                return Err(MalformedAt { word: entry.at, problem: Malformed::Foreign { what, advice } });
+            }
+        }
+        let kernel = self.contents.entry_points.iter().find(|entry| entry.model == Some(ExecutionModel::Kernel));
+        match kernel {
+            Some(entry) if names.is_empty() => {
+                let what = format!("`{}`, an OpenCL kernel,", entry.name.escape_debug());
+                let advice = "compile it with clspv, which makes a GLCompute entry point of it";
+                Err(MalformedAt { word: entry.at, problem: Malformed::Foreign { what, advice } })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn entry(&self, name: &str) -> &EntryPoint {
+        self.compute().find(|point| point.name == name).expect("the caller took it from `entry_points`")
+    }
+
+    /// Reflects one entry point, which exists, with values for its constants.
+    pub(crate) fn choose(
+        &self,
+        source_name: &str,
+        entry: &str,
+        given: &BTreeMap<String, f64>,
+        bounds: Option<DeviceBounds>,
+    ) -> Result<Chosen> {
+        let set = self.constant_values(entry, given)?;
+        self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
+        let whole = self.entry(entry);
+        let part = kept(&self.words, &self.contents, whole).map_err(|fault| malformed(source_name, fault))?;
+        let part = part.map(|words| read::read(&words).map(|contents| Self { words, contents })).transpose();
+        let part = part.map_err(|fault| malformed(source_name, fault))?;
+        let Self { words, contents } = part.as_ref().unwrap_or(self);
+        let point = part.as_ref().map_or(whole, |part| part.entry(entry));
+        let refused = |refusal: reflect::ReflectError| refusal.into_error(source_name, entry);
+        let values = Values::compute(contents, &set);
+        let mut signature = reflect::signature(words, contents, point, &values).map_err(refused)?;
+        signature.matrices =
+            matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
+        let spirv = match bounds {
+            None => words.clone(), // The caller of an unsafe function promised that all indices are in range.
+            Some(of_device) => bounded(words, contents, &values, of_device).map_err(refused)?,
+        };
+        Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
+    }
+
+    /// Finds the constants that names or numbers mean, and checks the values against their types.
+    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> Result<BTreeMap<u32, ScalarValue>> {
+        let mut set = BTreeMap::new();
+        for (key, &value) in given {
+            let kernel = || entry.to_owned();
+            let is_called = |name: &str, number: u32| name == key || number.to_string() == *key;
+            let found = adjustable(&self.contents).into_iter().find(|constant| {
+                is_called(&name_of(&self.contents, constant.declared.id, constant.number), constant.number)
+            });
+            let Some(constant) = found else {
+                let found = self.constant_names();
+                let hint = nearest(key, &found.0);
+                return Err(Error::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
+            };
+            let name = || name_of(&self.contents, constant.declared.id, constant.number);
+            let dtype = constant.default.dtype();
+            let Some(scalar) = ScalarValue::from_f64(value, dtype) else {
+                let reason = range_of(dtype);
+                return Err(Error::BadConstant { kernel: kernel(), constant: name(), dtype, value, reason });
+            };
+            if set.insert(constant.number, scalar).is_some() {
+                return Err(Error::DuplicateConstant { kernel: kernel(), constant: name(), id: constant.number });
+            }
+        }
+        Ok(set)
+    }
+
+    /// Refuses two constants of one number and different types. Of one type, or as integers of one size, they are set
+    /// together: glslang makes two of a constant that is also a workgroup's size, which is a `uint`.
+    fn check_numbers(&self) -> Result<(), MalformedAt> {
+        let mut seen = BTreeMap::new();
+        for constant in numbered(&self.contents) {
+            let (first, default) = *seen.entry(constant.number).or_insert((constant.declared.id, constant.default));
+            let (one, other) = (default.dtype(), constant.default.dtype());
+            let are_alike = one.is_integer() && other.is_integer() && one.itemsize() == other.itemsize();
+            if one != other && !are_alike {
+                let ids = [first, constant.declared.id];
+                let names = ids.map(|id| name_of(&self.contents, id, constant.number)).into_iter().collect();
+                let problem = Malformed::SameConstant { id: constant.number, names };
+                return Err(MalformedAt { word: constant.declared.at, problem });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The cooperative matrices of an entry point that naga wrote.
+pub(crate) fn matrices_of(
+    source_name: &str,
+    words: &[u32],
+    entry: &str,
+    capabilities: &[Capability],
+) -> Result<Vec<MatrixUse>> {
+    if !capabilities.contains(&Capability::CooperativeMatrix) {
+        return Ok(Vec::new());
+    }
+    let refused = |fault| malformed(source_name, fault);
+    let contents = read::read(words).map_err(refused)?;
+    let values = Values::compute(&contents, &BTreeMap::new());
+    let point = contents.entry_points.iter().find(|point| point.name == entry);
+    point.map_or(Ok(Vec::new()), |point| matrices(words, &contents, point, &values).map_err(refused))
+}
+
+/// The words of a file, in whichever byte order it was written.
+fn words_of(bytes: &[u8]) -> Result<Vec<u32>, MalformedAt> {
+    let (words, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(MalformedAt { word: words.len(), problem: Malformed::Bytes { bytes: bytes.len() } });
+    }
+    let is_swapped = words.first().is_some_and(|first| u32::from_be_bytes(*first) == spirv::MAGIC_NUMBER);
+    let word = |bytes: &[u8; 4]| if is_swapped { u32::from_be_bytes(*bytes) } else { u32::from_le_bytes(*bytes) };
+    Ok(words.iter().map(word).collect())
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

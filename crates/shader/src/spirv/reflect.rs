@@ -1,0 +1,383 @@
+//! From a module's declarations to the [`Signature`] of one entry point.
+//!
+//! A buffer block of one member is reflected as that member. Names come from the variable, else from that member,
+//! else from the block's type; a module without names has `binding_0_1`.
+//! Read next: `uses.rs` for what is read and written.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{BuiltIn, Decoration, StorageClass};
+
+use super::constants::{Values, adjustable};
+use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
+use super::instruction::{Checked, MalformedAt};
+use super::types::{TypeReader, resource};
+use super::uses::{Use, uses};
+use crate::error::Malformed;
+use crate::error::{Error, Resource};
+use crate::signature::{
+    Access, Constant, ConstantDefault, ElementType, Field, Param, ParamKind, PushConstants, PushMember, SharedVar,
+    Signature,
+};
+use crate::spirv::capabilities::capabilities;
+
+/// Variables of one module, at most; no kernel has a hundred.
+const MAX_VARIABLES: usize = 1 << 12;
+
+/// Numbers of bindings, at most.
+const MAX_BINDING: u32 = 0xffff;
+
+/// Bytes of push constants, at most; devices allow 128 to 4096.
+const MAX_PUSH_BYTES: u32 = 1 << 16;
+
+/// Why there is no signature: the module is malformed, or uses what no kernel of ours has.
+#[derive(Debug)]
+pub(super) enum ReflectError {
+    Malformed(MalformedAt),
+    Unsupported {
+        variable: String,
+        resource: Resource,
+    },
+    /// Two kinds of memory at one binding.
+    Clash(Box<[Param; 2]>),
+    /// An access that nothing keeps inside its memory.
+    Unbounded {
+        word: usize,
+        op: &'static str,
+        what: &'static str,
+    },
+}
+
+impl From<MalformedAt> for ReflectError {
+    fn from(fault: MalformedAt) -> Self {
+        Self::Malformed(fault)
+    }
+}
+
+impl ReflectError {
+    pub(super) fn into_error(self, source_name: &str, kernel: &str) -> Error {
+        match self {
+            Self::Malformed(fault) => malformed(source_name, fault),
+            Self::Unsupported { variable, resource } => {
+                Error::Unsupported { kernel: kernel.to_owned(), variable, resource }
+            }
+            Self::Clash(params) => {
+                let [first, second] = *params;
+                let (kernel, kinds) = (kernel.to_owned(), [first.kind, second.kind]);
+                let (group, binding) = (first.group, first.binding);
+                Error::BindingClash { kernel, group, binding, names: [first.name, second.name], kinds }
+            }
+            Self::Unbounded { word, op, what } => {
+                let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}"));
+                Error::Unbounded { source_name, place, what }
+            }
+        }
+    }
+}
+
+pub(super) fn malformed(source_name: &str, fault: MalformedAt) -> Error {
+    let MalformedAt { word, problem } = fault;
+    Error::Malformed { source_name: source_name.to_owned(), word, problem: Box::new(problem) }
+}
+
+/// Reads the signature of an entry point, with its constants set.
+pub(super) fn signature(
+    words: &[u32],
+    contents: &Contents,
+    entry: &EntryPoint,
+    values: &Values,
+) -> Result<Signature, ReflectError> {
+    if contents.globals.len() > MAX_VARIABLES {
+        let (count, limit) = (contents.globals.len() as u64, MAX_VARIABLES as u64);
+        let problem = Malformed::TooMany { what: "variables", count, limit };
+        return Err(MalformedAt { word: entry.at, problem }.into());
+    }
+    let uses = uses(words, contents, entry.function)?;
+    let workgroup_size = workgroup_size(contents, entry, values)?;
+    let mut reader = SignatureReader { contents, values, signature: Signature::default() };
+    let of_stage = |global: &&Global| matches!(global.class, Some(StorageClass::Input | StorageClass::Output));
+    let is_taken =
+        |global: &&Global| uses.contains_key(&global.id) || (of_stage(global) && entry.interface.contains(&global.id));
+    let mut taken: Vec<&Global> = contents.globals.iter().filter(is_taken).collect();
+    taken.sort_by_key(|global| place(contents, global));
+    for global in taken {
+        reader.variable(global, uses.get(&global.id).copied().unwrap_or_default())?;
+    }
+    let mut signature = reader.signature;
+    signature.entry.clone_from(&entry.name);
+    signature.workgroup_size = workgroup_size;
+    signature.capabilities = capabilities(&contents.capabilities, words);
+    signature.extensions.clone_from(&contents.extensions);
+    signature.constants = constants(contents, entry, values);
+    make_names_unique(&mut signature);
+    Ok(signature)
+}
+
+/// Whether a variable is a built-in value of compute kernels.
+fn is_compute_input(contents: &Contents, id: u32) -> bool {
+    let of_compute = [
+        BuiltIn::NumWorkgroups,
+        BuiltIn::WorkgroupSize,
+        BuiltIn::WorkgroupId,
+        BuiltIn::LocalInvocationId,
+        BuiltIn::GlobalInvocationId,
+        BuiltIn::LocalInvocationIndex,
+        BuiltIn::SubgroupSize,
+        BuiltIn::NumSubgroups,
+        BuiltIn::SubgroupId,
+        BuiltIn::SubgroupLocalInvocationId,
+        BuiltIn::SubgroupEqMask,
+        BuiltIn::SubgroupGeMask,
+        BuiltIn::SubgroupGtMask,
+        BuiltIn::SubgroupLeMask,
+        BuiltIn::SubgroupLtMask,
+        BuiltIn::DeviceIndex,
+    ];
+    let decoration = contents.decoration(id, None, Decoration::BuiltIn);
+    of_compute.iter().any(|builtin| decoration == Some(*builtin as u32))
+}
+
+fn place(contents: &Contents, global: &Global) -> (Option<u32>, Option<u32>) {
+    let decoration = |decoration| contents.decoration(global.id, None, decoration);
+    (decoration(Decoration::DescriptorSet), decoration(Decoration::Binding))
+}
+
+/// The size of the workgroup, where constants hold it, by axis. What `WorkgroupSize` names goes before the execution mode.
+fn size_ids(contents: &Contents, entry: &EntryPoint, values: &Values) -> Option<Option<[u32; 3]>> {
+    let builtin = Some(BuiltIn::WorkgroupSize as u32);
+    let is_named =
+        |declared: &&DeclaredConstant| contents.decoration(declared.id, None, Decoration::BuiltIn) == builtin;
+    match (contents.constants.iter().find(is_named), contents.sizes.get(&entry.function)) {
+        (Some(named), _) => Some(values.parts(named.id).and_then(|parts| <[u32; 3]>::try_from(parts).ok())),
+        (None, Some(WorkgroupSize::Ids(ids))) => Some(Some(*ids)),
+        (None, Some(WorkgroupSize::Literal(_)) | None) => None,
+    }
+}
+
+fn workgroup_size(contents: &Contents, entry: &EntryPoint, values: &Values) -> Checked<[u32; 3]> {
+    let fault =
+        |what| MalformedAt { word: entry.at, problem: Malformed::WorkgroupSize { entry: entry.name.clone(), what } };
+    let counts = match (size_ids(contents, entry, values), contents.sizes.get(&entry.function)) {
+        (Some(ids), _) => ids.map(|ids| ids.map(|id| values.count(id))),
+        (None, Some(WorkgroupSize::Literal(size))) => Some(size.map(Some)),
+        (None, _) => return Err(fault("it has no workgroup size")),
+    };
+    match counts {
+        Some([Some(x), Some(y), Some(z)]) => check_size([x, y, z]).ok_or_else(|| fault(ZERO)),
+        _ => Err(fault("its workgroup size is not made of numbers that can be computed here")),
+    }
+}
+
+const ZERO: &str = "its workgroup has no invocations on an axis";
+
+fn check_size(size: [u32; 3]) -> Option<[u32; 3]> {
+    (!size.contains(&0)).then_some(size)
+}
+
+struct SignatureReader<'a> {
+    contents: &'a Contents,
+    values: &'a Values,
+    signature: Signature,
+}
+
+impl SignatureReader<'_> {
+    fn variable(&mut self, global: &Global, used: Use) -> Result<(), ReflectError> {
+        let (contents, block) = (self.contents, global.pointee);
+        let name = self.name(global);
+        let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
+        let unsupported = |resource| Err(ReflectError::Unsupported { variable: name.clone(), resource });
+        match global.class {
+            Some(StorageClass::StorageBuffer) => self.buffer(global, &name, ParamKind::Storage, used),
+            Some(StorageClass::Uniform) if contents.has(block, None, Decoration::BufferBlock) => {
+                self.buffer(global, &name, ParamKind::Storage, used)
+            }
+            Some(StorageClass::Uniform) => self.buffer(global, &name, ParamKind::Uniform, used),
+            Some(StorageClass::PushConstant) => self.push_constants(global, &name).map_err(fault),
+            Some(StorageClass::Workgroup) => self.shared(global, name).map_err(fault),
+            Some(StorageClass::Private) => Ok(()),
+            // Validators pass one of another stage, or of none, and drivers crash on it.
+            Some(StorageClass::Input) if is_compute_input(contents, global.id) => Ok(()),
+            Some(StorageClass::Input) => unsupported(Resource::Input),
+            Some(StorageClass::UniformConstant | StorageClass::Image) => unsupported(self.resource(block)),
+            Some(StorageClass::Output) => unsupported(Resource::Output),
+            _ => unsupported(Resource::Foreign),
+        }
+    }
+
+    fn resource(&self, ty: u32) -> Resource {
+        match &self.contents.types[&ty] {
+            Type::Other(op) => resource(*op),
+            Type::Array { element, .. } | Type::RuntimeArray { element } => self.resource(*element),
+            _ => Resource::Opaque,
+        }
+    }
+
+    /// Its own name, that of its only member, or of its type.
+    fn name(&self, global: &Global) -> String {
+        let contents = self.contents;
+        let only_member = match &contents.types[&global.pointee] {
+            Type::Struct { members } if members.len() == 1 => contents.member_name(global.pointee, 0),
+            _ => None,
+        };
+        let name = contents.name(global.id).or(only_member).or_else(|| contents.name(global.pointee));
+        name.map_or_else(|| self.number(global), str::to_owned)
+    }
+
+    fn number(&self, global: &Global) -> String {
+        match (global.class, place(self.contents, global)) {
+            (_, (Some(group), Some(binding))) => format!("binding_{group}_{binding}"),
+            (Some(StorageClass::PushConstant), _) => "push".to_owned(),
+            _ => format!("variable_{}", global.id),
+        }
+    }
+
+    fn buffer(&mut self, global: &Global, name: &str, kind: ParamKind, used: Use) -> Result<(), ReflectError> {
+        let contents = self.contents;
+        let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
+        let members = match &contents.types[&global.pointee] {
+            Type::Struct { members } => members.len(),
+            Type::Array { .. } | Type::RuntimeArray { .. } => {
+                let resource = Resource::BindingArray;
+                return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
+            }
+            _ => return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what: "block type" })),
+        };
+        let (Some(group), Some(binding)) = place(contents, global) else {
+            let what = "descriptor set and binding";
+            return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what }));
+        };
+        if binding > MAX_BINDING {
+            let resource = Resource::FarBinding; // Drivers make room for all below it.
+            return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
+        }
+        let types = TypeReader { contents, values: self.values, variable: name };
+        let ty = types.element(global.pointee).map_err(fault)?;
+        // On the variable, or on each of its members.
+        let has = |decoration| {
+            let of_members = (0..).take(members).all(|member| contents.has(global.pointee, Some(member), decoration));
+            contents.has(global.id, None, decoration) || (members > 0 && of_members)
+        };
+        let access = match (kind, has(Decoration::NonWritable), has(Decoration::NonReadable)) {
+            (ParamKind::Uniform, _, _) | (_, true, _) => Access::Read,
+            (_, false, true) => Access::Write,
+            (_, false, false) => Access::ReadWrite,
+        };
+        let (reads, writes) = (used.reads, used.writes && kind == ParamKind::Storage);
+        let name = name.to_owned();
+        let mut param = Param { name, group, binding, access, reads, writes, ..Param::of_type(kind, ty) };
+        param.unwrap_block();
+        self.bind(param)
+    }
+
+    /// Adds a buffer, or joins it to the one that is bound there already.
+    fn bind(&mut self, param: Param) -> Result<(), ReflectError> {
+        match self.signature.params.last_mut() {
+            Some(same) if (same.group, same.binding) == (param.group, param.binding) => {
+                if same.kind != param.kind {
+                    return Err(ReflectError::Clash(Box::new([same.clone(), param])));
+                }
+                same.join(param);
+            }
+            _ => self.signature.params.push(param),
+        }
+        Ok(())
+    }
+
+    fn push_constants(&mut self, global: &Global, name: &str) -> Result<(), Malformed> {
+        if self.signature.push_constants.is_some() {
+            return Err(Malformed::Count { op: "Variable for push constants", count: 2 });
+        }
+        let types = TypeReader { contents: self.contents, values: self.values, variable: name };
+        let ElementType::Struct { name: mut ty, mut fields, bytes } = types.element(global.pointee)? else {
+            return Err(Malformed::Unplaced { variable: name.to_owned(), what: "block type" });
+        };
+        let bytes = bytes.next_multiple_of(4);
+        if bytes > MAX_PUSH_BYTES {
+            let (count, limit) = (bytes.into(), MAX_PUSH_BYTES.into());
+            return Err(Malformed::TooMany { what: "bytes of push constants", count, limit });
+        }
+        if fields.iter().any(|field| field.ty.runtime_array().is_some()) {
+            let what = "push constants have no fixed length".to_owned();
+            return Err(Malformed::Layout { variable: name.to_owned(), what });
+        }
+        if let [Field { ty: ElementType::Struct { name: inner, .. }, .. }] = fields.as_slice() {
+            ty.clone_from(inner);
+            fields = flattened(fields.swap_remove(0));
+        }
+        // The only member, without a name: the block is a wrapper that a compiler put around it.
+        let is_wrapped = matches!(fields.as_slice(), [field] if field.name == "member0");
+        if is_wrapped {
+            ty = fields[0].ty.to_string();
+        }
+        let member = |field: Field| {
+            let name = if is_wrapped { name.to_owned() } else { field.name };
+            PushMember { name, offset: field.offset, ty: field.ty }
+        };
+        let members = fields.into_iter().map(member).collect();
+        self.signature.push_constants = Some(PushConstants { name: name.to_owned(), ty, bytes, members });
+        Ok(())
+    }
+
+    fn shared(&mut self, global: &Global, name: String) -> Result<(), Malformed> {
+        let types = TypeReader { contents: self.contents, values: self.values, variable: &name };
+        let (bytes, alignment) = types.shared(global.pointee, &mut 0)?;
+        self.signature.shared_bytes = self.signature.shared_bytes.next_multiple_of(alignment) + bytes;
+        self.signature.shared.push(SharedVar { name, bytes });
+        Ok(())
+    }
+}
+
+/// The fields of a struct that is the only field of another.
+fn flattened(outer: Field) -> Vec<Field> {
+    match outer.ty {
+        ElementType::Struct { fields, .. } => {
+            let moved = |field: Field| Field { offset: outer.offset + field.offset, ..field };
+            fields.into_iter().map(moved).collect()
+        }
+        _ => vec![outer],
+    }
+}
+
+fn constants(contents: &Contents, entry: &EntryPoint, values: &Values) -> Vec<Constant> {
+    let ids = size_ids(contents, entry, values).flatten().map_or([None; 3], |ids| ids.map(Some));
+    let size = |id: u32, number| {
+        let is_set_with = contents.decoration(id, None, Decoration::SpecId) == Some(number);
+        values.count(id).filter(|_| is_set_with)
+    };
+    let constant = |adjustable: super::constants::Adjustable<'_>| Constant {
+        sizes: ids.map(|id| size(id?, adjustable.number)),
+        name: name_of(contents, adjustable.declared.id, adjustable.number),
+        id: Some(adjustable.number),
+        dtype: adjustable.default.dtype(),
+        default: ConstantDefault::Value(adjustable.default),
+        value: values.scalar(adjustable.declared.id).unwrap_or(adjustable.default),
+    };
+    adjustable(contents).into_iter().map(constant).collect()
+}
+
+/// What a constant is called.
+pub(super) fn name_of(contents: &Contents, id: u32, number: u32) -> String {
+    contents.name(id).map_or_else(|| format!("constant_{number}"), str::to_owned)
+}
+
+/// Buffers that share a name are called by their places: a call by name must mean one.
+fn make_names_unique(signature: &mut Signature) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for param in &signature.params {
+        let names: HashSet<_> = param.aliases.iter().map(|alias| &alias.name).chain([&param.name]).collect();
+        for name in names {
+            *counts.entry(name.clone()).or_default() += 1;
+        }
+    }
+    for Param { name, aliases, group, binding, .. } in &mut signature.params {
+        for name in aliases.iter_mut().map(|alias| &mut alias.name).chain([name]).filter(|name| counts[*name] > 1) {
+            *name = format!("binding_{group}_{binding}");
+        }
+    }
+    let mut taken: HashSet<String> = HashSet::new();
+    for member in signature.push_constants.iter_mut().flat_map(|push| &mut push.members) {
+        if !taken.insert(member.name.clone()) {
+            member.name = format!("push_{}", member.offset);
+        }
+    }
+}

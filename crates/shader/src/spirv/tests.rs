@@ -1,0 +1,296 @@
+//! Signatures of what glslang made, against what its sources say; of what naga made, against naga's own reflection.
+//! Refusals are in `tests/hostile.rs`, what is read and written in `tests/uses.rs`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use super::*;
+use crate::spirv::sources::without_sources;
+use crate::translate::{Bounds, BufferBounds, Module, Options, Translated};
+use crate::{ElementType, ParamKind, Source};
+
+/// A shader of `tests/shaders`, as glslang compiled it.
+pub(crate) fn compiled(name: &str) -> Vec<u8> {
+    let path = format!("{}/../../tests/shaders/{name}.spv", env!("CARGO_MANIFEST_DIR"));
+    fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Assembles a module, as Khronos's tool reads it.
+pub(crate) fn assemble(text: &str) -> Vec<u8> {
+    let mut child = Command::new("spirv-as")
+        .args(["--preserve-numeric-ids", "--target-env", "vulkan1.3", "-o", "-", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("spirv-as, of Khronos's SPIRV-Tools, is installed");
+    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{text}");
+    output.stdout
+}
+
+fn translated(name: &str, constants: &[(&str, f64)]) -> Result<Translated> {
+    let constants: BTreeMap<String, f64> = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    Module::parse(&Source::spirv(compiled(name)).named(name.to_owned()))?.translate(
+        None,
+        &constants,
+        &Options::default(),
+    )
+}
+
+/// Without bounds.
+const UNCHECKED: Options = Options {
+    bounds: Bounds::Unchecked,
+    assume_written: false,
+    driver_zeroes: false,
+    loops: crate::Loops::AssumeFinite,
+    unchecked_division: false,
+    exact_floats: false,
+    integer_dot_product: false,
+    max_uniform_bytes: None,
+    robust_buffers: false,
+    robust_matrices: false,
+    debug_info: false,
+    sanitize: None,
+    subgroups: crate::Subgroups { size: None, full: false },
+    fold: None,
+};
+
+/// Shader, constants, what is printed.
+type Case<'a> = (&'a str, &'a [(&'a str, f64)], &'a str);
+
+const GOLDEN: &[Case<'_>] = &[
+    (
+        "saxpy",
+        &[],
+        "
+main: workgroup 64×1×1
+  x  storage 0:0  read        array<f32>
+  y  storage 0:1  read_write  array<f32>
+  a  push +0                  f32",
+    ),
+    (
+        "saxpy_vulkan10", // Storage buffers as `Uniform` and `BufferBlock`.
+        &[],
+        "
+main: workgroup 64×1×1
+  x  storage 0:0  read        array<f32>
+  y  storage 0:1  read_write  array<f32>
+  a  push +0                  f32",
+    ),
+    (
+        "layouts",
+        &[],
+        "
+main: workgroup 1×1×1
+  Std140  uniform 0:0  read   Std140
+  packed  storage 0:1  read   Std430
+  tight   storage 0:2  read   Scalar
+  result  storage 1:3  write  array<f32>",
+    ),
+    (
+        "reverse",
+        &[("LANES", 8.0), ("1", 3.0)],
+        "
+main: workgroup 8×1×1, shared 96 bytes
+  data    storage 0:0  read_write  array<f32>
+  LANES   constant @0              u32 = 8 (default 32), and the workgroup's x
+  DEPTH   constant @1              u32 = 3 (default 2)
+  FACTOR  constant @2              f32 = 1.5
+  NEGATE  constant @3              bool = false
+  SHIFT   constant @4              i32 = -1
+  tile    shared                   96 bytes",
+    ),
+    (
+        "reverse_vulkan13", // `LocalSizeId` in place of `WorkgroupSize`.
+        &[("0", 4.0), ("NEGATE", 1.0)],
+        "
+main: workgroup 4×1×1, shared 32 bytes
+  data    storage 0:0  read_write  array<f32>
+  LANES   constant @0              u32 = 4 (default 32), and the workgroup's x
+  DEPTH   constant @1              u32 = 2
+  FACTOR  constant @2              f32 = 1.5
+  NEGATE  constant @3              bool = true (default false)
+  SHIFT   constant @4              i32 = -1
+  tile    shared                   32 bytes",
+    ),
+    (
+        "small_numbers",
+        &[],
+        "
+main: workgroup 1×1×1, needs i8, i16, 8-bit storage, 16-bit storage
+  bytes   storage 0:0  read   array<i8>
+  shorts  storage 0:1  read   array<u16>
+  halves  storage 0:2  read   array<f16>
+  wide    storage 0:3  write  array<f32>",
+    ),
+    (
+        "wide_numbers",
+        &[("SCALE", -2.0)],
+        "
+main: workgroup 1×1×1, needs f64, i64
+  doubles  storage 0:0  read_write  array<f64>
+  longs    storage 0:1  read_write  array<i64>
+  SCALE    constant @7              i64 = -2 (default 5000000000)",
+    ),
+    (
+        "subgroup_sum",
+        &[],
+        "
+main: workgroup 64×1×1, needs subgroups, subgroup arithmetic
+  values  storage 0:0  read        array<u32>
+  total   storage 0:1  read_write  u32",
+    ),
+    (
+        "particles",
+        &[],
+        "
+main: workgroup 32×1×1
+  list  storage 2:1  read_write  List
+  dt    push +16                 f32
+  wind  push +32                 vec3<f32>",
+    ),
+];
+
+#[test]
+fn golden_signatures() {
+    for (name, constants, expected) in GOLDEN {
+        let translated = translated(name, constants).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(format!("\n{}", translated.signature), *expected, "{name}");
+    }
+}
+
+#[test]
+fn unchecked_modules_stay_as_they_are() {
+    for (name, ..) in GOLDEN {
+        let bytes = compiled(name);
+        // SAFETY: no driver is given it.
+        let unchecked = unsafe { Source::spirv_unchecked(bytes.clone()) };
+        let words = super::words_of(&bytes).unwrap();
+        let cases = [
+            (unchecked, Options::default(), words.clone()),
+            (Source::spirv(bytes.clone()), UNCHECKED, without_sources(&words)), // It is still validated.
+        ];
+        for (source, options, expected) in cases {
+            let translated = Module::parse(&source).unwrap().translate(None, &BTreeMap::new(), &options).unwrap();
+            assert!(translated.spirv == expected, "{name}");
+            assert_eq!(translated.buffer_bounds, BufferBounds::Driver, "{name}");
+        }
+    }
+}
+
+#[test]
+fn constants_become_specialisation_constants() {
+    let given = [("LANES", 8.0), ("FACTOR", 0.25), ("3", 1.0), ("SHIFT", -7.0)];
+    let found = translated("reverse", &given).unwrap().specialization;
+    assert_eq!(found, [(0, 8_u32.into()), (2, 0.25_f32.into()), (3, true.into()), (4, (-7_i32).into())]);
+    let cases = [
+        (&[("LANES", 1.5)][..], "kernel `main`: constant `LANES` is u32 and cannot be 1.5: "),
+        (&[("SHIFT", 3e9)], "kernel `main`: constant `SHIFT` is i32 and cannot be 3000000000: "),
+        (&[("LANE", 1.0)], "kernel `main`: no constant `LANE`; there is `LANES`, `DEPTH`, `FACTOR`, `NEGATE`, `SHIFT`"),
+        (&[("LANES", 1.0), ("0", 1.0)], "kernel `main`: constant `LANES` is set twice, by name and as `0`"),
+        (&[("DEPTH", 0.0)], "reverse: SPIR-V word 218: `tile`: the length of an array is no number above 0"),
+        (&[("LANES", 0.0)], "reverse: SPIR-V word 16: entry point `main`: its workgroup has no invocations on an axis"),
+    ];
+    for (given, message) in cases {
+        let found = translated("reverse", given).unwrap_err().to_string();
+        assert!(found.starts_with(message), "{found}\n{message}");
+    }
+}
+
+/// Offsets of the numbers in a buffer, as a list a block.
+fn offsets(ty: &ElementType) -> Vec<u32> {
+    ty.leaves().iter().map(|leaf| leaf.0).collect()
+}
+
+#[test]
+fn layouts_are_those_the_compiler_chose() {
+    let signature = translated("layouts", &[]).unwrap().signature;
+    let [std140, std430, scalar, _] = signature.params.as_slice() else { panic!("{signature}") };
+    // By hand, from the rules of GLSL: arrays and columns of 16 bytes in std140, of their own size in std430 and scalar.
+    let expected = [
+        (0, 16, 32, 36, 48, 52, 64, 68, 72, 76),   // float[2], mat2, vec3, float
+        (80, 84, 88, 92, 96, 100, 104, 108, 0, 0), // Inner[2]
+    ];
+    let [a, b] = expected;
+    let std140_offsets = [a.0, a.1, a.2, a.3, a.4, a.5, a.6, a.7, a.8, a.9, b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7];
+    assert_eq!((std140.kind, std140.fixed_bytes), (ParamKind::Uniform, 112));
+    assert_eq!(offsets(&std140.ty), std140_offsets);
+    // float[2], mat2, mat3x2 as two rows of three (16 bytes apart), Inner.
+    assert_eq!(offsets(&std430.ty), [0, 4, 8, 12, 16, 20, 32, 36, 40, 48, 52, 56, 64, 68, 72, 76]);
+    // vec3, float, mat3 with columns of 12 bytes, vec3[] of 12 bytes.
+    assert_eq!(offsets(&scalar.ty), (0..16).map(|i| 4 * i).collect::<Vec<_>>());
+    assert_eq!((scalar.fixed_bytes, scalar.stride), (52, Some(12)));
+}
+
+#[test]
+fn naga_and_we_read_the_same() {
+    // What naga wrote, read back by us, against naga's reflection of the text. Names are in the debug information.
+    let options = Options { debug_info: true, ..Options::default() };
+    let samples = vkarray_shaders::SAMPLES.iter().map(|(name, text)| (*name, *text, BTreeMap::new()));
+    for (name, text, constants) in samples {
+        let by_naga = Module::parse(&Source::wgsl(text)).unwrap().translate(None, &constants, &options).unwrap();
+        let source = Source::spirv_words(&by_naga.spirv).named(name);
+        let by_us = Module::parse(&source).unwrap().translate(None, &BTreeMap::new(), &options).unwrap();
+        let (ours, theirs) = (by_us.signature, by_naga.signature);
+        assert_eq!((ours.workgroup_size, ours.shared_bytes), (theirs.workgroup_size, theirs.shared_bytes), "{name}");
+        assert_eq!(ours.capabilities, theirs.capabilities, "{name}");
+        // In SPIR-V an atomic number is a number; operations are atomic.
+        let theirs_as_numbers = format!("{:?}", theirs.params).replace("Atomic(", "Scalar(");
+        assert_eq!(format!("{:?}", ours.params), theirs_as_numbers, "{name}");
+        let (ours, theirs) = (ours.push_constants, theirs.push_constants);
+        assert_eq!(ours.as_ref().map(|push| &push.members), theirs.as_ref().map(|push| &push.members), "{name}");
+        // Unlike WGSL, SPIR-V does not say how much padding is behind the last member.
+        let bytes = [ours, theirs].map(|push| push.map(|push| push.bytes));
+        assert!(
+            bytes[0] <= bytes[1] && bytes[1] <= bytes[0].map(|bytes| bytes.next_multiple_of(16)),
+            "{name}: {bytes:?}"
+        );
+    }
+}
+
+#[test]
+fn either_byte_order_is_read() {
+    let swapped: Vec<u8> = compiled("saxpy").chunks(4).flat_map(|word| [word[3], word[2], word[1], word[0]]).collect();
+    let translate = |bytes| {
+        let module = Module::parse(&Source::spirv(bytes)).unwrap();
+        module.translate(None, &BTreeMap::new(), &UNCHECKED).unwrap()
+    };
+    assert_eq!(translate(swapped), translate(compiled("saxpy")));
+}
+
+#[test]
+fn what_is_no_buffer_is_refused_by_name() {
+    let cases = [
+        (
+            "texture",
+            "kernel `main`: `picture` is a texture or storage image: declare a storage buffer of its texels, and index it \
+             with `y * width + x`",
+        ),
+        (
+            "address",
+            "address: SPIR-V word 24: a buffer device address is not for Vulkan's compute kernels: memory reached by its \
+             address cannot be ordered by the runtime; bind it as a storage buffer",
+        ),
+    ];
+    for (name, message) in cases {
+        assert_eq!(translated(name, &[]).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn what_a_translator_does_is_not_done_to_spirv() {
+    let module = Module::parse(&Source::spirv(compiled("saxpy"))).unwrap();
+    let options = Options { assume_written: true, ..Options::default() };
+    let message = "shader.spv: assuming that shared memory is written is done while a shader is translated, and SPIR-V is taken as it is";
+    assert_eq!(module.translate(None, &BTreeMap::new(), &options).unwrap_err().to_string(), message);
+}
+
+mod bounds;
+mod hostile;
+mod kept;
+mod layouts;
+mod matrices;
+mod uses;

@@ -1,0 +1,174 @@
+//! How an entry point uses the module's variables: [`uses`].
+//!
+//! The runtime orders work by what kernels write, so a use that is missed is a race. Pointers are followed through access
+//! chains, copies and calls; whatever else touches a pointer counts as reading and writing it. Where pointers are chosen
+//! at run time (`OpSelect`, `OpPhi`, a function's result), every buffer of the kernel counts as read and written.
+//! Read next: `signature/mod.rs`.
+
+use std::collections::{HashMap, HashSet};
+
+use smallvec::SmallVec;
+use spirv::{Op, StorageClass};
+
+use super::contents::{Contents, Function, Type};
+use super::instruction::{Checked, Instruction, MalformedAt, instructions_in};
+use crate::error::Malformed;
+
+/// Variables that one parameter is followed to; beyond that all buffers count as read and written.
+const MAX_ROOTS: usize = 16;
+
+/// How one variable is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Use {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+}
+
+/// Variables that a pointer may lead to.
+type Roots = SmallVec<[u32; 1]>;
+
+/// The variables that functions reached from the entry point mention, and how they use them.
+pub(super) fn uses(words: &[u32], contents: &Contents, entry: u32) -> Checked<HashMap<u32, Use>> {
+    let mut walk = UseWalk { contents, roots: HashMap::new(), uses: HashMap::new(), is_wild: false };
+    for global in &contents.globals {
+        walk.roots.insert(global.id, smallvec::smallvec![global.id]);
+    }
+    for function in callers_first(contents, entry)? {
+        walk.function(words, function)?;
+    }
+    let UseWalk { mut uses, is_wild, .. } = walk;
+    if is_wild {
+        uses.values_mut().for_each(|used| *used = Use { reads: true, writes: true });
+    }
+    Ok(uses)
+}
+
+/// The functions that are reached, each before those it calls.
+pub(super) fn callers_first(contents: &Contents, entry: u32) -> Checked<Vec<&Function>> {
+    let mut done = Vec::new();
+    let (mut seen, mut open) = (HashSet::from([entry]), HashSet::from([entry]));
+    let mut stack = vec![(entry, 0)]; // A function, and how many of its calls were followed.
+    while let Some((id, followed)) = stack.last_mut() {
+        let function = &contents.functions[&*id];
+        if let Some(&callee) = function.calls.get(*followed) {
+            *followed += 1;
+            if open.contains(&callee) {
+                return Err(MalformedAt { word: function.at, problem: Malformed::Recursion { id: callee } });
+            }
+            if seen.insert(callee) {
+                open.insert(callee);
+                stack.push((callee, 0));
+            }
+        } else {
+            open.remove(id);
+            done.push(function);
+            stack.pop();
+        }
+    }
+    done.reverse();
+    Ok(done)
+}
+
+struct UseWalk<'a> {
+    contents: &'a Contents,
+    roots: HashMap<u32, Roots>,
+    uses: HashMap<u32, Use>,
+    is_wild: bool,
+}
+
+impl UseWalk<'_> {
+    fn function(&mut self, words: &[u32], function: &Function) -> Checked<()> {
+        let mut ids = Vec::new();
+        for instruction in instructions_in(words, function.words.clone()) {
+            let instruction = instruction?;
+            // Labels behind 64-bit numbers may be taken for others here; no label is a pointer.
+            if instruction.op() != Op::Switch {
+                instruction.ids(|_| false, &mut ids)?;
+                self.instruction(&instruction, &ids)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'_>, ids: &[u32]) -> Checked<()> {
+        for id in ids {
+            for &root in self.roots.get(id).into_iter().flatten() {
+                self.uses.entry(root).or_default();
+            }
+        }
+        let (reads, writes, both) =
+            (Use { reads: true, writes: false }, Use { reads: false, writes: true }, Use { reads: true, writes: true });
+        let op = instruction.op();
+        match op {
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+            | Op::CopyObject => {
+                return self.derive(instruction);
+            }
+            Op::FunctionParameter | Op::Variable | Op::ArrayLength => return Ok(()),
+            Op::Load | Op::AtomicLoad | Op::CooperativeMatrixLoadKHR => self.mark(instruction.operand(0)?, reads),
+            Op::Store => {
+                self.mark(instruction.operand(0)?, writes);
+                self.mark(instruction.operand(1)?, both); // A pointer that is stored may be used anywhere.
+            }
+            Op::AtomicStore | Op::CooperativeMatrixStoreKHR => self.mark(instruction.operand(0)?, writes),
+            Op::CopyMemory | Op::CopyMemorySized => {
+                self.mark(instruction.operand(0)?, writes);
+                self.mark(instruction.operand(1)?, reads);
+            }
+            Op::FunctionCall => self.pass(instruction)?,
+            _ => ids.iter().for_each(|&id| self.mark(id, both)),
+        }
+        // A pointer made in any other way may lead anywhere.
+        self.is_wild |= instruction.ty.is_some_and(|ty| self.is_buffer_pointer(ty));
+        Ok(())
+    }
+
+    fn mark(&mut self, id: u32, used: Use) {
+        for &root in self.roots.get(&id).into_iter().flatten() {
+            let all = self.uses.entry(root).or_default();
+            *all = Use { reads: all.reads || used.reads, writes: all.writes || used.writes };
+        }
+    }
+
+    /// The result leads where the first operand does.
+    fn derive(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        let from = self.roots.get(&instruction.operand(0)?).cloned();
+        match (instruction.id, from) {
+            (Some(id), Some(roots)) => drop(self.roots.insert(id, roots)),
+            // From a value or a local variable, or from what is not known yet.
+            _ => self.is_wild |= instruction.ty.is_some_and(|ty| self.is_buffer_pointer(ty)),
+        }
+        Ok(())
+    }
+
+    /// The callee's parameters lead where the arguments do.
+    fn pass(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        let params = &self.contents.functions[&instruction.operand(0)?].params;
+        for (param, argument) in params.iter().zip(&instruction.operands[1..]) {
+            let Some(roots) = self.roots.get(argument).cloned() else { continue };
+            let known = self.roots.entry(*param).or_default();
+            for root in roots {
+                if known.contains(&root) {
+                    continue;
+                }
+                if known.len() == MAX_ROOTS {
+                    self.is_wild = true;
+                    break;
+                }
+                known.push(root);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_buffer_pointer(&self, ty: u32) -> bool {
+        let classes = [StorageClass::StorageBuffer, StorageClass::Uniform, StorageClass::PhysicalStorageBuffer];
+        match self.contents.types.get(&ty) {
+            Some(Type::Pointer { class, .. }) => classes.iter().any(|of| *of as u32 == *class),
+            _ => false,
+        }
+    }
+}

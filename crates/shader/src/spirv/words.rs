@@ -1,0 +1,33 @@
+//! SPIR-V as words: the instructions of a module that is known to be well-formed, one slice each ([`instructions`]). Pure.
+//!
+//! For what naga wrote, and for what `read.rs` has passed. `instruction.rs` reads words of unknown origin.
+
+use std::iter;
+
+use spirv::Op;
+
+/// Words before the first instruction.
+pub(crate) const HEADER_WORDS: usize = 5;
+
+/// The instructions behind the header. If one's length makes no sense, what is left is the last.
+pub(crate) fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
+    let mut rest = words.get(HEADER_WORDS..).unwrap_or_default();
+    iter::from_fn(move || {
+        let stated = (rest.first()? >> 16) as usize;
+        let length = if (1..=rest.len()).contains(&stated) { stated } else { rest.len() };
+        let (instruction, tail) = rest.split_at(length);
+        rest = tail;
+        Some(instruction)
+    })
+}
+
+/// What an instruction is; `None` for what the enumeration does not know.
+pub(crate) fn op(instruction: &[u32]) -> Option<Op> {
+    Op::from_u32(instruction.first()? & 0xffff)
+}
+
+/// Whether `OpArrayLength` is in the module, or the module is cut short.
+pub fn asks_for_length(spirv: &[u32]) -> bool {
+    let is_cut = |words: &[u32]| words.first().is_some_and(|first| (first >> 16) as usize != words.len());
+    instructions(spirv).any(|words| op(words) == Some(Op::ArrayLength) || is_cut(words))
+}

@@ -1,0 +1,252 @@
+//! Reads a [`Signature`] from a naga module.
+//!
+//! The module has its constants applied and is valid, so sizes are known and names exist. Only what the chosen entry point
+//! reaches is listed: naga's analysis says which globals it reads and writes. Capabilities come from the finished SPIR-V
+//! (`spirv/capabilities.rs`), which is the only list a driver looks at.
+//! Read next: `module.rs`, the only caller.
+
+use naga::valid::{GlobalUse, ModuleInfo};
+use naga::{AddressSpace, ArraySize, GlobalVariable, Handle, ScalarKind, StorageAccess, Type, TypeInner};
+
+use crate::error::{Error, Resource, Result};
+use crate::signature::{
+    Access, Constant, ConstantDefault, DType, ElementType, Field, Param, ParamKind, PushConstants, PushMember,
+    ScalarValue, SharedVar, Signature, column_stride,
+};
+
+/// Reads everything but the constants and capabilities.
+pub(crate) fn signature(module: &naga::Module, info: &ModuleInfo, index: usize) -> Result<Signature> {
+    let entry_point = &module.entry_points[index];
+    let uses = info.get_entry_point(index);
+    let mut signature = Signature {
+        entry: entry_point.name.clone(),
+        workgroup_size: entry_point.workgroup_size,
+        ..Signature::default()
+    };
+    for (handle, variable) in module.global_variables.iter() {
+        let used = uses[handle];
+        if used.is_empty() {
+            continue;
+        }
+        let name = variable.name.clone().unwrap_or_default();
+        let unsupported =
+            |resource| Err(Error::Unsupported { kernel: entry_point.name.clone(), variable: name.clone(), resource });
+        match variable.space {
+            AddressSpace::Storage { .. } | AddressSpace::Uniform => match module.types[variable.ty].inner {
+                TypeInner::BindingArray { .. } => return unsupported(Resource::BindingArray),
+                _ => signature.params.push(param(module, variable, used)),
+            },
+            AddressSpace::Immediate => signature.push_constants = Some(push_constants(module, variable)),
+            AddressSpace::WorkGroup => place_shared(module, variable, &mut signature),
+            AddressSpace::Handle => return unsupported(resource(&module.types[variable.ty].inner)),
+            AddressSpace::Function | AddressSpace::Private => {}
+            AddressSpace::TaskPayload | AddressSpace::RayPayload | AddressSpace::IncomingRayPayload => {
+                return unsupported(Resource::Foreign);
+            }
+        }
+    }
+    signature.params.sort_by_key(|param| (param.group, param.binding));
+    Ok(signature)
+}
+
+fn resource(inner: &TypeInner) -> Resource {
+    match inner {
+        TypeInner::Image { .. } => Resource::Image,
+        TypeInner::Sampler { .. } => Resource::Sampler,
+        TypeInner::AccelerationStructure { .. } => Resource::AccelerationStructure,
+        TypeInner::BindingArray { .. } => Resource::BindingArray,
+        _ => Resource::Opaque,
+    }
+}
+
+fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> Param {
+    let binding = variable.binding.expect("the validator asks storage and uniform variables for a binding");
+    let (kind, access) = match variable.space {
+        AddressSpace::Storage { access } if access.contains(StorageAccess::LOAD | StorageAccess::STORE) => {
+            (ParamKind::Storage, Access::ReadWrite)
+        }
+        AddressSpace::Storage { access } if access.contains(StorageAccess::STORE) => {
+            (ParamKind::Storage, Access::Write)
+        }
+        AddressSpace::Storage { .. } => (ParamKind::Storage, Access::Read),
+        _ => (ParamKind::Uniform, Access::Read),
+    };
+    Param {
+        name: variable.name.clone().unwrap_or_default(),
+        group: binding.group,
+        binding: binding.binding,
+        access,
+        reads: used.intersects(GlobalUse::READ | GlobalUse::ATOMIC),
+        writes: used.intersects(GlobalUse::WRITE | GlobalUse::ATOMIC),
+        ..Param::of_type(kind, element_type(module, variable.ty))
+    }
+}
+
+fn push_constants(module: &naga::Module, variable: &GlobalVariable) -> PushConstants {
+    let bytes = module.types[variable.ty].inner.size(module.to_ctx()).next_multiple_of(4);
+    let block = element_type(module, variable.ty);
+    let ty = block.to_string();
+    let name = match (variable.name.as_deref(), &block) {
+        (Some(name), _) if !name.is_empty() => name.to_owned(),
+        // A block of GLSL without a name of its own is called by its only member, or by its type.
+        (_, ElementType::Struct { fields, .. }) if fields.len() == 1 => fields[0].name.clone(),
+        _ => ty.clone(),
+    };
+    let members = match block {
+        ElementType::Struct { fields, .. } => fields
+            .into_iter()
+            .map(|field| PushMember { name: field.name, offset: field.offset, ty: field.ty })
+            .collect(),
+        ty => vec![PushMember { name: name.clone(), offset: 0, ty }],
+    };
+    PushConstants { name, ty, bytes, members }
+}
+
+/// Adds the variable after those already placed, at the next offset that its alignment allows.
+///
+/// Vulkan leaves the true amount to the driver but bounds it by this layout, with a truth value as four bytes.
+fn place_shared(module: &naga::Module, variable: &GlobalVariable, signature: &mut Signature) {
+    let (bytes, alignment) = shared_layout(module, variable.ty);
+    signature.shared.push(SharedVar { name: variable.name.clone().unwrap_or_default(), bytes });
+    signature.shared_bytes = signature.shared_bytes.next_multiple_of(alignment) + bytes;
+}
+
+/// Size and alignment of a type in workgroup memory.
+fn shared_layout(module: &naga::Module, ty: Handle<Type>) -> (u64, u64) {
+    let scalar_bytes = |scalar: naga::Scalar| match scalar.kind {
+        ScalarKind::Bool => 4,
+        _ => u64::from(scalar.width),
+    };
+    let vector = |len: naga::VectorSize, scalar: naga::Scalar| {
+        let len = u64::from(len as u8);
+        (len * scalar_bytes(scalar), len.next_power_of_two() * scalar_bytes(scalar))
+    };
+    match &module.types[ty].inner {
+        TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => (scalar_bytes(*scalar), scalar_bytes(*scalar)),
+        TypeInner::Vector { size, scalar } => vector(*size, *scalar),
+        TypeInner::Matrix { columns, rows, scalar } => {
+            let (_, alignment) = vector(*rows, *scalar);
+            (u64::from(*columns as u8) * alignment, alignment)
+        }
+        TypeInner::Array { base, size, .. } => {
+            let (bytes, alignment) = shared_layout(module, *base);
+            let len = u64::from(array_len(module, *size).unwrap_or(0));
+            (len * bytes.next_multiple_of(alignment), alignment)
+        }
+        TypeInner::Struct { members, .. } => {
+            let mut total = (0u64, 1);
+            for member in members {
+                let (bytes, alignment) = shared_layout(module, member.ty);
+                total = (total.0.next_multiple_of(alignment) + bytes, total.1.max(alignment));
+            }
+            (total.0.next_multiple_of(total.1), total.1)
+        }
+        other => (u64::from(other.size(module.to_ctx())), 16),
+    }
+}
+
+/// The elements of an array, unless the length of a buffer decides.
+pub(crate) fn array_len(module: &naga::Module, size: ArraySize) -> Option<u32> {
+    match size.resolve(module.to_ctx()) {
+        Ok(naga::proc::IndexableLength::Known(len)) => Some(len),
+        Ok(naga::proc::IndexableLength::Dynamic) | Err(_) => None,
+    }
+}
+
+/// A naga type as plain data.
+fn element_type(module: &naga::Module, handle: Handle<Type>) -> ElementType {
+    match &module.types[handle].inner {
+        TypeInner::Scalar(scalar) => ElementType::Scalar(dtype(*scalar)),
+        TypeInner::Atomic(scalar) => ElementType::Atomic(dtype(*scalar)),
+        TypeInner::Vector { size, scalar } => ElementType::Vector { len: *size as u8, scalar: dtype(*scalar) },
+        TypeInner::Matrix { columns, rows, scalar } => {
+            let (columns, rows, scalar) = (*columns as u8, *rows as u8, dtype(*scalar));
+            ElementType::Matrix { columns, rows, scalar, stride: column_stride(rows, scalar), is_row_major: false }
+        }
+        TypeInner::Array { base, size, stride } => ElementType::Array {
+            element: Box::new(element_type(module, *base)),
+            len: array_len(module, *size),
+            stride: *stride,
+        },
+        TypeInner::Struct { members, span } => ElementType::Struct {
+            name: module.types[handle].name.clone().unwrap_or_default(),
+            fields: members
+                .iter()
+                .map(|member| Field {
+                    name: member.name.clone().unwrap_or_default(),
+                    offset: member.offset,
+                    ty: element_type(module, member.ty),
+                })
+                .collect(),
+            bytes: *span,
+        },
+        other => unreachable!("the validator admits only plain data into buffers, not {other:?}"),
+    }
+}
+
+/// The host's name for a shader's scalar.
+pub(crate) fn dtype(scalar: naga::Scalar) -> DType {
+    match (scalar.kind, scalar.width) {
+        (ScalarKind::Bool, _) => DType::Bool,
+        (ScalarKind::Sint, 2) => DType::I16,
+        (ScalarKind::Sint, 4) => DType::I32,
+        (ScalarKind::Sint, 8) => DType::I64,
+        (ScalarKind::Uint, 2) => DType::U16,
+        (ScalarKind::Uint, 4) => DType::U32,
+        (ScalarKind::Uint, 8) => DType::U64,
+        (ScalarKind::Float, 2) => DType::F16,
+        (ScalarKind::Float, 4) => DType::F32,
+        (ScalarKind::Float, 8) => DType::F64,
+        (kind, width) => unreachable!("the validator admits no {kind:?} of {width} bytes"),
+    }
+}
+
+/// The named constants that survive in `resolved`, with their defaults from `declared`.
+pub(crate) fn constants(declared: &naga::Module, resolved: &naga::Module) -> Vec<Constant> {
+    let default_of = |name: &str| {
+        let init = declared.overrides.iter().find(|(_, o)| o.name.as_deref() == Some(name)).map(|(_, o)| o.init);
+        match init.flatten() {
+            None => ConstantDefault::Required,
+            Some(init) => literal(declared, init).map_or(ConstantDefault::Derived, ConstantDefault::Value),
+        }
+    };
+    let constant = |(_, declared): (_, &naga::Override)| {
+        let name = declared.name.clone()?;
+        let value = literal(resolved, declared.init?)?;
+        Some(Constant {
+            id: declared.id.map(u32::from),
+            dtype: value.dtype(),
+            default: default_of(&name),
+            value,
+            name,
+            sizes: [None; 3],
+        })
+    };
+    resolved.overrides.iter().filter_map(constant).collect()
+}
+
+/// The value of a constant expression, if it is one scalar.
+fn literal(module: &naga::Module, handle: Handle<naga::Expression>) -> Option<ScalarValue> {
+    use naga::Literal;
+    match module.global_expressions[handle] {
+        naga::Expression::Constant(constant) => literal(module, module.constants[constant].init),
+        naga::Expression::ZeroValue(ty) => match module.types[ty].inner {
+            TypeInner::Scalar(scalar) => ScalarValue::from_f64(0.0, dtype(scalar)),
+            _ => None,
+        },
+        naga::Expression::Literal(literal) => match literal {
+            Literal::Bool(value) => Some(value.into()),
+            Literal::I16(value) => Some(value.into()),
+            Literal::U16(value) => Some(value.into()),
+            Literal::I32(value) => Some(value.into()),
+            Literal::U32(value) => Some(value.into()),
+            Literal::I64(value) => Some(value.into()),
+            Literal::U64(value) => Some(value.into()),
+            Literal::F16(value) => Some(value.into()),
+            Literal::F32(value) => Some(value.into()),
+            Literal::F64(value) => Some(value.into()),
+            Literal::AbstractInt(_) | Literal::AbstractFloat(_) => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,344 @@
+//! Shaders as text: [`Text`], a module that naga parsed, and its translation to SPIR-V.
+//!
+//! naga parses, validates and translates; this file sets its options and turns its refusals into our errors. Values of
+//! constants are checked here first, since naga silently rounds `1.5` to `1` for an integer.
+//! Read next: `reflect.rs` for what the kernel takes, `emit.rs` for what is written.
+
+#[cfg(feature = "glsl")]
+mod adapt;
+mod bitcasts;
+mod chains;
+mod directives;
+mod explain;
+
+use std::collections::BTreeMap;
+
+use naga::back::PipelineConstants;
+use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
+#[cfg(feature = "glsl")]
+use naga::front::glsl;
+use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
+use naga::{AddressSpace, ShaderStage, WithSpan};
+
+#[cfg(feature = "glsl")]
+use crate::error::Resource;
+use crate::error::{Error, Result};
+use crate::names::{Names, nearest};
+use crate::sanitize;
+use crate::signature::{Param, ScalarValue, Signature, range_of};
+use crate::spirv::capabilities::{capabilities, declared};
+use crate::spirv::matrices_of;
+use crate::translate::linked::LinkedSource;
+use crate::translate::options::{Loops, Options, Translated};
+use crate::translate::passes::pointers::{self, PointerError};
+use crate::translate::passes::{bounds, fold, large_constants, loops, zero_shared};
+use crate::translate::source::Library;
+use crate::translate::validate::validator;
+use crate::translate::{emit, reflect};
+
+/// What to do about GLSL that naga does not translate.
+const GLSL_ADVICE: &str =
+    "naga translates a part of GLSL; for the whole language run `glslangValidator -V` on the file and use the SPIR-V";
+
+/// What a report begins with that has no sentence of its own.
+const DOES_NOT_PARSE: &str = "the shader does not parse";
+
+/// Bytes of push constants that naga's validator can count; devices have 128 or 256.
+const NAGA_PUSH_BYTES: u32 = 256;
+
+/// Text that parses and is valid.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    source_name: String,
+    linked: LinkedSource,
+    is_glsl: bool,
+    module: naga::Module,
+    info: ModuleInfo,
+}
+
+impl Text {
+    /// Parses and validates WGSL.
+    pub(crate) fn wgsl(source_name: &str, text: &str, libraries: &[Library]) -> Result<Self> {
+        let linked = LinkedSource::new(source_name, text, libraries);
+        refuse_long_chains(&linked)?;
+        if let Some((at, sentence)) = bitcasts::misread(&linked.text) {
+            let location = location(&linked.text, at);
+            let line = linked.text.lines().nth(location.line_number as usize - 1).unwrap_or_default();
+            let (place, report) = (linked.place(Some(location)), format!("{sentence}\n{line}"));
+            return Err(Error::Invalid { place, report });
+        }
+        let module = naga::front::wgsl::parse_str(&directives::without_supported(&linked.text)).map_err(|error| {
+            let shown = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+            let place = linked.place_of(&shown, error.location(&linked.text));
+            Error::Parse { place, report: explain::report(explain::of_parser(&error), DOES_NOT_PARSE, &shown) }
+        })?;
+        Self::validated(source_name, linked, module, false)
+    }
+
+    /// Refuses a compute shader in GLSL, which this build cannot read.
+    #[cfg(not(feature = "glsl"))]
+    pub(crate) fn glsl(source_name: &str, _: &str) -> Result<Self> {
+        Err(Error::GlslIsOff { source_name: source_name.to_owned() })
+    }
+
+    /// Parses and validates a compute shader in GLSL.
+    #[cfg(feature = "glsl")]
+    pub(crate) fn glsl(source_name: &str, text: &str) -> Result<Self> {
+        let adapted = adapt::adapt(text);
+        let text = if adapted.is_longer { &adapted.text } else { text };
+        let linked = LinkedSource::new(source_name, text, &[]);
+        refuse_long_chains(&linked)?;
+        if chains::is_too_long_expanded(&adapted.text) {
+            return Err(long_chain(&linked, None));
+        }
+        let options = glsl::Options::from(ShaderStage::Compute);
+        let mut module = glsl::Frontend::default().parse(&options, &adapted.text).map_err(|errors| {
+            let first = errors.errors.first().map(|error| error.meta.location(text));
+            let line = first.and_then(|first| text.lines().nth(first.line_number as usize - 1)).unwrap_or_default();
+            let report = explain::glsl::of_line(line).map_or_else(
+                || {
+                    let report = errors.emit_to_string_with_path(text, source_name);
+                    format!("{DOES_NOT_PARSE}\n{}\n{GLSL_ADVICE}", report.trim_end())
+                },
+                |sentence| format!("{sentence}\n{line}"),
+            );
+            Error::Parse { place: linked.place(first), report }
+        })?;
+        refuse_arrays_of_bindings(&module)?;
+        adapted.finish(&mut module).map_err(|(at, problem)| {
+            let place = linked.place(Some(location(text, at)));
+            Error::Parse { place, report: format!("{problem}\n{GLSL_ADVICE}") }
+        })?;
+        Self::validated(source_name, linked, module, true)
+    }
+
+    fn validated(source_name: &str, linked: LinkedSource, mut module: naga::Module, is_glsl: bool) -> Result<Self> {
+        pointers::resolve(&mut module).map_err(|PointerError { span, reason }| {
+            let place = linked.place(span.is_defined().then(|| span.location(&linked.text)));
+            Error::Invalid { place, report: reason }
+        })?;
+        check_push_constants(&module)?;
+        let has_others = module.entry_points.len() > 1;
+        let validated = match validator().validate(&module) {
+            // What one entry point may not use need not be in the way of the others.
+            Err(_) if has_others => Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module),
+            validated => validated,
+        };
+        let info = validated.map_err(|error| {
+            let (place, report) = refusal(&error, &module, source_name, &linked);
+            let report = if is_glsl { format!("{report}\n{GLSL_ADVICE}") } else { report };
+            Error::Invalid { place, report }
+        })?;
+        Ok(Self { source_name: source_name.to_owned(), linked, is_glsl, module, info })
+    }
+
+    /// The names of the compute entry points, in the order of the text.
+    pub(crate) fn entry_points(&self) -> impl Iterator<Item = &str> {
+        let compute = |entry: &&naga::EntryPoint| entry.stage == ShaderStage::Compute;
+        self.module.entry_points.iter().filter(compute).map(|entry| entry.name.as_str())
+    }
+
+    /// As it was parsed, with constants that have no value yet.
+    pub(crate) fn module(&self) -> &naga::Module {
+        &self.module
+    }
+
+    /// Translates an entry point, which exists.
+    pub(crate) fn translate(
+        &self,
+        entry: &str,
+        constants: &BTreeMap<String, f64>,
+        options: &Options,
+    ) -> Result<Translated> {
+        let values = self.constant_values(entry, constants)?;
+        let (module, info) = process_overrides(&self.module, &self.info, Some((ShaderStage::Compute, entry)), &values)
+            .map_err(|error| self.constants_error(entry, constants, error))?;
+        self.check_supported(&module)?;
+        let limit = options.max_uniform_bytes.unwrap_or(u32::MAX);
+        let (module, info, moved) = large_constants::as_storage(module, info, limit);
+        let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
+        let index = module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
+        let mut signature = reflect::signature(&module, &info, index)?;
+        let is_moved = |param: &Param| moved.contains(&(param.group, param.binding));
+        signature.params.iter_mut().filter(|param| is_moved(param)).for_each(|param| param.is_constant = true);
+        if self.is_glsl {
+            signature.params.iter_mut().for_each(Param::unwrap_block);
+        }
+        signature.constants = reflect::constants(&self.module, &module);
+        let is_robust = options.robust_buffers && options.sanitize.is_none() && bounds::are_of_ranges(&module, index);
+        let checked = self.instrumented((&module, &info, index), &signature, options)?;
+        let (module, info) = checked.as_ref().map_or((&*module, &*info), |(with, info)| (&with.module, info));
+        let counts_workgroups = fold::counts_workgroups(module, index);
+        let folded = options.fold.map(|fold| fold::fold(module, index, fold)).transpose()?;
+        let (module, info) = folded.as_ref().map_or((module, info), |(module, info)| (module, info));
+        let bounded = if options.loops == Loops::Bounded { loops::bound(module, entry)? } else { None };
+        let (module, info) = bounded.as_ref().map_or((module, info), |(module, info)| (module, info));
+        let is_zeroed_here = !options.assume_written && !options.driver_zeroes;
+        let zeroed = if is_zeroed_here { zero_shared::zero(module, info, index)? } else { None };
+        let (module, info) = zeroed.as_ref().map_or((module, info), |(module, info)| (module, info));
+        let written = emit::write(&emit::EmitRequest {
+            module,
+            info,
+            entry,
+            source: (&self.source_name, &self.linked.text),
+            options,
+            is_robust,
+        })?;
+        signature.capabilities = capabilities(&declared(&written.words), &written.words);
+        emit::check_cooperative(entry, &signature.capabilities, options.bounds)?;
+        signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
+        signature.subgroups = options.subgroups;
+        Ok(Translated {
+            spirv: written.words,
+            signature,
+            entry: entry.to_owned(),
+            buffer_bounds: written.buffer_bounds,
+            specialization: Vec::new(),
+            sanitized: checked.map(|(with, _)| with.sanitized),
+            source_name: self.source_name.clone(),
+            fold: options.fold,
+            counts_workgroups,
+        })
+    }
+
+    /// Refuses what no kernel may use, in a module that holds one entry point of several.
+    fn check_supported(&self, module: &naga::Module) -> Result<()> {
+        if self.module.entry_points.len() <= 1 {
+            return Ok(()); // Asked when it was parsed.
+        }
+        let validated = validator().validate(module);
+        validated.map(drop).map_err(|error| {
+            let (place, report) = refusal(&error, module, &self.source_name, &self.linked);
+            Error::Invalid { place, report }
+        })
+    }
+
+    /// The module with the sanitizer's checks, if the options have them.
+    fn instrumented(
+        &self,
+        (module, info, index): (&naga::Module, &ModuleInfo, usize),
+        signature: &Signature,
+        options: &Options,
+    ) -> Result<Option<(sanitize::Instrumented, ModuleInfo)>> {
+        let Some(sanitize) = options.sanitize else { return Ok(None) };
+        let (text, zero_shared) = (self.linked.text.as_str(), !options.assume_written);
+        let request = sanitize::InstrumentRequest { module, info, index, signature, text, zero_shared, sanitize };
+        let with_checks = sanitize::instrument(&request)?;
+        let info = validator().validate(&with_checks.module).map_err(|error| Error::Sanitize {
+            kernel: signature.entry.clone(),
+            reason: format!("the shader with checks is not valid: {:?}", error.into_inner()),
+        })?;
+        Ok(Some((with_checks, info)))
+    }
+
+    /// Checks the values against the constants' types and renames them to the keys naga expects.
+    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> Result<PipelineConstants> {
+        let mut values = PipelineConstants::default();
+        for (key, &value) in given {
+            let is_called =
+                |o: &naga::Override| o.name.as_ref() == Some(key) || o.id.is_some_and(|id| id.to_string() == *key);
+            let kernel = || entry.to_owned();
+            let Some((_, declared)) = self.module.overrides.iter().find(|(_, o)| is_called(o)) else {
+                let found = self.constant_names();
+                let hint = nearest(key, &found.0);
+                return Err(Error::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
+            };
+            let constant = || declared.name.clone().unwrap_or_else(|| key.clone());
+            let naga::TypeInner::Scalar(scalar) = self.module.types[declared.ty].inner else {
+                unreachable!("the validator admits only scalars as constants");
+            };
+            let dtype = reflect::dtype(scalar);
+            if ScalarValue::from_f64(value, dtype).is_none() {
+                let reason = range_of(dtype);
+                return Err(Error::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason });
+            }
+            let naga_key = declared.id.map_or_else(constant, |id| id.to_string());
+            if let (Some(_), Some(id)) = (values.insert(naga_key, value), declared.id) {
+                return Err(Error::DuplicateConstant { kernel: kernel(), constant: constant(), id: id.into() });
+            }
+        }
+        Ok(values)
+    }
+
+    pub(crate) fn constant_names(&self) -> Names {
+        self.module.overrides.iter().filter_map(|(_, declared)| declared.name.clone()).collect()
+    }
+
+    fn constants_error(&self, entry: &str, given: &BTreeMap<String, f64>, error: PipelineConstantError) -> Error {
+        let kernel = entry.to_owned();
+        let report = match error {
+            PipelineConstantError::MissingValue(key) => {
+                let has_key = |o: &naga::Override| o.id.is_some_and(|id| id.to_string() == key);
+                let named = self.module.overrides.iter().find(|(_, o)| has_key(o)).and_then(|(_, o)| o.name.clone());
+                return Error::MissingConstant { kernel, constant: named.unwrap_or(key), found: self.constant_names() };
+            }
+            PipelineConstantError::ValidationError(error) => {
+                self.linked.report(&error.emit_to_string_with_path(&self.linked.text, &self.source_name))
+            }
+            PipelineConstantError::NegativeWorkgroupSize => "the workgroup size is not positive".to_owned(),
+            error => error.to_string(),
+        };
+        let values: Vec<_> = given.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let values = if values.is_empty() { "at their defaults".to_owned() } else { values.join(", ") };
+        Error::Constants { kernel, values, report }
+    }
+}
+
+/// Where a module breaks a rule, and what to do about it.
+fn refusal(
+    error: &WithSpan<ValidationError>,
+    module: &naga::Module,
+    source_name: &str,
+    linked: &LinkedSource,
+) -> (String, String) {
+    let shown = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
+    let place = linked.place_of(&shown, error.location(&linked.text));
+    (place, explain::report(explain::of_validator(error.as_inner(), module), "the shader is not valid", &shown))
+}
+
+/// Refuses `buffer B { … } b[4]`, of which naga makes one buffer of four blocks.
+#[cfg(feature = "glsl")]
+fn refuse_arrays_of_bindings(module: &naga::Module) -> Result<()> {
+    let is_array = |variable: &&naga::GlobalVariable| {
+        let is_buffer = matches!(variable.space, AddressSpace::Storage { .. } | AddressSpace::Uniform);
+        is_buffer && matches!(module.types[variable.ty].inner, naga::TypeInner::Array { .. })
+    };
+    let mut variables = module.global_variables.iter().map(|(_, variable)| variable);
+    let Some(variable) = variables.find(is_array) else { return Ok(()) };
+    let (kernel, variable) = ("main".to_owned(), variable.name.clone().unwrap_or_default());
+    Err(Error::Unsupported { kernel, variable, resource: Resource::BindingArray })
+}
+
+/// The line and the column of a byte of a text.
+fn location(text: &str, at: usize) -> naga::SourceLocation {
+    u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at)).location(text)
+}
+
+/// Refuses a text on which naga would overflow its stack.
+fn refuse_long_chains(linked: &LinkedSource) -> Result<()> {
+    chains::too_long(&linked.text).map_or(Ok(()), |at| Err(long_chain(linked, Some(location(&linked.text, at)))))
+}
+
+fn long_chain(linked: &LinkedSource, at: Option<naga::SourceLocation>) -> Error {
+    let report = format!(
+        "a chain of more than {} operators or `else if` in one statement: use several statements, or a loop",
+        chains::MOST_LINKS
+    );
+    Error::Parse { place: linked.place(at), report }
+}
+
+/// Refuses more push constants than naga's validator counts: it panics on them.
+fn check_push_constants(module: &naga::Module) -> Result<()> {
+    let kernel = || module.entry_points.first().map_or_else(String::new, |point| point.name.clone());
+    let is_push = |variable: &&naga::GlobalVariable| variable.space == AddressSpace::Immediate;
+    let sizes = module.global_variables.iter().map(|(_, variable)| variable).filter(is_push);
+    match sizes.filter_map(|variable| module.types[variable.ty].inner.try_size(module.to_ctx())).max() {
+        Some(bytes) if bytes > NAGA_PUSH_BYTES => {
+            Err(Error::PushConstants { kernel: kernel(), bytes, limit: NAGA_PUSH_BYTES })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Chains of operators and of `else if`: naga recurses with each link of one, and takes the square of their number.
+//!
+//! naga limits the nesting of brackets itself. A chain (`x + x + x …`) nests without brackets, and one that is too long
+//! would end the process, since a stack that overflows cannot be caught. Called by `translate/text.rs`.
+
+#[cfg(feature = "glsl")]
+use pp_rs::pp::Preprocessor;
+#[cfg(feature = "glsl")]
+use pp_rs::token::{Punct, TokenValue};
+
+use super::directives::blank_len;
+
+/// The most links of a chain. naga's parser takes 2 s for so many, and up to 3 KiB of stack for each, in a build without
+/// optimisation (naga 30.0, 2026-11-26); the stack of `translate/module.rs` has room for twice as much.
+pub(super) const MOST_LINKS: usize = 20_000;
+
+/// The byte at which a chain becomes too long.
+///
+/// Links are counted for each open bracket, from the last `,` or `;`. An operator of two characters counts as two links.
+pub(super) fn too_long(text: &str) -> Option<usize> {
+    let mut outer = Vec::new();
+    let (mut links, mut at) = (0, 0);
+    while at < text.len() {
+        at += blank_len(&text[at..]);
+        let Some(c) = text[at..].chars().next() else { break };
+        let is_else = text[at..].starts_with("else");
+        let end = at + if is_else { "else".len() } else { c.len_utf8() };
+        match c {
+            '(' | '[' | '{' => outer.push(std::mem::take(&mut links)),
+            ')' | ']' => links = outer.pop().unwrap_or(0) + 1,
+            '}' => {
+                let goes_on = text[end + blank_len(&text[end..])..].starts_with("else");
+                links = outer.pop().filter(|_| goes_on).unwrap_or(0);
+            }
+            ',' | ';' => links = 0,
+            _ if is_else || "+-*/%&|^<>=!~.?".contains(c) => links += 1,
+            _ => {}
+        }
+        if links > MOST_LINKS {
+            return Some(at);
+        }
+        at = end;
+    }
+    None
+}
+
+/// Whether a chain of a text in GLSL is too long after its macros are expanded, or the expanded text is longer than 64 MiB.
+#[cfg(feature = "glsl")]
+pub(super) fn is_too_long_expanded(text: &str) -> bool {
+    const MOST_BYTES: usize = 64 << 20;
+    let mut expanded = String::new();
+    // The parser reports errors of the preprocessor.
+    for token in Preprocessor::new(text).map_while(Result::ok) {
+        match token.value {
+            TokenValue::Ident(name) => expanded.extend([name.as_str(), " "]),
+            TokenValue::Punct(sign) => expanded.push(match sign {
+                Punct::LeftParen | Punct::LeftBracket => '(',
+                Punct::RightParen | Punct::RightBracket => ')',
+                Punct::LeftBrace => '{',
+                Punct::RightBrace => '}',
+                Punct::Semicolon | Punct::Comma => ';',
+                _ => '+',
+            }),
+            _ => expanded.push_str("0 "),
+        }
+        if expanded.len() > MOST_BYTES {
+            return true;
+        }
+    }
+    too_long(&expanded).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(feature = "glsl")]
+    #[test]
+    fn macros_are_expanded_before_links_are_counted() {
+        let doubled = |first: &str, next: &dyn Fn(usize) -> String, n: usize| {
+            let rest: String = (1..n).map(next).collect();
+            format!("{first}\n{rest}void main() {{ x = A{}(x); }}", n - 1)
+        };
+        let names = |n| doubled("#define A0 x + x", &|i| format!("#define A{i} A{0} + A{0}\n", i - 1), n);
+        let calls = |n| doubled("#define A0(a) a + a", &|i| format!("#define A{i}(a) A{0}(a) + A{0}(a)\n", i - 1), n);
+        assert!(is_too_long_expanded(&names(18)) && is_too_long_expanded(&calls(18)));
+        assert!(!is_too_long_expanded(&names(10)) && !is_too_long_expanded(&calls(10)));
+        assert!(!is_too_long_expanded("#define A A + A\nvoid main() { x = A; }"));
+    }
+
+    #[test]
+    fn links_are_counted_to_the_end_of_a_statement_or_an_element() {
+        let n = MOST_LINKS;
+        let long = [
+            format!("x = a{};", " + b".repeat(n)),
+            format!("x = (a{});", " + b".repeat(n + 1)),
+            format!("x = a{};", " /* - */ + (b, c)".repeat(n / 2 + 1)),
+            format!("if a {{}}{}", " else if b { x = c; }".repeat(n + 1)),
+            format!("x = a{};", "[0]".repeat(n)),
+        ];
+        for text in long {
+            assert!(too_long(&text).is_some_and(|at| at > text.len() / 2), "{}", &text[..80]);
+        }
+        let short = [
+            format!("x = a{};", " + b".repeat(n - 1)),
+            format!("const TABLE = array({});", "-1.5, ".repeat(n)),
+            "x = a + b;\n".repeat(n),
+            "if a {} else { x = b; }\n".repeat(n),
+            "// ----- + -----\n".repeat(n),
+            ")]}".repeat(n / 2 - 1),
+            String::new(),
+        ];
+        for text in short {
+            assert_eq!(too_long(&text), None, "{}", text.chars().take(80).collect::<String>());
+        }
+    }
+}
