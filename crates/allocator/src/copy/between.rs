@@ -14,7 +14,6 @@ use vkarray_driver::hazard::Mode;
 use vkarray_driver::{DeviceType, Direction, Stream};
 
 use super::bounce::copy_through;
-use super::len;
 use super::parallel::ParallelCopy;
 #[cfg(unix)]
 use super::{bounce::ExportedBounce, imported::copy_imported};
@@ -306,8 +305,7 @@ impl BlockRange<'_> {
     /// Copies the bytes at `offset` of the block to the host, at most as many as a large slot holds. Blocks until the
     /// copy is complete.
     fn read(&self, offset: u64, target: &mut [u8]) -> Result<()> {
-        let size = if len(target) <= MAX_IN_SLOT { SlotSize::Small } else { SlotSize::Large };
-        self.block.read_through(self.stream, offset, target, size)
+        self.block.read_part(self.stream, offset, target)
     }
 
     /// The number of bytes, if they can be copied.

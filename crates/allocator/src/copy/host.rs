@@ -15,6 +15,7 @@ use super::parallel::ParallelCopy;
 use super::{BlockCopy, len};
 use crate::allocator::Block;
 use crate::error::Result;
+use crate::memory::route::MAX_IN_SLOT;
 use crate::memory::{CopyQueue, CopyRequest, HostSide, Route, Via};
 use crate::staging::{BorrowedSlot, FilledSlot, SlotSize, StagingSlot};
 use crate::vulkan::check_same_device;
@@ -179,7 +180,9 @@ impl Block {
                 let work = ParallelCopy::new(self, (stream, queue), plan, chunks);
                 work.run(|| work.download_share())?;
             }
-            route => self.download((stream, route), offset, target, SlotSize::Small)?,
+            Route::InPlace { .. } => self.read_in_order(stream, offset, target)?,
+            Route::Command { queue, .. } => self.read_through((stream, queue), offset, target, SlotSize::Small)?,
+            _ => unreachable!("{EXCLUDED}"),
         }
         Ok(None)
     }
@@ -215,34 +218,29 @@ impl Block {
         self.read_when_written(&range, target)
     }
 
-    /// Copies bytes to the host in place, or through one slot of this size, which has room for them. Blocks until the
+    /// Copies bytes to the host in place, or by one command through one slot, which has room for them. Blocks until the
     /// copy is complete.
-    pub(super) fn read_through(&self, stream: &Stream, offset: u64, target: &mut [u8], size: SlotSize) -> Result<()> {
-        let request = self.request(Direction::ToHost, len(target), HostSide::Slice);
-        self.download((stream, Moment::of(stream).route(self, &request)?), offset, target, size)
+    pub(super) fn read_part(&self, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
+        if self.is_read_in_place(len(target)) {
+            return self.read_in_order(stream, offset, target);
+        }
+        let queue = self.queue_of(stream, Direction::ToHost, len(target))?;
+        let size = if len(target) <= MAX_IN_SLOT { SlotSize::Small } else { SlotSize::Large };
+        self.read_through((stream, queue), offset, target, size)
     }
 
-    /// Carries out the route of a download, in place or through one slot.
-    fn download(
-        &self,
-        (stream, route): (&Stream, Route),
-        offset: u64,
-        target: &mut [u8],
-        size: SlotSize,
-    ) -> Result<()> {
-        match route {
-            Route::InPlace { .. } => {
-                if let Some(waits) = stream.pending_wait()? {
-                    waits.wait(None)?;
-                }
-                self.read_when_written(&(offset..offset + len(target)), target)
-            }
-            Route::Command { queue, .. } => {
-                let slot = self.allocator().slot(Direction::ToHost, size, target.len())?;
-                self.record_download((stream, queue), offset, target, slot)?.finish().map(drop)
-            }
-            _ => unreachable!("{EXCLUDED}"),
+    /// Reads through the mapping, after the waits of the stream and the work that writes the bytes.
+    fn read_in_order(&self, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
+        if let Some(waits) = stream.pending_wait()? {
+            waits.wait(None)?;
         }
+        self.read_when_written(&(offset..offset + len(target)), target)
+    }
+
+    /// Copies bytes to the host by one command through one slot of this size.
+    fn read_through(&self, place: (&Stream, CopyQueue), offset: u64, target: &mut [u8], size: SlotSize) -> Result<()> {
+        let slot = self.allocator().slot(Direction::ToHost, size, target.len())?;
+        self.record_download(place, offset, target, slot)?.finish().map(drop)
     }
 
     /// Whether [`Block::copy_to_host`] reads `len` bytes through the mapping, without a copy by the device.
