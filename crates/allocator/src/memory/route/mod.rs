@@ -348,10 +348,9 @@ fn command(request: &CopyRequest, load: &impl Load, via: Via, reason: &'static s
         Via::Chunks(plan) => plan.chunk as u64,
         _ => request.bytes,
     };
-    let may_stay = matches!(via, Via::Direct | Via::Pinned);
     let is_beside = match bytes {
         _ if request.block.kind.is_in_host_memory() || !load.has_transfer_queue() => false,
-        MIN_BESIDE.. => !(may_stay && (bytes <= MAX_IN_JOB && load.is_in_job() || load.is_single())),
+        MIN_BESIDE.. => !(request.bytes <= MAX_IN_JOB && load.is_in_job() || load.is_single()),
         ..=MAX_ALONE_BESIDE => request.direction == Direction::ToHost && load.is_alone(request.direction),
         _ => false,
     };

@@ -92,8 +92,9 @@ fn uploads_from_slices_to_a_gpu() {
             (one(Up, MIB + 4, Slice, seen(Device)), IDLE, own(chunks(512 * KIB, 1, 3))),
             (one(Up, 4 * MIB, Slice, seen(Device)), IDLE, beside(Up, chunks(MIB, 2, 2))),
             (one(Up, 256 * MIB, Slice, seen(Device)), IDLE, beside(Up, chunks(2 * MIB, 8, 2))),
-            (one(Up, 256 * MIB, Slice, seen(Device)), SINGLE, beside(Up, chunks(2 * MIB, 8, 2))),
-            (one(Up, 4 * MIB, Slice, seen(Device)), JOB, beside(Up, chunks(MIB, 2, 2))),
+            (one(Up, 256 * MIB, Slice, seen(Device)), SINGLE, own(chunks(2 * MIB, 8, 2))),
+            (one(Up, 4 * MIB, Slice, seen(Device)), JOB, own(chunks(MIB, 2, 2))),
+            (one(Up, 4 * MIB + 4, Slice, seen(Device)), JOB, beside(Up, chunks(MIB + 64 * KIB, 2, 2))),
             (one(Up, 4 * MIB, Slice, seen(Device)), ONE_QUEUE, own(chunks(MIB, 2, 2))),
             (one(Up, 4 * KIB, Slice, HIDDEN), IDLE, own(Slot)),
             (one(Up, MIB, Slice, HIDDEN), IDLE, own(chunks(512 * KIB, 1, 2))),
@@ -120,7 +121,9 @@ fn downloads_to_slices_from_a_gpu() {
             (one(Down, 64 * KIB + 4, Slice, HIDDEN), IDLE, own(chunks(512 * KIB, 1, 1))),
             (one(Down, 128 * KIB + 4, Slice, HIDDEN), BUSY, own(chunks(512 * KIB, 1, 1))),
             (one(Down, 256 * MIB, Slice, HIDDEN), BUSY, beside(Down, chunks(2 * MIB, 8, 2))),
-            (one(Down, 256 * MIB, Slice, HIDDEN), SINGLE, beside(Down, chunks(2 * MIB, 8, 2))),
+            (one(Down, 256 * MIB, Slice, HIDDEN), SINGLE, own(chunks(2 * MIB, 8, 2))),
+            (one(Down, 4 * MIB, Slice, HIDDEN), JOB, own(chunks(MIB, 2, 2))),
+            (one(Down, 4 * MIB + 4, Slice, HIDDEN), JOB, beside(Down, chunks(MIB + 64 * KIB, 2, 2))),
             (one(Down, 512, Slice, seen(Shared)), BUSY, in_place(1)),
             (one(Down, 513, Slice, seen(Shared)), IDLE, beside(Down, Slot)),
             (one(Down, 513, Slice, seen(Shared)), BUSY, Kernel { unit: 16 }),
@@ -248,11 +251,9 @@ fn every_plan_keeps_the_limits() {
     }
 }
 
-/// Every request and every moment near the thresholds.
-#[test]
-fn every_route_keeps_its_conditions() {
-    let near = |bytes: u64| [bytes - 1, bytes, bytes + 1, bytes + 4];
-    let sizes = [
+/// Sizes near the thresholds, in ascending order.
+fn sizes() -> impl Iterator<Item = u64> {
+    let thresholds = [
         4,
         MAX_SLOW_READ,
         MAX_BY_KERNEL_CPU,
@@ -264,9 +265,28 @@ fn every_route_keeps_its_conditions() {
         MAX_IN_JOB,
         1 << 33,
     ];
+    thresholds.into_iter().flat_map(|bytes| [bytes - 1, bytes, bytes + 1, bytes + 4])
+}
+
+/// Every request of four bytes, on both devices, with every answer of a load.
+fn requests() -> impl Iterator<Item = (CopyRequest, &'static Bus, FixedLoad)> {
     let hosts = [Slice, Later, Pattern, PINNED, HostSide::Pinned { is_read_fast: false }, Imported];
     let blocks = MemoryKind::ALL.into_iter().flat_map(|kind| [seen(kind), BlockSide { kind, is_addressed: false }]);
-    let bits = |bits: u32| FixedLoad {
+    let sides = blocks.flat_map(move |block| hosts.map(|host| (block, host)));
+    let ways = sides.flat_map(|(block, host)| [Up, Down].map(|direction| (direction, block, host)));
+    let ways = ways.filter(|&(direction, _, host)| direction == Down || host != Later); // Only downloads are waited for later.
+    ways.flat_map(|(direction, block, host)| {
+        let devices = [(&GPU, None), (&GPU, Some(4)), (&CPU, None), (&CPU, Some(4))];
+        devices.into_iter().flat_map(move |(bus, unit)| {
+            let request = CopyRequest { direction, bytes: 4, n_runs: 1, host, block, unit };
+            (0..128).map(move |answers| (request, bus, load(answers)))
+        })
+    })
+}
+
+/// A load with an answer in each of seven bits.
+fn load(bits: u32) -> FixedLoad {
+    FixedLoad {
         waits: bits & 1 > 0,
         is_busy: bits & 2 > 0,
         is_source_written: bits & 4 > 0,
@@ -274,21 +294,31 @@ fn every_route_keeps_its_conditions() {
         has_one_queue: bits & 16 > 0,
         is_in_job: bits & 32 > 0,
         is_single: bits & 64 > 0,
-    };
-    for (block, host) in blocks.flat_map(|block| hosts.map(|host| (block, host))) {
-        for (direction, bytes) in
-            [Up, Down].into_iter().flat_map(|way| sizes.into_iter().flat_map(near).map(move |n| (way, n)))
-        {
-            for (bus, unit) in [(&GPU, None), (&GPU, Some(4)), (&CPU, None), (&CPU, Some(4))] {
-                let request = CopyRequest { direction, bytes, n_runs: 1, host, block, unit };
-                if direction == Up && host == Later {
-                    continue; // Only downloads are waited for later.
-                }
-                for load in (0..128).map(bits) {
-                    check_conditions(&request, &load, route(&request, bus, &load).unwrap().route);
-                }
-            }
+    }
+}
+
+#[test]
+fn every_route_keeps_its_conditions() {
+    for (request, bus, load) in requests() {
+        for bytes in sizes() {
+            let request = CopyRequest { bytes, ..request };
+            check_conditions(&request, &load, route(&request, bus, &load).unwrap().route);
         }
+    }
+}
+
+/// In place, by a kernel, through a slot, by commands: a larger copy never goes an earlier way of these than a smaller one.
+#[test]
+fn larger_copies_never_go_the_way_of_smaller_ones() {
+    let step = |route| match route {
+        Route::InPlace { .. } => 0,
+        Kernel { .. } => 1,
+        Route::Command { via: Via::Slot, .. } => 2,
+        _ => 3,
+    };
+    for (request, bus, load) in requests().filter(|(request, ..)| request.host != Later) {
+        let steps = sizes().map(|bytes| step(route(&CopyRequest { bytes, ..request }, bus, &load).unwrap().route));
+        assert!(steps.is_sorted(), "{request:?}, {load:?}");
     }
 }
 
