@@ -201,7 +201,7 @@ fn matrices_are_multiplied_in_parts() {
                 assert_eq!(value, terms.sum::<i32>(), "{first:?} {second:?} {index:?}");
             }
         }
-        let floats = ctx.full([1, 40_000], 0.5_f64).unwrap();
+        let floats = ctx.full([1, 40_000], 0.5_f32).unwrap();
         assert_eq!(floats.matmul(&floats.t()).unwrap().item().unwrap(), 10_000.0);
     });
 }
