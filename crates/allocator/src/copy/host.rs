@@ -44,7 +44,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; and the errors of allocating staging
+    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds), [`Error::DeadMemory`](crate::Error::DeadMemory),
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice); and the errors of allocating staging
     /// memory and of recording, after which part of the bytes may be copied.
     pub fn copy_from_host(self: &Arc<Self>, stream: &Stream, offset: u64, source: &[u8]) -> Result<()> {
         let range = self.check_range(offset, len(source))?;
@@ -108,8 +109,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::BadPattern`] if the pattern is empty or its length does not divide the length of the range; and the
-    /// errors of [`Block::copy_from_host`].
+    /// [`Error::BadPattern`](crate::Error::BadPattern) if the pattern is empty or its length does not divide the length of
+    /// the range; and the errors of [`Block::copy_from_host`].
     pub fn fill_in_place(&self, stream: &Stream, range: Range<u64>, pattern: &[u8]) -> Result<bool> {
         let size = self.check_pattern(&range, pattern)?;
         check_same_device(stream.device(), self.device())?;
@@ -131,7 +132,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::DeadMemory`], [`Error::ForeignDevice`]; and the errors of allocating staging
+    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds), [`Error::DeadMemory`](crate::Error::DeadMemory),
+    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice); and the errors of allocating staging
     /// memory, of recording and waiting, after which part of the bytes may be copied.
     pub fn copy_to_host(self: &Arc<Self>, stream: &Stream, offset: u64, target: &mut [u8]) -> Result<()> {
         self.copy_run_to_host(stream, offset, target, None).map(drop)
@@ -207,7 +209,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`] if the host does not address the block; [`Error::OutOfBounds`], [`Error::DeadMemory`]; and
+    /// [`Error::NotOnHost`](crate::Error::NotOnHost) if the host does not address the block;
+    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds), [`Error::DeadMemory`](crate::Error::DeadMemory); and
     /// the errors of waiting for the device.
     pub fn copy_to_host_in_place(&self, offset: u64, target: &mut [u8]) -> Result<()> {
         let range = self.check_range(offset, len(target))?;
