@@ -1,8 +1,8 @@
 // barrier_count(i, p) = the number of invocations in the workgroup for which p holds; _and = all hold; _or = any holds.
 //
-// Each function is also a barrier, like CUDA's __syncthreads_count: every invocation of the workgroup must call it, with
-// its local_invocation_index. What an invocation writes to shared memory and buffers before the call is visible to the
-// other invocations of its workgroup after it. A call costs four barriers and four bytes of shared memory.
+// Each function is also a barrier, like CUDA's __syncthreads_count: every invocation of the workgroup must call it,
+// with its local_invocation_index. Writes of an invocation to shared memory and buffers before the call are visible to
+// the other invocations of its workgroup after the call. A call costs four barriers and four bytes of shared memory.
 
 var<workgroup> barrier_votes: atomic<u32>;
 

@@ -1,9 +1,9 @@
 // out[k] = the element, or the place, of the k-th flag that is set
 //
-// Flags are the bytes of words, and blocks have BLOCK of them. `count_flags` writes the number of set flags of each block;
-// `ends` are the inclusive sums of these numbers. `compact_elements` writes elements of PARTS words, `compact_places` places,
-// which are counted from `first` on. The first result is word `base` of `out` or `places`.
-// The text before this file defines PARTS. Each has a workgroup for each block.
+// Flags are the bytes of words, and blocks have BLOCK of them. `count_flags` writes the number of set flags of each
+// block; `ends` are the inclusive sums of these numbers. `compact_elements` writes elements of PARTS words,
+// `compact_places` places, which are counted from `first` on. The first result is word `base` of `out` or `places`. The
+// text before this file defines PARTS. Each kernel has a workgroup for each block.
 
 const BLOCK = 4096u;
 const WORDS = BLOCK / 4u;
@@ -23,7 +23,7 @@ var<workgroup> lanes: array<u32, 256>;
 var<workgroup> masks: array<u32, WORDS>;
 var<workgroup> before: array<u32, WORDS>;
 
-// The lowest bit of each byte: whether the flag is set. Bytes behind the last flag are not.
+// The lowest bit of each byte: whether the flag is set. Bytes after the last flag count as not set.
 fn mask_of(word: u32) -> u32 {
     if word * 4u >= compact.count {
         return 0u;
@@ -53,7 +53,7 @@ fn count_flags(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     }
 }
 
-// Fills `masks` and `before`, the set flags of the array before each word.
+// Fills `masks` and `before`: the flags, and the number of set flags before each word.
 fn number_words(block: u32, lane: u32) {
     var sum = 0u;
     for (var i = 0u; i < WORDS_PER_LANE; i++) {

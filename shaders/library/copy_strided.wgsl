@@ -1,6 +1,7 @@
 // target[target_at(i)] = source[source_at(i)], four units of a row per invocation
 //
-// The text before this file defines `walk.wgsl`, `alias Unit`, the workgroup size `GROUP`, and `LANES` of it along a row.
+// The text before this file defines `walk.wgsl`, `alias Unit`, the workgroup size `GROUP`, and `LANES`, the invocations
+// along a row.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> target_: array<Unit>;

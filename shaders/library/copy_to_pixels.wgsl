@@ -1,8 +1,9 @@
 // pixels[i][c] = planes[c][i]
 //
-// Axis 0 is i, contiguous in the planes; axis 1 is c, contiguous in the pixels, as are the pixels themselves. One item of
-// each plane gives as many items of pixels. They pass through workgroup memory and are written in the order of memory.
-// The text before this file is `walk.wgsl` and what `channels.rs` writes: constants, `Items` and functions on them.
+// Axis 0 is i, contiguous in the planes; axis 1 is c, contiguous in the pixels, which are contiguous themselves. One
+// item of each plane gives as many items of pixels. These pass through workgroup memory and are written in the order of
+// memory. The text before this file is `walk.wgsl` and the text that `channels.rs` writes: constants, `Items` and
+// functions on them.
 
 @group(0) @binding(0) var<storage, read> source: array<Item>;
 @group(0) @binding(1) var<storage, read_write> target_: array<Item>;
@@ -25,7 +26,7 @@ fn copy_to_pixels(
     let along = lane % LANES;
     let n_blocks = walk.lengths[0] / ITEM_UNITS;
     let first = (tile % walk.n_tiles) * (LANES * BLOCKS);
-    // Past the end the last item is read again and nothing is written.
+    // Beyond the end, the last item is read again and nothing is written.
     let at = row_start(min(row, walk.n_rows - 1u), 2u);
     let planes = load_planes(at.x, walk.source_strides[1], first + along, n_blocks - 1u);
     let stage_at = (lane - along) * (BLOCKS * CHANNELS);

@@ -1,8 +1,9 @@
 // planes[c][i] = pixels[i][c]
 //
-// Axis 0 is i, contiguous in the planes; axis 1 is c, contiguous in the pixels, as are the pixels themselves. As many items
-// of pixels give one item of each plane. They are read in the order of memory and pass through workgroup memory.
-// The text before this file is `walk.wgsl` and what `channels.rs` writes: constants, `Items` and functions on them.
+// Axis 0 is i, contiguous in the planes; axis 1 is c, contiguous in the pixels, which are contiguous themselves. As
+// many items of pixels give one item of each plane. The pixels are read in the order of memory and pass through
+// workgroup memory. The text before this file is `walk.wgsl` and the text that `channels.rs` writes: constants, `Items`
+// and functions on them.
 
 @group(0) @binding(0) var<storage, read> source: array<Item>;
 @group(0) @binding(1) var<storage, read_write> target_: array<Item>;
@@ -25,7 +26,7 @@ fn copy_to_planes(
     let along = lane % LANES;
     let n_blocks = walk.lengths[0] / ITEM_UNITS;
     let first = (tile % walk.n_tiles) * (LANES * BLOCKS);
-    // Past the end the last item is read again and nothing is written.
+    // Beyond the end, the last item is read again and nothing is written.
     let at = row_start(min(row, walk.n_rows - 1u), 2u);
     let pixels = load_pixels(at.x / ITEM_UNITS, first * CHANNELS + along, n_blocks * CHANNELS - 1u);
     let stage_at = (lane - along) * (BLOCKS * CHANNELS);

@@ -1,8 +1,8 @@
 // target[target_at(i)] = source[source_at(i)], one word of the target per invocation
 //
-// The innermost `n_run` axes are contiguous in the target: a run of `run_length` units. An invocation gathers the units of
-// one word of it. The text before this file defines `walk.wgsl`, `words.wgsl`, the workgroup size `GROUP`, and `LANES` of
-// it along a run.
+// The innermost `n_run` axes are contiguous in the target: a run of `run_length` units. An invocation gathers the units
+// of one word of the run. The text before this file defines `walk.wgsl`, `words.wgsl`, the workgroup size `GROUP`, and
+// `LANES`, the invocations along a run.
 
 // The offset in the source of index `outer` of axes 1 to `n_run`, from the start of the run.
 fn run_offset(outer: u32) -> u32 {

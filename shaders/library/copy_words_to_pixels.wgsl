@@ -1,9 +1,9 @@
 // pixels[i][c] = planes[c][i]
 //
-// For units smaller than a word, at any alignment. Axis 0 is i, axis 1 is c. The planes' words are loaded into workgroup
-// memory, from which the pixels' words are assembled. The text before this file defines `walk.wgsl`, `words.wgsl`, the
-// workgroup size `GROUP`, `CHANNELS`, `TILE_WORDS` words of pixels per workgroup, `PLANE_WORDS` words of each plane that
-// these need, and `LOADS` words that an invocation loads.
+// For units smaller than a word, at any alignment. Axis 0 is i, axis 1 is c. The planes' words are loaded into
+// workgroup memory, from which the pixels' words are assembled. The text before this file defines `walk.wgsl`,
+// `words.wgsl`, the workgroup size `GROUP`, `CHANNELS`, `TILE_WORDS` words of pixels per workgroup, `PLANE_WORDS` words
+// of each plane for them, and `LOADS` words that an invocation loads.
 
 var<workgroup> stage: array<u32, LOADS * GROUP * 33u / 32u + 1u>;
 

@@ -1,4 +1,5 @@
-// ARRAY_add(i, v): atomically ARRAY[i] = ARRAY[i] + v; returns the old value. ARRAY_min and ARRAY_max likewise.
+// ARRAY_add(i, v): atomically ARRAY[i] = ARRAY[i] + v; returns the old value. ARRAY_min and ARRAY_max store the smaller
+// and the larger value.
 //
 // ARRAY is a storage array<atomic<u32>> with the bits of f32 values. The operation is repeated if another invocation
 // changed the value in between. ARRAY_min and ARRAY_max do not store a NaN.

@@ -1,10 +1,10 @@
 // out[o, j, k] = source[o, indices[j], k]; if ALONG, source[o, indices[o, j, k], k]
 //
-// All arrays are contiguous. Elements are moved in units of a word, or of a part of one: UNITS in a word, of BITS bits.
-// The last axis, `inner`, is counted in units; an element has `parts` of them. Unless IS_WHOLE, what is bound are parts of
-// longer arrays, from unit `first`, `first_index` and unit `first_source` on: units that come from elsewhere are left as they
-// are, and `out` was zero before. The text before this file defines UNITS, BITS, ALONG, IS_WHOLE and `indices.wgsl`. An
-// invocation writes one word. Covers (words of `out`).
+// All arrays are contiguous. Elements are moved in units of a word, or of a part of a word: UNITS in a word, of BITS
+// bits. The last axis, `inner`, is counted in units; an element has `parts` units. Unless IS_WHOLE, the bound ranges
+// are parts of longer arrays, from unit `first`, `first_index` and unit `first_source` on: units from outside the bound
+// source are not changed, and `out` was zero before. The text before this file defines UNITS, BITS, ALONG, IS_WHOLE and
+// `indices.wgsl`. An invocation writes one word. Covers (words of `out`).
 
 struct Gather {
     count: u32,

@@ -1,6 +1,7 @@
 // first[0] = the smallest position of an index that is not in -length..length
 //
-// `first` starts as the number of indices; what is bound of them begins with index `start`. The text before this file defines `indices.wgsl`.
+// `first` starts as the number of indices; the bound range of indices begins with index `start`. The text before this
+// file defines `indices.wgsl`.
 // Covers (number of indices).
 
 struct Check { start: u32, count: u32, length: u32 }

@@ -33,7 +33,7 @@ fn is_in_range(index: vec2<u32>, length: u32) -> bool {
     return index.y == 0u && index.x < length;
 }
 
-// The remainder of a division, one bit after the other. A rest of 2^31 and more is above 2^32 when it is doubled.
+// The remainder of a division, bit by bit. A rest of 2^31 and more exceeds 2^32 when it is doubled.
 fn remainder(value: vec2<u32>, length: u32) -> u32 {
     if value.y == 0u {
         return value.x % length;

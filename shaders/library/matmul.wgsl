@@ -1,10 +1,11 @@
 // c[b, i, j] = sum over l of a[b, i, l] * b[b, l, j]
 //
-// Contiguous matrices of m × k and k × n numbers; an operand with one matrix has stride 0 between matrices. A workgroup of
-// 16 × 16 invocations computes a tile of 64 × 64 of the result, each invocation 4 × 4 numbers, and reads the operands 16
-// columns or rows at a time through workgroup memory. Products are added in the order of l: those from `first` to before
-// `end`, to the sums that `c` has of those before `first`. The text before this file defines T, ZERO and
-// `fn add_product(sum: T, a: T, b: T) -> T`. One workgroup for each tile and matrix, along x.
+// Contiguous matrices of m × k and k × n numbers; an operand with one matrix has stride 0 between matrices. A workgroup
+// of 16 × 16 invocations computes a tile of 64 × 64 of the result, each invocation 4 × 4 numbers, and reads the
+// operands 16 columns or rows at a time through workgroup memory. Products are added in the order of l: the products
+// from `first` to before `end` are added to the sums of the products before `first`, which `c` has. The text before
+// this file defines T, ZERO and `fn add_product(sum: T, a: T, b: T) -> T`. One workgroup for each tile and matrix,
+// along x.
 
 struct Matmul { m: u32, k: u32, n: u32, stride_a: u32, stride_b: u32, first: u32, end: u32 }
 

@@ -1,14 +1,14 @@
 // float = (-1)^sign * 1.mantissa * 2^(exponent - bias), rounded to the nearest, ties to even
 //
 // Conversions between floating-point formats, computed on their bits, so that the result is the same on every device,
-// including those without the type and those that flush subnormal numbers. Numbers of 64 bits are pairs, the low word
-// first. `odd` rounds to odd; a second rounding, to fewer bits, then gives the result of a single rounding.
+// including devices without the type and devices that flush subnormal numbers. Numbers of 64 bits are pairs, the low
+// word first. `odd` rounds to odd; a second rounding, to fewer bits, then gives the result of a single rounding.
 
-// Without branches: a kernel converts each element that it reads.
+// The function has no branches: a kernel converts each element that it reads.
 fn f16_to_f32(bits: u32) -> u32 {
     let sign = (bits & 0x8000u) << 16u;
     let rest = (bits & 0x7fffu) << 13u;
-    // What is behind the point of a subnormal number is what 2^-14 with it has above 2^-14.
+    // The digits of a subnormal number are the difference of 2^-14 with these digits and 2^-14.
     let small = bitcast<u32>(bitcast<f32>(rest + 0x38800000u) - 6.103515625e-5);
     let special = (rest + 0x70000000u) | select(0u, 0x400000u, rest > 0x0f800000u);
     return sign | select(select(rest + 0x38000000u, small, rest < 0x800000u), special, rest >= 0x0f800000u);
@@ -40,7 +40,7 @@ fn f32_to_bf16(bits: u32) -> u32 {
     return (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
 }
 
-// `value` / 2^by for 1 <= by <= 31, rounded to the nearest; `is_more` if `value` has further bits set below these.
+// `value` / 2^by for 1 <= by <= 31, rounded to the nearest; `is_more` if `value` has further bits set below these bits.
 fn shift_to_nearest(value: u32, by: u32, is_more: bool) -> u32 {
     let quotient = value >> by;
     let rest = value & ((1u << by) - 1u);

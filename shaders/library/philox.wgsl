@@ -1,10 +1,10 @@
 // word w of the stream = word w % LANES of philox(w / LANES + first counter, key)
 //
-// Philox 4x32-10 and 4x64-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011). The stream
-// is one of 32-bit words; a number of 64 bits of Philox 4x64 is two words, the low one first. An invocation computes the
-// words of one counter and writes what `convert` makes of each pair of them. The text before this file defines LANES (4 or
-// 8), `pairs.wgsl`, and `fn convert(words: vec2<u32>) -> vec2<u32>`. `skip` words of the first counter are left out.
-// Covers (number of counters).
+// Philox 4x32-10 and 4x64-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011). The
+// stream consists of 32-bit words; a number of 64 bits of Philox 4x64 is two words, the low one first. An invocation
+// computes the words of one counter and writes the result of `convert` for each pair of them. The text before this file
+// defines LANES (4 or 8), `pairs.wgsl`, and `fn convert(words: vec2<u32>) -> vec2<u32>`. `skip` words of the first
+// counter are left out. Covers (number of counters).
 
 struct Draw {
     key: vec4<u32>,
@@ -63,7 +63,7 @@ fn normal_floats(words: vec2<u32>) -> vec2<u32> {
 }
 
 fn write_word(at: u32, word: u32) {
-    // A word before the first one has a number beyond the last one, since the difference wraps around.
+    // A word before the first one gets a number beyond the last one, since the difference wraps around.
     if at < draw.count {
         out[at] = word;
     }
@@ -83,7 +83,7 @@ fn philox_words(@builtin(global_invocation_id) id: vec3<u32>) {
     }
 }
 
-// The same where no words are skipped and `count` is a multiple of four.
+// Writes the words where no words are skipped and `count` is a multiple of four.
 @compute @workgroup_size(256)
 fn philox_quads(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x > (draw.count - 1u) / LANES {

@@ -1,11 +1,12 @@
-// out[indices[j]] = values[j % n_values]; of several j with the same index the last one counts
+// out[indices[j]] = values[j % n_values]; of several j with the same index the last j counts
 //
-// `put_owners` writes the last j, plus one, for each place; `put_values` then writes the elements that an index of its own names.
-// An element lies Σ index[axis] * strides[axis] behind that of `first_place`; axes are listed innermost first, and all sums
-// wrap, so that a negative stride is a large number. Indices, values and places are parts of longer arrays, and `out` is a
-// window of `n_window` elements; what lies outside of them is left to other launches. Units are as in `gather.wgsl`, and the
-// first unit of the window is `unit`. The text before this file defines UNITS, BITS and `indices.wgsl`.
-// `put_owners` covers (number of indices), `put_values` (number of indices * parts).
+// `put_owners` writes the last j, plus one, for each place; `put_values` then writes the elements for which an index of
+// the launch is the last. An element lies Σ index[axis] * strides[axis] after the element of `first_place`; axes are
+// listed innermost first, and all sums wrap, so that a negative stride is a large number. Indices, values and places
+// are parts of longer arrays, and `out` is a window of `n_window` elements; other launches write the elements outside
+// of the window. Units are as in `gather.wgsl`, and the first unit of the window is `unit`. The text before this file
+// defines UNITS, BITS and `indices.wgsl`. `put_owners` covers (number of indices), `put_values` (number of indices *
+// parts).
 
 struct Put {
     first_index: u32,

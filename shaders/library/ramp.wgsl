@@ -1,8 +1,8 @@
 // out[i] = start + i * step
 //
-// There is a kernel for 32-bit integers, signed or not, one for 64-bit integers as two words, the low one first, which
-// runs on any device, and one for floats. The last is used only if every value and product is exact, so that a fused
-// multiply-add gives the same result. Dispatch one invocation per element: covering (length of the array).
+// There is a kernel for 32-bit integers, signed or not, one for 64-bit integers as two words, the low word first, which
+// runs on any device, and one for floats. The kernel for floats is used only if every value and product is exact, so
+// that a fused multiply-add gives the same result. Dispatch one invocation per element: covering (length of the array).
 
 struct Words { start: u32, step: u32 }
 struct Pairs { start: vec2<u32>, step: vec2<u32> }

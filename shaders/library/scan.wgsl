@@ -1,12 +1,12 @@
 // out[row, i] = source[row, 0] op … op source[row, i]
 //
-// Rows of `n` numbers are cut into blocks of BLOCK. `scan_totals` combines the numbers of each block; the totals are scanned
-// in the same way, and `scan_blocks` scans each block behind the total of those before it. So numbers are read twice and
-// written once. The order of operations depends on `n` alone, so results are the same on every run. The text before this
-// file defines T, PER_LANE, which is odd so that lanes read different banks of shared memory, `fn op` and `fn identity`.
-// Both kernels have a workgroup for each block. A launch has whole rows, or a part of one row that begins with a block: the
-// number `base` of what is bound is its first, `block` the block of the row that it begins with, and `first` the total of
-// its first block.
+// Rows of `n` numbers are cut into blocks of BLOCK. `scan_totals` combines the numbers of each block; the totals are
+// scanned in the same way, and `scan_blocks` scans each block, beginning with the total of the blocks before it.
+// Numbers are read twice and written once. The order of operations depends on `n` alone, so results are the same on
+// every run. The text before this file defines T, PER_LANE, which is odd so that lanes read different banks of shared
+// memory, `fn op` and `fn identity`. Both kernels have a workgroup for each block. A launch has whole rows, or a part
+// of one row that begins with a block: number `base` of the bound range is its first, `block` the first block of the
+// part, and `first` the position of the total of that block.
 
 const BLOCK = 256u * PER_LANE;
 
@@ -20,7 +20,7 @@ var<immediate> scan: Scan;
 
 var<workgroup> numbers: array<T, BLOCK>;
 
-// Reads a block, neighbouring lanes reading neighbouring numbers.
+// Reads a block. Neighbouring lanes read neighbouring numbers.
 fn read_block(group: u32, lane: u32) {
     let start = group % scan.n_blocks * BLOCK;
     let base = scan.base + group / scan.n_blocks * scan.n;

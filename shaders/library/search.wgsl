@@ -1,10 +1,11 @@
 // place = the number of sorted keys that precede a key; if RIGHT, also of those that are equal to it
 //
-// `search` writes the place of each key. `count_bins` counts keys between edges: bin b has the keys from edge b to before
-// edge b + 1, and the last bin also those up to `last`, which follows the edges in `sorted_keys`. `search_equal` writes 1
-// for each key that is among the sorted ones, and 0 for the others; a NaN of a float is among none. Of more sorted keys than
-// are bound at once, the parts are searched one after the other, and what the parts before gave is added unless `is_first`. The
-// text before this file defines RIGHT, NAN_DIFFERS and `key_order.wgsl`. All cover (number of keys).
+// `search` writes the place of each key. `count_bins` counts keys between edges: bin b has the keys from edge b to
+// before edge b + 1, and the last bin also the keys up to `last`, which follows the edges in `sorted_keys`.
+// `search_equal` writes 1 for each key that is among the sorted keys, and 0 for the others; a NaN of a float equals no
+// key. If there are more sorted keys than are bound at once, the parts are searched one after the other, and the
+// results of earlier parts are added unless `is_first`. The text before this file defines RIGHT, NAN_DIFFERS and
+// `key_order.wgsl`. All kernels cover (number of keys).
 
 struct Search { n_sorted: u32, count: u32, is_first: u32 }
 
@@ -29,7 +30,7 @@ fn place_of(key: Key) -> u32 {
     return low;
 }
 
-// What the parts before gave for a key.
+// The result of the earlier parts for a key.
 fn before(key: u32) -> u32 {
     if search.is_first != 0u {
         return 0u;

@@ -1,4 +1,4 @@
-// order = the places of a row's keys in ascending order, equal keys in the order that they have
+// order = the places of a row's keys in ascending order, equal keys in their former order
 //
 // A merge sort of each row of `n` keys. `sort_blocks` sorts blocks of 256: each key's rank is the number of keys before it.
 // `sort_merge` merges runs of `width`: each key finds its rank in the other run by bisection. The text before this file

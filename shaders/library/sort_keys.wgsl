@@ -11,7 +11,7 @@ const FLOAT = 2u;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> keys: array<u32>;
 
-// Both words of a key: the high one, or only one, and the low one.
+// Both words of a key: the high word, or the only one, and the low word.
 fn key_of(high: u32, low: u32) -> vec2<u32> {
     if KIND == UNSIGNED {
         return vec2(high, low);

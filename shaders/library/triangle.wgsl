@@ -1,6 +1,6 @@
 // out[b, i, j] = source[b, i, j] if j - i <= k, else 0; without LOWER, if j - i >= k
 //
-// Units are as in `gather.wgsl`. The text before this file defines UNITS, BITS and LOWER. What is bound begins with
+// Units are as in `gather.wgsl`. The text before this file defines UNITS, BITS and LOWER. The bound range begins with
 // unit `first`. An invocation writes one word. Covers (words of `out`).
 
 struct Triangle { count: u32, rows: u32, columns: u32, parts: u32, first: u32, k: i32 }

@@ -1,4 +1,4 @@
-// source_at = source_base + Σ index[axis] * source_strides[axis], target_at likewise
+// source_at = source_base + Σ index[axis] * source_strides[axis]; target_at has the same form
 //
 // The parameters of the strided copies, and the start of a row. Axes are listed innermost first; strides and bases are in
 // units. All sums wrap, so that a negative stride is a large number.

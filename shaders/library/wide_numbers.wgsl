@@ -59,7 +59,7 @@ fn is_negative(value: vec2<u32>, is_signed: bool) -> bool {
     return is_signed & (value.y >= 0x80000000u);
 }
 
-// The magnitude, shifted left until its highest bit is set, and the number of bits it was shifted by.
+// The magnitude, shifted left until its highest bit is set, and the number of bits of the shift.
 fn normal(value: vec2<u32>, is_signed: bool) -> vec3<u32> {
     let size = select(value, negated(value), is_negative(value, is_signed));
     if size.y == 0u {

@@ -1,10 +1,10 @@
 // velocity' = velocity + cohesion * (middle of the neighbours) + alignment * (their velocity - own) + separation *
 // (away)
 //
-// One step of a flock: each bird flies towards its neighbours, in their direction, and away from those that are too
-// near. A bird is a vec4: its position, in a square of side 1 whose edges meet, and its velocity. Neighbours are the
-// birds within `radius`; those within a third of it are too near. Dispatch one invocation per bird: covering (number of
-// birds); then with the two arrays exchanged.
+// One step of a flock: each bird flies towards its neighbours, in their direction, and away from birds that are too
+// near. A bird is a vec4: its position, in a square of side 1 whose opposite edges are joined, and its velocity.
+// Neighbours are the birds within `radius`; birds within a third of it are too near. Dispatch one invocation per bird:
+// covering (number of birds); then with the two arrays exchanged.
 
 struct Params {
     radius: f32,
@@ -29,12 +29,12 @@ fn boids(@builtin(global_invocation_id) at: vec3<u32>) {
     }
     let bird = now[at.x];
     var neighbours = 0.0;
-    var middle = vec2<f32>(); // Seen from this bird.
+    var middle = vec2<f32>(); // The mean position, relative to this bird.
     var direction = vec2<f32>();
     var away = vec2<f32>();
     for (var j = 0u; j < n; j++) {
         let other = now[j];
-        // The shortest way around the edges: each coordinate lies between -1/2 and 1/2.
+        // The shortest distance across the edges: each coordinate lies between -1/2 and 1/2.
         let to = other.xy - bird.xy - round(other.xy - bird.xy);
         let far = length(to);
         if j == at.x || far >= params.radius {

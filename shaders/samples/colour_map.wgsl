@@ -1,6 +1,6 @@
 // image[i] = colour((field[i] - low) / (high - low))
 //
-// Shows numbers as colours: `low` and what is below is dark blue, `high` and what is above is yellow. Dispatch one
+// Shows numbers as colours: `low` and smaller numbers are dark blue, `high` and larger numbers are yellow. Dispatch one
 // invocation per element: covering (length of field); the image has four channels for each.
 
 struct Params {
@@ -24,7 +24,7 @@ fn colour_map(@builtin(global_invocation_id) at: vec3<u32>) {
     if at.x >= min(arrayLength(&field), arrayLength(&image)) {
         return;
     }
-    // Between two colours of the table, in proportion.
+    // The colour between two colours of the table, in proportion.
     let place = 4.0 * clamp((field[at.x] - params.low) / (params.high - params.low), 0.0, 1.0);
     let first = min(u32(place), 3u);
     image[at.x] = vec4(mix(colours[first], colours[first + 1u], place - f32(first)), 1.0);

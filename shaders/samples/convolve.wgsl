@@ -48,7 +48,7 @@ fn convolve(
     }
     workgroupBarrier();
 
-    // The return comes after the barrier, which every invocation must reach, also those outside the image.
+    // The return comes after the barrier, which every invocation must reach, also invocations outside the image.
     let at = group.xy * TILE + local.xy;
     if at.x >= params.width || at.y >= params.height {
         return;

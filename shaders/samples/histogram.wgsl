@@ -5,7 +5,7 @@
 // its memory, where that is fast, and adds them to the result once. Dispatch covering (length of x) or fewer, with bins
 // = 0.
 
-const BINS = 256u; // Also the invocations of a workgroup: each adds one bin to the result.
+const BINS = 256u; // BINS is also the number of invocations of a workgroup: each adds one bin to the result.
 
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> bins: array<atomic<u32>, BINS>;

@@ -17,7 +17,7 @@ override MAX_ITER: u32 = 256;
 @group(0) @binding(0) var<storage, read_write> image: array<vec4<f32>>;
 var<immediate> params: Params;
 
-// |z|^2 above which the iteration diverges; large, so that the fractional step count below is smooth.
+// The value of |z|^2 above which the iteration diverges; large, so that the fractional step count below is smooth.
 const ESCAPE: f32 = 65536.0;
 
 fn palette(t: f32) -> vec3<f32> {

@@ -17,7 +17,7 @@ override MAX_ITER: u32 = 64;
 var<immediate> params: Params;
 
 fn colour(n: u32) -> vec3<f32> {
-    // Three ramps, one behind the other: blue rises first, red last.
+    // Three ramps, one after the other: blue rises first, red last.
     return clamp(vec3(0.125, 0.1875, 0.25) * f32(n % 32u + 1u) - vec3(1.0, 0.75, 0.0), vec3(0.0), vec3(1.0));
 }
 
@@ -33,7 +33,7 @@ fn mandelbrot(@builtin(global_invocation_id) at: vec3<u32>) {
 
     var z = vec2<f32>();
     var n = 0u;
-    // A `for` loop with a limit, left by `break`: the compiler sees that it ends, and adds no check of its own.
+    // A `for` loop with a limit, left by `break`: the compiler sees that it ends, and adds no check.
     for (var i = 0u; i < MAX_ITER; i++) {
         z = vec2(z.x * z.x - z.y * z.y, 2.0 * z.x * z.y) + c;
         if dot(z, z) > 4.0 {

@@ -19,7 +19,7 @@ var<immediate> params: Params;
 var<workgroup> a_tile: array<array<f32, TILE>, TILE>;
 var<workgroup> b_tile: array<array<f32, TILE>, TILE>;
 
-// Elements outside the matrices are zero, so that tiles at the edge need no cases of their own.
+// Elements outside the matrices are zero, so that tiles at the edge need no special case.
 fn a_at(row: u32, column: u32) -> f32 {
     if row >= params.m || column >= params.k {
         return 0.0;
@@ -40,11 +40,11 @@ fn matmul_2_tiled(@builtin(global_invocation_id) at: vec3<u32>, @builtin(local_i
     for (var first = 0u; first < params.k; first += TILE) {
         a_tile[local.y][local.x] = a_at(at.y, first + local.x);
         b_tile[local.y][local.x] = b_at(first + local.y, at.x);
-        workgroupBarrier(); // The tiles are whole.
+        workgroupBarrier(); // The tiles are complete.
         for (var i = 0u; i < TILE; i++) {
             sum += a_tile[local.y][i] * b_tile[i][local.x];
         }
-        workgroupBarrier(); // No invocation needs them any longer.
+        workgroupBarrier(); // No invocation needs the tiles any longer.
     }
     if at.x < params.n && at.y < params.m {
         c[at.y * params.n + at.x] = sum;

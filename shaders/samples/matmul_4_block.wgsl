@@ -21,7 +21,7 @@ var<immediate> params: Params;
 var<workgroup> a_tile: array<array<f32, TILE>, DEPTH>; // Transposed: a_tile[i] is a column of a.
 var<workgroup> b_tile: array<array<f32, TILE>, DEPTH>;
 
-// Elements outside the matrices are zero, so that tiles at the edge need no cases of their own.
+// Elements outside the matrices are zero, so that tiles at the edge need no special case.
 fn a_at(row: u32, column: u32) -> f32 {
     if row >= params.m || column >= params.k {
         return 0.0;

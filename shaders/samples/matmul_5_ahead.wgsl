@@ -1,7 +1,8 @@
 // c[row, column] = sum over i of a[row, i] * b[i, column], step 5 of 5: reading one tile ahead
 //
-// As step 4, with two tiles of each matrix in workgroup memory: while the invocations multiply one, the numbers of the
-// next are already on their way. One barrier for each tile is enough. Dispatch covering (n / 4, m / 4), rounded up.
+// This is step 4 with two tiles of each matrix in workgroup memory: while the invocations multiply one tile, they
+// already read the numbers of the next. One barrier for each tile is enough. Dispatch covering (n / 4, m / 4), rounded
+// up.
 
 struct Params {
     m: u32,

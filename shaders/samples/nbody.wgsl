@@ -23,11 +23,11 @@ var<workgroup> tile: array<vec4<f32>, TILE>;
 @compute @workgroup_size(TILE)
 fn nbody(@builtin(global_invocation_id) at: vec3<u32>, @builtin(local_invocation_index) rank: u32) {
     let n = arrayLength(&now);
-    // Invocations without a body compute one all the same, since they have to take part in the barriers.
+    // Invocations without a body also compute one, since they have to take part in the barriers.
     let mine = now[min(at.x, n - 1u)];
     var acceleration = vec3<f32>();
     for (var first = 0u; first < n; first += TILE) {
-        // A body behind the last one has mass zero, and attracts nothing.
+        // A body beyond the last one has mass zero, and attracts nothing.
         let k = first + rank;
         tile[rank] = select(vec4<f32>(), now[min(k, n - 1u)], k < n);
         workgroupBarrier();
@@ -36,7 +36,7 @@ fn nbody(@builtin(global_invocation_id) at: vec3<u32>, @builtin(local_invocation
             let far = inverseSqrt(dot(to, to) + params.softening * params.softening);
             acceleration += tile[j].w * far * far * far * to;
         }
-        workgroupBarrier(); // Nobody fills the next tile while others still read this one.
+        workgroupBarrier(); // No invocation fills the next tile while others still read this one.
     }
     if at.x >= n {
         return;

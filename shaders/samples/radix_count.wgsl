@@ -1,9 +1,9 @@
 // counts[d, g] = number of keys of workgroup g with (key >> shift) & 15 = d
 //
-// The first of three launches that sort keys by four of their bits: this one, `scan` of the counts, `radix_scatter`.
-// With shift = 0, 4, ..., 28 they sort numbers of 32 bits. Workgroup g has the keys from g * GROUP on. Counts of the
-// same digit lie together, so that their scan gives, for each digit and workgroup, where its keys begin. Dispatch
-// covering (number of keys), with 16 counts for each workgroup.
+// The first of three launches that sort keys by four of their bits: `radix_count`, `scan` of the counts,
+// `radix_scatter`. With shift = 0, 4, ..., 28 they sort numbers of 32 bits. Workgroup g has the keys from g * GROUP on.
+// Counts of the same digit are next to each other, so that their scan gives, for each digit and workgroup, where its
+// keys begin. Dispatch covering (number of keys), with 16 counts for each workgroup.
 
 const GROUP = 256u;
 

@@ -22,7 +22,7 @@ var<immediate> params: Params;
 fn spheres(p: vec3<f32>) -> f32 {
     let a = length(p - LEFT.xyz) - LEFT.w;
     let b = length(p - RIGHT.xyz) - RIGHT.w;
-    // The smaller of the two; smaller still where both are about equal, which makes the joint.
+    // The smaller of the two distances; smaller still where both are about equal, which makes the joint.
     let equal = max(BLEND - abs(a - b), 0.0);
     return min(a, b) - equal * equal / (4.0 * max(BLEND, 1e-6));
 }
@@ -63,7 +63,7 @@ fn ray_march(@builtin(global_invocation_id) at: vec3<u32>) {
         let normal = select(normalize(vec3(x, y, z) - spheres(p)), vec3(0.0, 1.0, 0.0), is_floor);
         let chequer = select(0.35, 0.75, (i32(floor(p.x)) + i32(floor(p.z))) % 2 == 0);
         let surface = select(vec3(0.9, 0.45, 0.2), vec3(chequer), is_floor);
-        // A point is in the shadow if a ray towards the light hits something.
+        // A point is in the shadow if a ray towards the light hits a surface.
         let is_lit = march(p + 0.02 * normal, LIGHT) > FAR;
         let light = select(0.0, max(dot(normal, LIGHT), 0.0), is_lit);
         colour = surface * (0.25 + 0.75 * light);

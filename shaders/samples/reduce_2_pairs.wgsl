@@ -9,7 +9,7 @@ const WORKGROUP = 256u;
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> total: array<atomic<u32>>;
 
-var<workgroup> part: array<u32, WORKGROUP>; // Starts as zeros.
+var<workgroup> part: array<u32, WORKGROUP>; // The memory starts as zeros.
 
 @compute @workgroup_size(WORKGROUP)
 fn reduce_2_pairs(@builtin(global_invocation_id) at: vec3<u32>, @builtin(local_invocation_index) rank: u32) {

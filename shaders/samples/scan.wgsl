@@ -26,7 +26,7 @@ fn scan(@builtin(local_invocation_index) rank: u32) {
         sums[rank] = mine;
         workgroupBarrier();
         for (var step = 1u; step < TILE; step *= 2u) {
-            // All read before any writes: hence two barriers in a round.
+            // All invocations read before any of them writes: hence two barriers in a round.
             let left = select(0u, sums[rank - min(step, rank)], rank >= step);
             workgroupBarrier();
             sums[rank] += left;
@@ -36,6 +36,6 @@ fn scan(@builtin(local_invocation_index) rank: u32) {
             before[i] = carried + sums[rank] - mine;
         }
         carried += sums[TILE - 1u];
-        workgroupBarrier(); // All have read the sum of the tile before the next tile is written.
+        workgroupBarrier(); // All invocations have read the sum of the tile before the next tile is written.
     }
 }

@@ -16,7 +16,7 @@ var<workgroup> part: array<f32, WORKGROUP>;
 fn softmax(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) rank: u32) {
     let row = group.x * columns;
 
-    // The largest of each invocation, then of all.
+    // The largest number of each invocation, then of all.
     var largest = -3.4e38;
     for (var i = rank; i < columns; i += WORKGROUP) {
         largest = max(largest, x[row + i]);
@@ -30,7 +30,7 @@ fn softmax(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         workgroupBarrier();
     }
     largest = part[0];
-    workgroupBarrier(); // All have read part[0] before it is used again.
+    workgroupBarrier(); // All invocations have read part[0] before it is used again.
 
     var sum = 0.0;
     for (var i = rank; i < columns; i += WORKGROUP) {

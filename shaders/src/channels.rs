@@ -14,7 +14,7 @@ const WORDS: &str = include_str!("../library/words.wgsl");
 const WORDS_TO_PLANES: &str = include_str!("../library/copy_words_to_planes.wgsl");
 const WORDS_TO_PIXELS: &str = include_str!("../library/copy_words_to_pixels.wgsl");
 
-/// Whether the copy interleaves the channels of planes or separates those of pixels.
+/// Whether the copy interleaves the channels of planes or separates the channels of pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChannelDirection {
     /// From interleaved pixels to planes.
@@ -33,7 +33,7 @@ pub struct Channels {
     pub direction: ChannelDirection,
     /// Bytes of a unit: 1, 2, 4, 8 or 16.
     pub unit_bytes: u32,
-    /// Bytes of an item, at least those of a unit.
+    /// Bytes of an item, at least the bytes of a unit.
     pub item_bytes: u32,
     /// Units of a pixel.
     pub channels: u32,
@@ -41,7 +41,7 @@ pub struct Channels {
     pub blocks: u32,
     /// Invocations of a workgroup.
     pub group: u32,
-    /// The number of them that lie along a row.
+    /// The number of invocations that lie along a row.
     pub lanes: u32,
 }
 
@@ -157,7 +157,7 @@ impl Channels {
         text
     }
 
-    /// The function `arranged`, which computes items of planes from those of pixels, or the reverse.
+    /// The function `arranged`, which computes items of planes from items of pixels, or the reverse.
     fn arranged(&self) -> String {
         let item = |i: u32| {
             let words: Vec<String> = (0..self.item_bytes / 4).map(|word| self.word(i, word)).collect();

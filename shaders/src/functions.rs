@@ -1,8 +1,8 @@
-//! Kernels of the functions that `vkarray-primitives` has for arrays: indexing, sorting, scans, matrix products, random
+//! Kernels of the functions on arrays in `vkarray-primitives`: indexing, sorting, scans, matrix products, random
 //! numbers.
 //!
-//! Each file says in its first comment what it computes, and which lines must come before it. `vkarray-primitives` writes
-//! these lines and decides which kernel runs when.
+//! Each file says in its first comment what it computes, and which lines must come before it. `vkarray-primitives`
+//! writes these lines and decides which kernel runs when.
 
 use crate::library::{NUMBERS, WIDE_NUMBERS};
 
@@ -27,7 +27,7 @@ pub const MATMUL: &str = include_str!("../library/matmul.wgsl");
 /// Integers of 64 bits as pairs of words.
 pub const PAIRS: &str = include_str!("../library/pairs.wgsl");
 
-/// [`PAIRS`] for devices with 64-bit integers in shaders, where one product of them is faster than four of 16 bits.
+/// [`PAIRS`] for devices with 64-bit integers in shaders, where one product of 64 bits is faster than four of 16 bits.
 ///
 /// # Panics
 ///

@@ -1,11 +1,10 @@
 //! WGSL sources as text.
 //!
 //! The crate has the sample shaders of `samples/`, one kernel a file with its formula in the first comment, and
-//! [`library`] and [`channels`], which write the variants of the kernels that the array crate runs, and [`math`], functions
-//! for kernels that are generated.
-//! It does not compile or run shaders; `vkarray-kernel` does.
-//! [`SAMPLES`] lists the samples and [`PIPELINES`] files that run several of them; `docs/samples.md` describes them in the
-//! same order, with a command for each.
+//! [`library`] and [`channels`], which write the variants of the kernels that the array crate runs, and [`math`],
+//! functions for kernels that are generated. It does not compile or run shaders; `vkarray-kernel` does. [`SAMPLES`]
+//! lists the samples and [`PIPELINES`] files that run several of them; `docs/samples.md` describes them in the same
+//! order, with a command for each.
 
 pub mod channels;
 pub mod functions;

@@ -1,9 +1,8 @@
 //! Library kernels, and functions that any shader can include.
 //!
-//! A library kernel is a file of `library/` behind the types and constants that make a variant of it; the functions here
-//! write these lines. `vkarray-ndarray` decides which variant runs when.
-//! [`BARRIER`], [`INDEX`], [`float_atomics`] and [`workgroup_sum`] are functions for other shaders, which include them
-//! with `vkarray_kernel::Source::with`.
+//! A library kernel is a file of `library/` after the types and constants that make a variant of it; the functions here
+//! write these lines. `vkarray-ndarray` decides which variant runs when. [`BARRIER`], [`INDEX`], [`float_atomics`] and
+//! [`workgroup_sum`] are functions for other shaders, which include them with `vkarray_kernel::Source::with`.
 
 /// Barriers that return for how many, for all or for any invocations a condition holds: `barrier_count`, `barrier_and`,
 /// `barrier_or`.
@@ -23,7 +22,7 @@ const TILE: &str = include_str!("../library/copy_tile.wgsl");
 const TILE_QUADS: &str = include_str!("../library/copy_tile_quads.wgsl");
 const WORDS_RUN: &str = include_str!("../library/copy_words.wgsl");
 const WORDS_TILE: &str = include_str!("../library/copy_words_tile.wgsl");
-/// Conversions between numbers of at most 32 bits, on their bits.
+/// Conversions between numbers of at most 32 bits, computed on their bits.
 pub(crate) const NUMBERS: &str = include_str!("../library/numbers.wgsl");
 /// Conversions from and to numbers of 64 bits, as pairs of words; they need [`NUMBERS`].
 pub(crate) const WIDE_NUMBERS: &str = include_str!("../library/wide_numbers.wgsl");
@@ -102,8 +101,8 @@ pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String
 
 /// Atomic operations on the floats of a storage array called `array`, declared as `array<atomic<u32>>`.
 ///
-/// Functions `…_add`, `…_min` and `…_max`, with the array's name before them. WGSL has no atomic floats and few devices
-/// do; these functions repeat a compare-and-exchange until it succeeds.
+/// The functions are named `…_add`, `…_min` and `…_max`, with the array's name before them. WGSL and most devices have
+/// no atomic floats; these functions repeat a compare-and-exchange until it succeeds.
 #[must_use]
 pub fn float_atomics(array: &str) -> String {
     FLOAT_ATOMICS.replace("ARRAY", array)

@@ -1,6 +1,7 @@
 //! Functions for kernels that are generated: elementary functions, integers, complex numbers, conversions.
 //!
-//! The generator of `vkarray-primitives` takes from these texts the functions that a kernel calls, and those that they call.
+//! The generator of `vkarray-primitives` takes from these texts the functions that a kernel calls, and the functions
+//! that they call.
 
 use crate::library::{NUMBERS, WIDE_NUMBERS};
 
@@ -12,7 +13,8 @@ const UNSIGNED: &str = include_str!("../library/math/unsigned.wgsl");
 const QUOTIENT: &str = include_str!("../library/math/quotient.wgsl");
 const COMPLEX: &str = include_str!("../library/math/complex.wgsl");
 
-/// The constants of `float.wgsl` for `f32` and for `f64`. Products of the `HIGH` ones with an exponent are exact.
+/// The constants of `float.wgsl` for `f32` and for `f64`. Products of the constants named `HIGH` with an exponent are
+/// exact.
 const CONSTANTS: [(&str, [&str; 2]); 12] = [
     ("EXP_MAX", ["88.8", "709.8"]),
     ("EXP_MIN", ["-104.0", "-745.2"]),
@@ -23,7 +25,7 @@ const CONSTANTS: [(&str, [&str; 2]); 12] = [
     ("LOG10_2_HIGH", ["0.301025390625", "0.3010299955494702"]),
     ("LOG10_2_LOW", ["4.6050390665e-6", "1.1451100898021838e-10"]),
     ("LOG2_E_LOW", ["1.925963e-8", "2.0355273740931033e-17"]),
-    // Two thirds of the logarithm, and what the number lacks.
+    // Two thirds of the logarithm, and the error of that number.
     ("LOG2_E_THIRDS", ["0.9617967", "0.9617966939259756"]),
     ("LOG2_E_REST", ["-7.028462e-9", "5.0577616648125907e-17"]),
     ("HALF_PI_LOW", ["-4.371139e-8", "6.123233995736766e-17"]),
@@ -35,7 +37,7 @@ fn float(ty: &str, column: usize) -> String {
     CONSTANTS.iter().fold(text, |text, (name, values)| text.replace(name, values[column]))
 }
 
-/// All functions, for each type. Their names begin with the type (`f32_exp`), but for those of conversions.
+/// All functions, for each type. Their names begin with the type (`f32_exp`), except for conversions.
 #[must_use]
 pub fn functions() -> Vec<String> {
     [F32, F64, QUOTIENT, NUMBERS, WIDE_NUMBERS]

@@ -1,6 +1,6 @@
-//! Tests of the shader texts without a device: every sample is listed and described in the guide, and those with constants
-//! compile to SPIR-V for several values of them; so do the generated kernels for channels. What the shaders compute is
-//! compared with the host on a device, in `crates/checks/src/samples/`.
+//! Tests of the shader texts without a device: every sample is listed and described in the guide, and samples with
+//! constants compile to SPIR-V for several values of them; so do the generated kernels for channels.
+//! `crates/checks/src/samples/` compares the shaders' results with the host's on a device.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{PIPELINES, SAMPLES, sample};
 
 /// Parses and validates one shader; panics with naga's message if it is invalid.
 fn module(name: &str, source: &str) -> (naga::Module, ModuleInfo) {
-    // naga has subgroups without this line, and refuses it.
+    // naga has subgroups without this line, and refuses the line.
     let source = &source.replace("enable subgroups;", "");
     let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
     let validated = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES | Capabilities::SUBGROUP)
@@ -55,7 +55,7 @@ fn the_guide_describes_every_sample_in_order_with_a_command() {
 
 #[test]
 fn samples_compile_with_any_sizes_of_workgroups_and_tiles() {
-    // Sample, constants, workgroup size, bytes of workgroup memory.
+    // The sample, the constants, the workgroup size, and the bytes of workgroup memory.
     type Case<'a> = (&'a str, &'a [(&'a str, f64)], [u32; 3], u32);
     let cases: &[Case<'_>] = &[
         ("invert", &[], [64, 1, 1], 0),

@@ -1,6 +1,6 @@
 // x = (-1)^sign * m * 2^e
 //
-// What the functions of `float.wgsl` need of `f32`: its bits, the reduction of arguments, and polynomials.
+// The parts of `float.wgsl` that depend on `f32`: its bits, the reduction of arguments, and polynomials.
 
 fn f32_isnan(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
@@ -14,7 +14,7 @@ fn f32_argmax_order(x: f32) -> i32 {
     return select(select(size, -size, bits < 0), 0x7fffffff, size > 0x7f800000);
 }
 
-// The same with smaller numbers as the larger ones.
+// An integer that is larger for smaller numbers, with NaN as above.
 fn f32_argmin_order(x: f32) -> i32 {
     return f32_argmax_order(bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u));
 }
@@ -27,7 +27,7 @@ fn f32_signbit(x: f32) -> bool {
     return bitcast<u32>(x) >= 0x80000000u;
 }
 
-// By the bits: devices may take subnormal numbers for zero.
+// The sign and the size are tested by the bits: devices may take subnormal numbers for zero.
 fn f32_is_zero(x: f32) -> bool {
     return (bitcast<u32>(x) << 1u) == 0u;
 }
@@ -207,7 +207,7 @@ fn f32_nextafter(x: f32, y: f32) -> f32 {
     return bitcast<f32>(select(bits - 1u, bits + 1u, is_away));
 }
 
-// What is left of x after subtracting y as often as it fits, exactly, with the sign of x.
+// The exact remainder of x divided by y, with the sign of x.
 fn f32_fmod(x: f32, y: f32) -> f32 {
     let a = bitcast<u32>(x) & 0x7fffffffu;
     let b = bitcast<u32>(y) & 0x7fffffffu;
@@ -227,8 +227,9 @@ fn f32_fmod(x: f32, y: f32) -> f32 {
     return f32_copysign(f32_scaled(f32(m), q.x - 23), x);
 }
 
-// The number of a half in the low 16 bits, exactly, with a NaN's payload: fewer steps than `f16_to_f32`, for each element
-// that a kernel reads. `twice` is two times a normal number, and 2^-14 more than a subnormal one, which is the smaller half.
+// The number of a half in the low 16 bits, exactly, with a NaN's payload: fewer steps than `f16_to_f32`, for each
+// element that a kernel reads. `twice` is two times a normal number, and 2^-14 more than a subnormal number, which is
+// the smaller half.
 fn f32_of_half(bits: u32) -> f32 {
     let twice = bitcast<f32>((bits & 0x7fffu) * 8192u + 0x38800000u);
     let size = bitcast<u32>(min(0.5 * twice, twice - 6.103515625e-5));
@@ -241,7 +242,7 @@ fn f32_divide(x: f32, y: f32) -> f32 {
     return (x * scale) / (y * scale);
 }
 
-// By the order of integers, and selected by the bits: devices may take subnormal numbers for zero.
+// The order of integers decides, and the bits are selected: devices may take subnormal numbers for zero.
 fn f32_minimum(a: f32, b: f32) -> f32 {
     return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), f32_argmin_order(a) > f32_argmin_order(b)));
 }

@@ -1,6 +1,6 @@
 // x = (-1)^sign * m * 2^e
 //
-// What the functions of `float.wgsl` need of `f64`: its bits, which need 64-bit integers, the reduction of arguments, and
+// The parts of `float.wgsl` that depend on `f64`: its bits, which need 64-bit integers, the reduction of arguments, and
 // polynomials.
 
 fn f64_isnan(x: f64) -> bool {
@@ -96,7 +96,7 @@ fn f64_reduced_far(x: f64) -> vec2<f64> {
     let high = ((bits >> 32u) & 0xffffflu) | 0x100000lu;
     var product: array<u32, 6>;
     var carry = 0lu;
-    var after = 0lu; // The word behind the one whose turn it is.
+    var after = 0lu; // The word after the current one.
     for (var i = 5u; i < 6u; i--) {
         let pair = (u64(digits[first / 32u + i]) << 32u) | u64(digits[first / 32u + i + 1u]);
         let word = ((pair << by) >> 32u) & 0xfffffffflu;
@@ -225,7 +225,7 @@ fn f64_nextafter(x: f64, y: f64) -> f64 {
     return bitcast<f64>(select(bits - 1lu, bits + 1lu, is_away));
 }
 
-// What is left of x after subtracting y as often as it fits, exactly, with the sign of x.
+// The exact remainder of x divided by y, with the sign of x.
 fn f64_fmod(x: f64, y: f64) -> f64 {
     let a = bitcast<u64>(x) & 0x7ffffffffffffffflu;
     let b = bitcast<u64>(y) & 0x7ffffffffffffffflu;
@@ -257,7 +257,7 @@ fn f64_maximum(a: f64, b: f64) -> f64 {
     return select(select(b, a, a > b), a + b, f64_isnan(a) | f64_isnan(b));
 }
 
-// Drivers round these to the nearest.
+// Drivers round these operations to the nearest.
 fn f64_exact_quotient(x: f64, y: f64) -> f64 {
     return x / y;
 }

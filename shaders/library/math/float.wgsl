@@ -1,11 +1,11 @@
 // REAL_f(x) = f(x), with an error of a few units in the last place
 //
-// Elementary functions of floats for generated kernels, `f32` and `f64`: the generator replaces REAL by the type, and the
-// constants in capitals, of which LOW is what the nearest number lacks. WGSL's own functions have errors that drivers
-// choose, and undefined results for infinities and NaN; these use additions, multiplications, divisions, square roots and
-// bits alone. `f32.wgsl` and `f64.wgsl` have the bits, the reductions of arguments and the polynomials, which interpolate at
-// Chebyshev nodes. Conditions have `&` and `|`, which compute both sides; `&&` and `||` become branches, which a kernel
-// repeats for each element of an invocation.
+// Elementary functions of floats for generated kernels, `f32` and `f64`: the generator replaces REAL by the type, and
+// the constants in capitals, of which LOW is the error of the nearest number. WGSL's own functions have errors that
+// drivers choose, and undefined results for infinities and NaN; these functions use additions, multiplications,
+// divisions, square roots and bits alone. `f32.wgsl` and `f64.wgsl` have the bits, the reductions of arguments and the
+// polynomials, which interpolate at Chebyshev nodes. Conditions have `&` and `|`, which compute both sides; `&&` and
+// `||` become branches, which a kernel repeats for each element of an invocation.
 
 fn REAL_sign(x: REAL) -> REAL {
     return select(select(select(REAL(0.0), REAL(1.0), x > 0.0), REAL(-1.0), x < 0.0), x, REAL_isnan(x));
@@ -56,7 +56,7 @@ fn REAL_expm1(x: REAL) -> REAL {
     return power * part + (power - 1.0);
 }
 
-// Whether the logarithm of x is none of an ordinary number, and what it is then.
+// Whether the logarithm of x is a special value, and that value.
 fn REAL_log_edge(x: REAL) -> vec2<REAL> {
     if REAL_isnan(x) | (REAL_isinf(x) & !REAL_signbit(x)) {
         return vec2<REAL>(x, 1.0);
@@ -286,7 +286,7 @@ fn REAL_pow(x: REAL, y: REAL) -> REAL {
     if REAL_isnan(x) | REAL_isnan(y) {
         return REAL_nan();
     }
-    // By the bits, which also a device that takes subnormal numbers for zero keeps.
+    // The bits are selected, which also a device that takes subnormal numbers for zero keeps.
     let size = REAL_copysign(x, 1.0);
     if REAL_isinf(y) {
         if size == 1.0 {
@@ -337,7 +337,7 @@ fn REAL_exact_log2(x: REAL) -> vec2<REAL> {
     return vec2<REAL>(whole, (v.x - (whole - p.x)) + low);
 }
 
-// The product and what it lacks.
+// The product, and its rounding error.
 fn REAL_exact_product(a: REAL, b: REAL) -> vec2<REAL> {
     let p = a * b;
     let a_high = REAL_upper_half(a);
@@ -371,7 +371,8 @@ fn REAL_logaddexp(x: REAL, y: REAL) -> REAL {
     if REAL_isinf(x) | REAL_isinf(y) {
         return select(large, 0.0, large == 0.0); // The logarithm of 1 is not -0.
     }
-    // log(1 + e) = high + rest, and what the sums of large parts lose is added last: the terms may cancel.
+    // log(1 + e) = high + rest; the rounding errors of the sums of large parts are added last, since the terms may
+    // cancel.
     let e = REAL_exp(-abs(x - y));
     let u = 1.0 + e;
     let p = REAL_near_one(u);
@@ -404,7 +405,7 @@ fn REAL_floor_divide(x: REAL, y: REAL) -> REAL {
     }
     var quotient = REAL_divide(x - m, y);
     if abs(quotient) >= 1048576.0 {
-        // Of smaller ones the error of a driver's division is below a half.
+        // For smaller quotients, the error of a driver's division is below a half.
         quotient = REAL_exact_quotient(x - m, y);
     }
     if (m != 0.0) & ((y < 0.0) != (m < 0.0)) {

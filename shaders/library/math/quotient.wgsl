@@ -2,8 +2,8 @@
 //
 // Division of integers, rounded towards zero. For b = 0 and for the least number / -1 the results are some number.
 //
-// Those of 64 bits are computed with additions and products, as devices without an instruction for them do. NVIDIA's
-// compiler (580) fails, or computes wrong quotients, where a selection is an operand of `/` or `%` of 64 bits.
+// Quotients of 64 bits are computed with additions and products, as on devices without an instruction for them.
+// NVIDIA's compiler (580) fails, or computes wrong quotients, where a selection is an operand of `/` or `%` of 64 bits.
 
 fn i32_quotient(a: i32, b: i32) -> i32 {
     return a / b;
@@ -23,8 +23,8 @@ fn i64_size(a: i64) -> u64 {
 }
 
 // Newton's iteration for r = 2^64 / b: r + r (2^64 - b r) / 2^64 is never above 2^64 / b if r is not, and squares the
-// relative error. It begins 16 units of `f32` below, which is more than what drivers may get wrong (2.5 in a division), so
-// two iterations leave an error below 2, and the quotient at most 2 too small.
+// relative error. It begins 16 units of `f32` below, which exceeds the error of drivers (2.5 in a division), so two
+// iterations leave an error below 2, and the quotient at most 2 too small.
 fn u64_quotient(a: u64, b: u64) -> u64 {
     let float_b = max(f32(u32(b >> 32u)) * 4294967296.0 + f32(u32(b & 0xfffffffflu)), 1.0);
     let start = 18446726481523507200.0 / float_b;
@@ -38,7 +38,7 @@ fn u64_quotient(a: u64, b: u64) -> u64 {
     return q + first + u64(rest - first * b >= b);
 }
 
-// The upper half of the product.
+// The upper 64 bits of the product.
 fn u64_high_product(a: u64, b: u64) -> u64 {
     let low_a = a & 0xfffffffflu;
     let low_b = b & 0xfffffffflu;

@@ -2,7 +2,8 @@
 //
 // Operations on signed integers INT with the results of NumPy, which defines division by zero and long shifts. The
 // generator replaces INT by the type. `bits` is the number of bits of the element type, which may be shorter.
-// Most have no branches, since a kernel inlines them several times; WGSL defines shifts modulo the bits of INT.
+// Most functions have no branches, since a kernel inlines them several times; WGSL defines shifts modulo the bits of
+// INT.
 
 fn INT_floor_divide(a: INT, b: INT) -> INT {
     let q = INT_quotient(a, b);

@@ -2,7 +2,8 @@
 //
 // Operations on unsigned integers UINT with the results of NumPy, which defines division by zero and long shifts. The
 // generator replaces UINT by the type. `bits` is the number of bits of the element type, which may be shorter.
-// They have no branches, since a kernel inlines them several times; WGSL defines shifts modulo the bits of UINT.
+// The functions have no branches, since a kernel inlines them several times; WGSL defines shifts modulo the bits of
+// UINT.
 
 fn UINT_floor_divide(a: UINT, b: UINT) -> UINT {
     return select(UINT_quotient(a, b), UINT(0), b == UINT(0));
