@@ -1,7 +1,7 @@
-//! Tells the crate which translator it is, so that code which another one made is never taken from a disk.
+//! Gives the crate the identity of its translator, so that code of another translator is never taken from a disk.
 //!
-//! That is a hash of this crate's sources and the version of naga that the lock file names. Where no lock file is found
-//! whose versions are surely the ones in use, there is none, and translations are not kept on disk.
+//! The identity is a hash of this crate's sources and the version of naga that the lock file names. Where no lock file is
+//! found whose versions are surely the ones in use, there is none, and translations are not kept on disk.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

@@ -101,7 +101,7 @@ impl Call<'_> {
             "take" | "take_along_axis" | "put" => match self.seed % 3 {
                 0 => self.run_indexed::<T, i32>(ctx, &x, |index| i32::try_from(index).unwrap())?,
                 1 => self.run_indexed::<T, i64>(ctx, &x, |index| index)?,
-                // The same positions by unsigned indices, where no mode depends on the sign.
+                // Equal positions by unsigned indices, where no mode depends on the sign.
                 _ if self.function != "take" || p[2] == 0 => {
                     let length = if self.function == "put" { x.size() } else { self.shape[self.axis(0)] };
                     let length = i64::try_from(length).unwrap();

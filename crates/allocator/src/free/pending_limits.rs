@@ -70,7 +70,7 @@ impl PendingLimits {
         Ok(Self::set_by_environment()?.unwrap_or_default())
     }
 
-    /// The same, or `None` if neither variable is set.
+    /// The limits that the environment sets, or `None` if neither variable is set.
     pub(crate) fn set_by_environment() -> Result<Option<Self>> {
         let read = |name: &str| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
         let (count, ratio) = (read(COUNT), read(RATIO));

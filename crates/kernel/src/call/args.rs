@@ -72,7 +72,7 @@ impl<'a> ArrayArg<'a> {
         &self.shape
     }
 
-    /// The same array, which no kernel may write: a dispatch of a kernel that writes it is refused.
+    /// This array as one that no kernel may write: a dispatch of a kernel that writes it is refused.
     ///
     /// ```
     /// # fn main() -> anyhow::Result<()> {
@@ -101,7 +101,7 @@ impl<'a> ArrayArg<'a> {
         self
     }
 
-    /// The same array, which may be given for longer constant memory: what the array lacks reads as zero.
+    /// This array as one that may be given for longer constant memory: what the array lacks reads as zero.
     ///
     /// ```
     /// # fn main() -> anyhow::Result<()> {

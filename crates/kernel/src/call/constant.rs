@@ -156,7 +156,7 @@ impl ConstArray {
         Self { snapshot, is_padded: false }
     }
 
-    /// The same constant, which may be given to kernels that declare more: they read zeros behind its values. Otherwise a
+    /// This constant as one that may be given to kernels that declare more: they read zeros behind its values. Otherwise a
     /// constant that is shorter than the kernel declares is refused. Shares the values and their memory with this one.
     ///
     /// ```

@@ -115,7 +115,7 @@ impl Indirect<'_> {
 }
 
 impl<'a> Groups<'a> {
-    /// So many workgroups on each axis, whatever their size.
+    /// These numbers of workgroups along the axes, whatever the size of a workgroup.
     ///
     /// ```
     /// # fn main() -> anyhow::Result<()> {

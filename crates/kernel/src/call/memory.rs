@@ -63,7 +63,7 @@ enum Held<'a> {
 }
 
 impl MemoryArg<'_> {
-    /// The same memory as elements of a type: it then fits parameters of that type alone.
+    /// This memory as elements of a type: it then fits parameters of that type alone.
     #[must_use]
     pub fn typed(self, dtype: DType) -> Self {
         let nbytes = self.bytes.end - self.bytes.start;

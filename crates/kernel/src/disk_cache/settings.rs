@@ -138,7 +138,7 @@ impl CacheSettings {
     ///
     /// # Errors
     ///
-    /// Those of the file system. A folder that does not exist has no files.
+    /// Errors of the file system. A folder that does not exist has no files.
     pub fn files(&self) -> io::Result<Vec<CacheFile>> {
         let Some(directory) = self.directory().filter(|directory| directory.exists()) else { return Ok(Vec::new()) };
         let mut files = folder::list(directory)?;
@@ -164,7 +164,7 @@ impl CacheSettings {
     ///
     /// # Errors
     ///
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn clear(&self) -> io::Result<u64> {
         let Some(directory) = self.directory().filter(|directory| directory.exists()) else { return Ok(0) };
         Ok(folder::sweep(directory, 0)?.evicted)

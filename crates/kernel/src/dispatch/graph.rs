@@ -160,7 +160,7 @@ impl DispatchNode {
     ///
     /// # Errors
     ///
-    /// Those of [`Kernel::dispatch`]; [`Error::OtherLayout`] if an array has another type or shape than the one it is to
+    /// The errors of [`Kernel::dispatch`]; [`Error::OtherLayout`] if an array has another type or shape than the one it is to
     /// replace; [`Error::Driver`] if the node belongs to another graph. Nothing is changed then.
     pub fn update(self, graph: &mut Graph, groups: Groups<'_>, args: impl Arguments) -> Result<()> {
         args.with(|args| self.change(graph, Some(groups), args))

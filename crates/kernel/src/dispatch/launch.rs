@@ -33,7 +33,7 @@ pub(crate) struct Launch {
     /// The shader reaches these ranges alone, since its indices are checked or its builder promised that they are in range,
     /// and uses each as its own code says.
     pub(crate) accesses: SmallVec<[Access; 8]>,
-    /// The same arrays, as they are bound.
+    /// The arrays of `accesses`, as they are bound.
     pub(crate) buffers: SmallVec<[vk::DescriptorBufferInfo; 8]>,
     pub(crate) push_constants: SmallVec<[u8; 128]>,
     pub(crate) counts: [u32; 3],
@@ -191,7 +191,7 @@ impl Launch {
     }
 }
 
-/// So many zeros. For up to 128 no loop runs and nothing is allocated.
+/// `n` zeros. For up to 128 no loop runs and nothing is allocated.
 #[inline]
 fn zeros(n: usize) -> SmallVec<[u8; 128]> {
     if n <= 128 { SmallVec::from_buf_and_len([0; 128], n) } else { SmallVec::from_elem(0, n) }

@@ -21,7 +21,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Those of [`Kernel::dispatch`], and [`Error::NoDefaultStream`](crate::Error::NoDefaultStream) once the context and its
+    /// The errors of [`Kernel::dispatch`], and [`Error::NoDefaultStream`](crate::Error::NoDefaultStream) once the context and its
     /// arrays are gone, or if the kernel was built without a context.
     ///
     /// ```
@@ -90,7 +90,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Those of [`check`](crate::check()), [`Error::GroupCount`], [`Error::InvocationCount`], [`Error::LaunchAxes`],
+    /// The errors of [`check`](crate::check()), [`Error::GroupCount`], [`Error::InvocationCount`], [`Error::LaunchAxes`],
     /// [`Error::ForeignDevice`], [`Error::Aliased`], [`Error::EmptyArray`], and for [`Groups::indirect`]
     /// [`Error::CountsType`], [`Error::CountsRange`] and [`Error::CountsMisaligned`]; nothing is recorded then.
     /// [`Error::Driver`] if recording or sending fails. Of a kernel built with checks also [`Error::Found`],

@@ -340,7 +340,7 @@ impl KernelBuilder {
     ///
     /// # Errors
     ///
-    /// Those of [`Module::parse`] and [`Module::translate`]; of [`Source::spirv`], [`ShaderError::Validator`],
+    /// The errors of [`Module::parse`] and [`Module::translate`]; of [`Source::spirv`], [`ShaderError::Validator`],
     /// [`Error::Extension`] and [`Error::NotRobust`]; [`Error::Capability`] and the limits of
     /// [`check_workgroup`](crate::check_workgroup) and [`check_subgroups`](crate::check_subgroups); [`Error::Driver`].
     ///

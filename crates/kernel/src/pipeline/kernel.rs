@@ -94,7 +94,7 @@ pub(crate) struct Pipeline {
     pub(crate) fast_check: Option<FastCheck>,
     pub(crate) label: Label,
     pub(crate) limits: Limits,
-    /// Set if it runs over several axes as if over one. Its limits are then those of that one.
+    /// Set if the kernel runs over several axes as if over one. Its limits are then the limits of that one axis.
     pub(crate) fold: Option<Fold>,
     /// Whether the shader reads the number of workgroups.
     pub(crate) counts_workgroups: bool,

@@ -111,7 +111,8 @@ impl Kernel {
         })
     }
 
-    /// The kernel that runs this one's launch over several axes, where it is too long for one. Refuses what cannot be.
+    /// The variant of this kernel that runs over several axes a launch that is too long for one axis. Refuses kernels that
+    /// cannot run so.
     pub(crate) fn folded(&self, too_many: TooManyGroups) -> Result<Self> {
         let refused = |advice| {
             let TooManyGroups { axis, wanted, limit, .. } = too_many;

@@ -47,7 +47,7 @@ pub(super) struct Memory {
 
 /// What all functions share.
 pub(super) struct Shader<'a> {
-    /// As it was; its types and variables are where they were.
+    /// The module before the rewrite. Its types and variables keep their places.
     pub(super) original: &'a Module,
     text: &'a str,
     pub(super) memory: &'a Memory,

@@ -103,7 +103,7 @@ pub struct Subgroups {
     pub full: bool,
 }
 
-/// As it follows the workgroup in the first line of a signature.
+/// Prints the text that follows the workgroup in the first line of a signature.
 impl fmt::Display for Subgroups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.size, self.full) {

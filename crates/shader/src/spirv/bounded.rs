@@ -26,7 +26,7 @@ const BOUND: usize = 3;
 #[derive(Clone, Copy, Debug)]
 enum IndexBound {
     Fixed(u32),
-    /// That of the last member of the struct that a pointer leads to: the pointer, and the member's number.
+    /// The length of the last member of the struct that a pointer leads to: the pointer, and the member's number.
     OfMember {
         pointer: u32,
         member: u32,

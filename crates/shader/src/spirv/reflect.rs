@@ -212,7 +212,7 @@ impl SignatureReader<'_> {
         }
     }
 
-    /// Its own name, that of its only member, or of its type.
+    /// The variable's own name, the name of its only member, or the name of its type.
     fn name(&self, global: &Global) -> String {
         let contents = self.contents;
         let only_member = match &contents.types[&global.pointee] {

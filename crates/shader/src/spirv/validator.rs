@@ -35,7 +35,7 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// That of the environment, for a device that has scalar layouts enabled or not.
+    /// The validator that the environment names, for a device that has scalar layouts enabled or not.
     pub fn of_environment(has_scalar_layouts: bool) -> Self {
         let named = std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
         Self::new(named.unwrap_or_else(|| PROGRAM.into()), has_scalar_layouts)

@@ -138,7 +138,7 @@ impl Text {
         self.module.entry_points.iter().filter(compute).map(|entry| entry.name.as_str())
     }
 
-    /// As it was parsed, with constants that have no value yet.
+    /// The module as it was parsed, with constants that have no value yet.
     pub(crate) fn module(&self) -> &naga::Module {
         &self.module
     }

@@ -298,7 +298,7 @@ fn push_constants_lie_at_their_offsets() {
     assert_eq!(packed.push_constants.as_slice(), expected);
     assert_eq!(packed.arrays.as_slice(), [0, 1]);
 
-    // The same by name, in another order.
+    // The arguments by name, in another order.
     let names = ["x", "out", "a", "n", "color", "shift"].map(Some);
     let mut arguments = scale_arguments(&names);
     arguments.reverse();

@@ -1,6 +1,6 @@
 //! Where fields lie, by the rules of each language, against offsets and strides worked out by hand.
 //!
-//! The same members in std140, std430 and scalar layout (`tests/shaders/block_layouts.comp`, through glslang), and in
+//! Equal members in std140, std430 and scalar layout (`tests/shaders/block_layouts.comp`, through glslang), and in
 //! WGSL. An array, a matrix and a struct each have an alignment of their own there; those are what the tables are about.
 
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use crate::call::check::check;
 use crate::call::shape::{ArgShape, Argument};
 use crate::{DType, Module, Options, Signature, Source};
 
-/// So many bytes, counted from one.
+/// The bytes 1 to `n`.
 fn bytes(n: u8) -> Vec<u8> {
     (1..=n).collect()
 }
