@@ -171,7 +171,7 @@ fn an_owner_is_taken_back_when_nothing_else_reaches_its_memory() {
         assert!(!is_gone.load(Ordering::SeqCst));
         let owner = pinned.into_inner().unwrap();
         assert_eq!(*owner, stepped_bytes(&pattern(1, PAGE), 1)[..], "{name}");
-        // The same pages can be pinned again at once.
+        // These pages can be pinned again at once.
         assert_eq!(ctx.pin(owner).unwrap().path(), path_of_pages(&ctx), "{name}");
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! A room is a file or folder directly in a crate's `src/`. For every crate in `crates/` the rules are: a crate has at
 //! most [`MAX_ROOMS`] rooms, the rooms do not import each other in a cycle, no two types of a crate share a name, and a
-//! file opens with `//!` and has at most [`MAX_LINES`] lines. For the files in [`OTHER_FOLDERS`] only the last two
-//! rules hold: the opening and the length.
+//! file opens with `//!`, has at most [`MAX_LINES`] lines, and has no comment that begins with a word whose subject
+//! stands elsewhere. For the files in [`OTHER_FOLDERS`] only the last three rules hold, which are about single files.
 //!
-//! `structure/facts.rs` reads the source with `syn`, and `structure/rules.rs` compares it with the rules. This file has
-//! only the command.
+//! `structure/facts.rs` reads the source with `syn`, `structure/comments.rs` reads the comments, and
+//! `structure/rules.rs` compares the source with the rules. This file has only the command.
 
+mod comments;
 mod facts;
 mod rules;
 

@@ -12,6 +12,7 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
+use super::comments::pointing_openings;
 use crate::workspace_root;
 
 /// A folder of source files. For a crate it is `src/`.
@@ -36,6 +37,8 @@ pub(crate) struct FileFacts {
     pub(crate) is_introduced: bool,
     /// Whether the file contains nothing but tests.
     pub(crate) is_test: bool,
+    /// The comments that begin with a word whose subject stands elsewhere, with their lines.
+    pub(crate) openings: Vec<(usize, &'static str)>,
     /// The types that the file defines, with their lines.
     pub(crate) types: Vec<(String, usize)>,
     /// The first names after `crate::`, with the lines that use them.
@@ -153,7 +156,8 @@ impl Reader {
             module.pop();
         }
         let (n_lines, is_introduced) = (text.lines().count(), text.starts_with("//!"));
-        Self { facts: FileFacts { path, n_lines, is_introduced, is_test, ..FileFacts::default() }, module }
+        let openings = pointing_openings(text);
+        Self { facts: FileFacts { path, n_lines, is_introduced, is_test, openings, ..FileFacts::default() }, module }
     }
 
     /// Adds a path of names to the references if it refers to a room of the crate.

@@ -30,6 +30,9 @@ pub(crate) fn of_files(facts: &SourceFacts) -> Vec<String> {
         if file.n_lines > MAX_LINES {
             bad.push(format!("{place}: {} lines, at most {MAX_LINES} are allowed", file.n_lines));
         }
+        let names =
+            |(line, opening): &(_, _)| format!("{place}:{line}: a comment begins with `{opening}`: name the subject");
+        bad.extend(file.openings.iter().map(names));
     }
     bad
 }
@@ -184,5 +187,12 @@ mod tests {
         let bare =
             SourceFacts::of(Path::new("tests"), vec![("a.rs".into(), "// No documentation.".to_owned())]).unwrap();
         assert_eq!(of_files(&bare), ["tests/a.rs: does not open with `//!`"]);
+    }
+
+    #[test]
+    fn a_comment_that_names_no_subject_is_reported_with_its_line() {
+        let text = "//! Text.\n\n/// Those of `f`.\nfn g() {}".to_owned();
+        let facts = SourceFacts::of(Path::new("tests"), vec![("a.rs".into(), text)]).unwrap();
+        assert_eq!(of_files(&facts), ["tests/a.rs:3: a comment begins with `Those`: name the subject"]);
     }
 }

@@ -24,7 +24,7 @@ pub trait IntoAxes {
     fn into_axes(self) -> Axes;
 }
 
-/// The same axes, which stay in the result with length one: NumPy's `keepdims=True`.
+/// Keeps the axes in the result with length one: NumPy's `keepdims=True`.
 ///
 /// ```
 /// use vkarray::prelude::*;
