@@ -1,7 +1,7 @@
-//! Kernels of the functions on arrays in `vkarray-primitives`: indexing, sorting, scans, matrix products, random
+//! Kernels of the functions on arrays in `vkarray-ndarray`: indexing, sorting, scans, matrix products, random
 //! numbers.
 //!
-//! Each file says in its first comment what it computes, and which lines must come before it. `vkarray-primitives`
+//! Each file says in its first comment what it computes, and which lines must come before it. `vkarray-ndarray`
 //! writes these lines and decides which kernel runs when.
 
 use crate::library::{NUMBERS, WIDE_NUMBERS};

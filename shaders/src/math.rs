@@ -1,6 +1,6 @@
 //! Functions for kernels that are generated: elementary functions, integers, complex numbers, conversions.
 //!
-//! The generator of `vkarray-primitives` takes from these texts the functions that a kernel calls, and the functions
+//! The generator of `vkarray-ndarray` takes from these texts the functions that a kernel calls, and the functions
 //! that they call.
 
 use crate::library::{NUMBERS, WIDE_NUMBERS};

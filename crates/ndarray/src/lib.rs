@@ -1,27 +1,33 @@
-//! Device arrays: typed views of device memory with NumPy's shapes, strides and rules.
+//! Device arrays that compute: typed views of device memory with NumPy's shapes, strides and functions.
 //!
-//! **Is:** arrays, and copies between any two of them and host arrays. **Is not:** the layout algebra, which is
-//! `vkarray-layout`; Vulkan; and not a line of `unsafe`. **Start** at [`Context`] and [`DeviceNDArray`].
+//! **Is:** arrays, copies between any two of them and host arrays, expressions, and the functions of the Python array API
+//! standard. **Is not:** the layout algebra, which is `vkarray-layout`; Vulkan; and not a line of `unsafe`. **Start** at
+//! [`Context`] and [`DeviceNDArray`].
 //!
 //! The folders, each of which uses only those above it:
 //!
 //! | folder | what it is |
 //! |---|---|
+//! | `error/` | why an operation on arrays is refused or fails |
 //! | `copy/` | how elements are copied between two layouts: a plan in plain data, and the kernels that plans name |
 //! | `context/` | a device opened for array work; it carries out the plans of `copy/` |
 //! | `array/` | arrays: creation, views, copies, conversion, printing. What creates arrays is `impl Context` here |
 //! | `expr/` | computations on arrays as plain data, and the operators that build them |
+//! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
+//! | `elementwise/` | evaluating expressions |
+//! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, joining, random numbers |
 //! | `multi_device/` | arrays with replicas in several contexts |
 //! | `io/` | `.npy` and `.npz` files, arrays of other libraries, memory objects, DLPack, serde |
-//!
-//! `error.rs` may name them all.
 #![forbid(unsafe_code)]
 
 mod array;
 mod context;
 mod copy;
+mod elementwise;
 mod error;
 mod expr;
+mod functions;
+mod generate;
 mod io;
 mod multi_device;
 
@@ -29,22 +35,32 @@ mod multi_device;
 pub use array::collect_values;
 pub use array::{
     ArrayLeaf, BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, OnStream,
-    PendingCopy, PinnedArray, Prototype, RangeProblem, Registered, Strided,
+    PendingCopy, PinnedArray, Prototype, Registered, Strided,
 };
 pub use context::{Context, ContextBuilder};
-pub use error::{Error, Result};
+pub use elementwise::{Assignment, Call, Elementwise, ElementwiseKernel, Evaluate, Results, assign_all};
+#[cfg(feature = "npy")]
+pub use error::FileError;
+pub use error::{
+    AccessMode, Error, ExprError, InterfaceError, MultiDeviceError, OperandShape, RangeProblem, Result, TextFault,
+};
 pub use expr::{
-    Bitwise, Complex, Expr, ExprError, Floating, Function, Integral, IntoExpr, Logic, Node, NodeKind, Numeric, Op,
-    Operand, OperandShape, Scalar,
+    Bitwise, Complex, Expr, Floating, Function, Integral, IntoExpr, Logic, Node, NodeKind, Numeric, Op, Operand, Scalar,
+};
+pub use functions::{
+    Accumulate, AsOnStream, Axes, Binned, Compare, Histogram, IndexElement, IndexMode, Indexing, IntoAxes, Joining,
+    Linalg, PadMode, Precise, Quantiles, RandomInteger, Reduce, Reducible, ReductionCall, ReductionKernel, Rng, Scan,
+    ScanKernel, Side, Sorting, Statistics, UniformFloat, Unique, Widen, broadcast_arrays, concat, eye, keepdims,
+    meshgrid, philox_4x32, philox_4x64, stack,
 };
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;
-pub use io::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
-#[cfg(feature = "npy")]
-pub use io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
+pub use io::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, MemoryHandle, ReadyPoint};
 #[cfg(target_os = "linux")]
 pub use io::{IpcArrayHandle, IpcOptions};
-pub use multi_device::{AccessMode, ArrayAccess, MultiDeviceArray, MultiDeviceError, ReplicaState};
+#[cfg(feature = "npy")]
+pub use io::{NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
+pub use multi_device::{ArrayAccess, MultiDeviceArray, ReplicaState};
 pub use vkarray_layout::{
     Index, IntoAxis, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span,
     broadcast_shapes, s,

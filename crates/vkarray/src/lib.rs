@@ -79,6 +79,7 @@ pub mod kernel;
 pub mod memory;
 #[cfg(doctest)]
 mod misuse;
+pub mod primitives;
 pub mod sanitizer;
 pub mod stream;
 pub mod vulkan;
@@ -99,7 +100,6 @@ pub mod private {
 
 pub use half;
 pub use ndarray;
-pub use vkarray_primitives as primitives;
 pub use vkarray_shaders as shaders;
 
 /// The names that most programs need: `use vkarray::prelude::*;`.

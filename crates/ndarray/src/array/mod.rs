@@ -56,7 +56,7 @@ pub use like::Prototype;
 pub use on_stream::OnStream;
 pub use pending::PendingCopy;
 pub use pinned::PinnedArray;
-pub use range::{Number, RangeProblem};
+pub use range::Number;
 pub use register::{BoundSlice, Registered};
 pub use shared::MirroredArray;
 pub use strided::Strided;

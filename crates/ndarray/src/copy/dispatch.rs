@@ -11,7 +11,7 @@ use vkarray_shaders::library;
 
 use super::channels::{ChannelKernel, ChannelPlan, channel_plan_of_whole};
 use super::limits::CopyLimits;
-use super::pieces::{MAX_AXES, Side};
+use super::pieces::{CopySide, MAX_AXES};
 use super::strided::{CopyAxis, StridedCopy};
 
 /// The most units in a tile.
@@ -76,8 +76,10 @@ impl CopyDispatch {
     pub(super) fn new(piece: &StridedCopy, limits: &CopyLimits) -> Self {
         let mut axes: Vec<CopyAxis> = piece.axes.iter().rev().copied().collect();
         let (kernel, params, n_groups) = Self::choose_kernel(piece, &mut axes, limits);
-        let (source, target) =
-            (piece.bound_range(Side::Source, limits.alignment), piece.bound_range(Side::Target, limits.alignment));
+        let (source, target) = (
+            piece.bound_range(CopySide::Source, limits.alignment),
+            piece.bound_range(CopySide::Target, limits.alignment),
+        );
         let base = |offset: u64, bound: &Range<u64>| low_word(offset - bound.start / piece.unit);
         let params = CopyParams {
             source_base: base(piece.source, &source),

@@ -21,29 +21,29 @@ const CUT_MULTIPLE: u64 = 64;
 
 /// The two sides of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum CopySide {
     Source,
     Target,
 }
 
 impl CopyAxis {
-    fn stride(&self, side: Side) -> i64 {
+    fn stride(&self, side: CopySide) -> i64 {
         match side {
-            Side::Source => self.source,
-            Side::Target => self.target,
+            CopySide::Source => self.source,
+            CopySide::Target => self.target,
         }
     }
 
     /// The distance from the first unit of the axis to the last.
-    fn reach(&self, side: Side) -> i64 {
+    fn reach(&self, side: CopySide) -> i64 {
         self.stride(side) * (self.len.cast_signed() - 1)
     }
 }
 
 impl StridedCopy {
     /// The bytes of a side that a dispatch binds: they start at an aligned offset and end at a whole word.
-    pub(super) fn bound_range(&self, side: Side, alignment: u64) -> Range<u64> {
-        let offset = if side == Side::Source { self.source } else { self.target };
+    pub(super) fn bound_range(&self, side: CopySide, alignment: u64) -> Range<u64> {
+        let offset = if side == CopySide::Source { self.source } else { self.target };
         let reaches = || self.axes.iter().map(|axis| axis.reach(side));
         let low = offset.wrapping_add_signed(reaches().map(|reach| reach.min(0)).sum::<i64>());
         let high = offset.wrapping_add_signed(reaches().map(|reach| reach.max(0)).sum::<i64>()) + 1;
@@ -75,7 +75,7 @@ impl StridedCopy {
             let outermost = usize::from(self.source_axis() == Some(0));
             return Some(Cut::IntoSteps(outermost));
         }
-        for side in [Side::Source, Side::Target] {
+        for side in [CopySide::Source, CopySide::Target] {
             let bound = self.bound_range(side, limits.alignment);
             if bound.end - bound.start > limits.max_range {
                 return longest(&|axis| axis.reach(side).unsigned_abs()).map(Cut::InHalf);

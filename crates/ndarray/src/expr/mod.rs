@@ -1,8 +1,7 @@
 //! [`Expr`]: a computation on arrays that has not run, as plain data.
 //!
-//! Operators and the methods of [`Operand`] build an expression; nothing is recorded. The crate above,
-//! `vkarray-primitives`, reads the [`Node`]s, writes kernels for expressions and runs them. Types and operators are
-//! here because Rust lets only the crate of a type give it operators.
+//! Operators and the methods of [`Operand`] build an expression; nothing is recorded. The folders `generate/` and
+//! `elementwise/` write kernels for the [`Node`]s and run them.
 //!
 //! | file | what it has |
 //! |---|---|
@@ -12,7 +11,6 @@
 //! | `kinds.rs` | which element types an operation takes |
 //! | `operators.rs` | `+`, `*`, `!` … |
 //! | `functions.rs`, `logic.rs` | [`Operand`], [`Logic`]: the functions of the array API standard |
-//! | `problem.rs` | why an expression has no value |
 
 mod function;
 mod functions;
@@ -21,7 +19,6 @@ mod logic;
 mod node;
 mod op;
 mod operators;
-mod problem;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -39,7 +36,6 @@ pub use kinds::{Bitwise, Complex, Floating, Integral, Numeric};
 pub use logic::Logic;
 pub use node::{Node, NodeKind, Scalar};
 pub use op::Op;
-pub use problem::{ExprError, OperandShape};
 
 /// A computation on arrays and numbers that has not run: `&x * 2.0 + &y`.
 ///

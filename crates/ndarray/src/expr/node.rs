@@ -9,8 +9,8 @@ use vkarray_layout::broadcast_shapes;
 
 use super::function::Function;
 use super::op::Op;
-use super::problem::{ExprError, OperandShape};
 use crate::array::{ArrayLeaf, DeviceNDArray};
+use crate::error::{ExprError, OperandShape};
 
 /// One value of an expression: an array, a number, or an operation on other nodes.
 pub struct Node {

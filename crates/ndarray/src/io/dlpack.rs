@@ -8,10 +8,10 @@ use vkarray_allocator::{HostTensor, Tensor, TensorShape, tensor_of_bytes};
 use vkarray_kernel::{DType, Element};
 use vkarray_layout::Layout;
 
-use super::interface::{InterfaceError, elements};
+use super::interface::elements;
 use crate::array::{DeviceNDArray, host_values};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{InterfaceError, Result};
 
 /// Element types with DLPack's type code and number of bits.
 const TYPE_CODES: &[(DType, u8, u8)] = &[

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use vkarray_allocator::Block;
 use vkarray_driver::Point;
 use vkarray_kernel::{ByteOrder, DType, Element};
-use vkarray_layout::{Layout, LayoutError, Order};
+use vkarray_layout::{Layout, Order};
 
 use crate::array::DeviceNDArray;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{InterfaceError, Result};
 
 /// The version of the description that is written and accepted.
 pub(super) const VERSION: u32 = 3;
@@ -88,48 +88,6 @@ impl From<&Point> for ReadyPoint {
     }
 }
 
-/// Why a description is refused. Offsets and sizes are bytes.
-///
-/// ```
-/// use vkarray::interop::{AsDeviceArray, InterfaceError};
-/// use vkarray::prelude::*;
-///
-/// let ctx = Context::open_default()?;
-/// let described = ctx.zeros::<f32>(3)?.device_array_interface()?;
-/// let refused = described.layout(DType::I32, 12).unwrap_err();
-/// assert!(matches!(refused, InterfaceError::DType { .. }));
-/// # anyhow::Ok(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the fields are those of the message above each variant; repeating them says nothing")]
-pub enum InterfaceError {
-    /// Another version of the description.
-    #[error("the description has version {given}, only version {VERSION} is supported")]
-    Version { given: u32 },
-    /// Elements of another type than asked for.
-    #[error("the array's elements are `{typestr}`, not {wanted}")]
-    DType { typestr: String, wanted: DType },
-    /// The description names memory of another device, or memory other than the object's.
-    #[error("the description names buffer {named:#x} of device {device}, which is not the memory of the object")]
-    OtherMemory { named: u64, device: String },
-    /// The memory belongs to a device that was opened separately.
-    #[error("the array is on {array} and the context on {context}: they were opened separately")]
-    ForeignDevice { array: String, context: String },
-    /// An offset or a stride that is not a multiple of the element size.
-    #[error("an offset or stride of {bytes} bytes is not a multiple of the element size of {itemsize} bytes")]
-    Misaligned { bytes: i128, itemsize: u32 },
-    /// Elements outside the memory.
-    #[error("the array's elements end at byte {end}, but its memory has {size} bytes")]
-    OutOfBounds { end: u64, size: u64 },
-    /// Elements of a type that DLPack cannot describe.
-    #[error("DLPack cannot describe elements of {dtype}")]
-    NoTensor { dtype: DType },
-    /// A shape, strides or an offset that no layout can have.
-    #[error(transparent)]
-    Layout(#[from] LayoutError),
-}
-
 impl DeviceArrayInterface {
     /// The layout that the description names, in elements of `wanted`, checked against memory of `size` bytes.
     ///
@@ -150,7 +108,7 @@ impl DeviceArrayInterface {
     /// [`InterfaceError::OutOfBounds`] and [`InterfaceError::Layout`], for a description that does not fit.
     pub fn layout(&self, wanted: DType, size: u64) -> std::result::Result<Layout, InterfaceError> {
         if self.version != VERSION {
-            return Err(InterfaceError::Version { given: self.version });
+            return Err(InterfaceError::Version { given: self.version, supported: VERSION });
         }
         let is_native = |(dtype, order): (DType, ByteOrder)| dtype.reads_as(wanted) && order == ByteOrder::NATIVE;
         if !DType::from_typestr(&self.typestr).is_some_and(is_native) {

@@ -10,10 +10,10 @@ use vkarray_allocator::{Block, MemoryContext, UsmKind, UsmMemory};
 use vkarray_kernel::{ByteOrder, DType, Element};
 use vkarray_layout::{Layout, Order};
 
-use super::interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, VERSION, elements};
+use super::interface::{AsDeviceArray, DeviceArrayInterface, MemoryHandle, VERSION, elements};
 use crate::array::DeviceNDArray;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, InterfaceError, Result};
 
 /// A memory object is an array of bytes, `|u1`.
 impl<K: UsmKind> AsDeviceArray for UsmMemory<K> {

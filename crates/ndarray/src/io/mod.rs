@@ -16,11 +16,11 @@ mod npy;
 #[cfg(feature = "serde")]
 mod serialize;
 
-pub use interface::{AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};
+pub use interface::{AsDeviceArray, DeviceArrayInterface, MemoryHandle, ReadyPoint};
 #[cfg(target_os = "linux")]
 pub use ipc::{IpcArrayHandle, IpcOptions};
 pub use memory::ArrayMemory;
 #[cfg(feature = "npy")]
-pub use npy::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
+pub use npy::{NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 #[cfg(feature = "serde")]
 pub use serialize::ArraySeed;

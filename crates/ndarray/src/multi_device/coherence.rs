@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::error::AccessMode;
+
 /// What a device has of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReplicaState {
@@ -17,29 +19,6 @@ pub enum ReplicaState {
     /// The device has the current elements, and no other device has them.
     Modified,
 }
-
-/// What is done with an array's elements during an access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AccessMode {
-    /// They are read.
-    Read,
-    /// All elements are written, and none is read before that, so none is copied.
-    Write,
-    /// They are read, and some or all are written.
-    ReadWrite,
-}
-
-impl AccessMode {
-    pub(super) fn reads(self) -> bool {
-        self != Self::Write
-    }
-
-    pub(super) fn writes(self) -> bool {
-        self != Self::Read
-    }
-}
-
-vkarray_driver::display_texts!(AccessMode { Read: "read", Write: "write", ReadWrite: "read and write" });
 
 /// Why an access is refused. A refused access changes no state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

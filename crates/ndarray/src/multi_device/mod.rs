@@ -2,10 +2,9 @@
 //!
 //! Read `coherence.rs` first: it decides, in plain data, which replicas have the current elements and which accesses
 //! may be in progress together. This file copies between replicas with `array/between.rs`. The folder never orders
-//! work: replicas are ordinary arrays. `error.rs` has the reasons for refusals.
+//! work: replicas are ordinary arrays.
 
 mod coherence;
-mod error;
 
 use std::fmt;
 use std::ops::Deref;
@@ -15,12 +14,12 @@ use vkarray_driver::Stream;
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_kernel::{Arg, AsArg, DType, Element};
 
-pub use self::coherence::{AccessMode, ReplicaState};
+pub use self::coherence::ReplicaState;
 use self::coherence::{Coherence, Refusal, fastest};
-pub use self::error::MultiDeviceError;
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::Result;
+use crate::error::{AccessMode, MultiDeviceError};
 use vkarray_layout::{IntoShape, Layout, Order};
 
 /// An array that several devices use in turns, in C order.

@@ -5,13 +5,12 @@
 
 mod number;
 
+use number::DeviceRange;
 use vkarray_kernel::{Groups, ScalarValue, Source};
 
 use crate::array::{DeviceNDArray, collect_values};
 use crate::context::Context;
 use crate::error::{Error, Result};
-
-use number::DeviceRange;
 pub use number::Number;
 
 /// From this many elements on, a kernel is faster, including the time to build it.
@@ -20,34 +19,6 @@ const MIN_ON_DEVICE: usize = 1 << 16;
 /// The number of elements that one dispatch writes. It is within the smallest limits that Vulkan allows for a binding
 /// and for workgroups.
 const CHUNK: usize = 1 << 23;
-
-/// Why a range is refused.
-///
-/// ```
-/// use vkarray::array::RangeProblem;
-/// use vkarray::prelude::*;
-///
-/// let ctx = Context::open_default()?;
-/// let refused = ctx.arange(0, 5, 0).unwrap_err();
-/// assert!(matches!(refused, Error::Range { problem: RangeProblem::ZeroStep, .. }));
-/// # anyhow::Ok(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RangeProblem {
-    /// The step is zero.
-    ZeroStep,
-    /// The start, the stop, the step or the length is not a number.
-    NotANumber,
-    /// The length is infinite, or does not fit `isize`.
-    TooLong,
-}
-
-vkarray_driver::display_texts!(RangeProblem {
-    ZeroStep: "the step is zero",
-    NotANumber: "its length is not a number",
-    TooLong: "its length is too large",
-});
 
 impl Context {
     /// Creates an array of the numbers from `start` to before `stop`, `step` apart, on the default stream.

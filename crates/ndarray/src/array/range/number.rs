@@ -6,7 +6,7 @@
 use half::{bf16, f16};
 use vkarray_kernel::{Element, ScalarValue};
 
-use super::RangeProblem;
+use crate::error::RangeProblem;
 
 type Result<T> = std::result::Result<T, RangeProblem>;
 

@@ -52,7 +52,7 @@ fn other_elements_and_versions_are_refused() {
     let opaque = DeviceArrayInterface { typestr: "|V2".into(), ..interface.clone() };
     assert!(opaque.layout(DType::BF16, 96).is_ok());
     let older = DeviceArrayInterface { version: 2, ..interface };
-    assert_eq!(older.layout(DType::F32, 96), Err(InterfaceError::Version { given: 2 }));
+    assert_eq!(older.layout(DType::F32, 96), Err(InterfaceError::Version { given: 2, supported: VERSION }));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
 use vkarray_kernel::{Bool, ByteOrder, DType, Element};
 use vkarray_layout::Order;
 
-use super::error::FileError;
 use super::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
+use crate::error::FileError;
 
 /// The number of elements for which memory is allocated at a time, while elements arrive.
 const STEP: usize = 1 << 20;

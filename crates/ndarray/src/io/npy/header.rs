@@ -8,7 +8,7 @@ use py_literal::Value as PyValue;
 use vkarray_kernel::{ByteOrder, DType, Element};
 use vkarray_layout::{Layout, Order};
 
-use super::error::FileError;
+use crate::error::FileError;
 
 /// The longest header that is read, in bytes. It is NumPy's limit.
 pub(super) const MAX_HEADER_BYTES: usize = 10_000;

@@ -4,7 +4,6 @@
 //! are read to host arrays and written from host arrays: headers in `header.rs`, elements and whole files in `file.rs`,
 //! archives in `npz.rs`. This file has the two methods that read to a device and write from it.
 
-mod error;
 mod file;
 mod header;
 mod npz;
@@ -17,9 +16,8 @@ use vkarray_kernel::Element;
 
 use crate::array::DeviceNDArray;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{FileError, Result};
 
-pub use error::FileError;
 pub use file::{NpyFile, write_npy};
 pub use header::NpyHeader;
 pub use npz::{NpzFile, NpzWriter};

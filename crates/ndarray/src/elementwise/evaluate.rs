@@ -1,0 +1,292 @@
+//! [`Evaluate`]: the methods that compute an expression, and [`assign_all`] for several at once.
+
+use std::sync::Arc;
+
+use vkarray_driver::Stream;
+use vkarray_kernel::{DType, Element};
+use vkarray_layout::Order;
+
+use super::launch::{is_in_place, run};
+use crate::array::{ArrayLeaf, DeviceNDArray};
+use crate::error::ExprError;
+use crate::error::Result;
+use crate::expr::{Expr, IntoExpr, Node, NodeKind, Operand};
+use crate::generate::Program;
+
+/// Computes expressions, each by one kernel, on the stream of [`Expr::on`] or the default stream. Returns at once.
+///
+/// The first use of an expression builds its kernel. Kernels depend on the operations, the element types and on which
+/// operands are contiguous, repeated or strided; not on sizes, strides or numbers, and they are kept on disk.
+pub trait Evaluate: Operand {
+    /// The result in a new array. It is in F order if all arrays of the expression's shape are, otherwise in C order.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (a, b) = (ctx.arange(0.0_f32, 4.0, 1.0)?, ctx.ones::<f32>(4)?);
+    /// let y = (&a * 2.0 + &b).eval()?;
+    /// assert_eq!(y.to_vec()?, [1.0, 3.0, 5.0, 7.0]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression): operands without a common shape, an operation that their
+    /// type does not have, too many arrays, or no array at all. [`Error::Kernel`](crate::Error::Kernel) for a type
+    /// that the device cannot compute, and an array or a stream of another device;
+    /// [`Error::Memory`](crate::Error::Memory) if there is no memory for the result.
+    fn eval(&self) -> Result<DeviceNDArray<Self::Item>> {
+        evaluate(&self.expr())
+    }
+
+    /// Writes the result to an array or a view, to whose shape it broadcasts.
+    ///
+    /// The target may be an array of the expression: each element is read before it is written. Where the target overlaps
+    /// one in another way, the result goes through a temporary array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
+    /// let first = x.slice(s![.., 0])?;
+    /// (&first * 10.0 + 1.0).assign_to(&first)?;
+    /// assert_eq!(x.to_vec()?, [1.0, 1.0, 2.0, 31.0, 4.0, 5.0]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression) for a target of another shape, or an expression that
+    /// cannot be evaluated; [`Error::ReadOnly`](crate::Error::ReadOnly) and
+    /// [`Error::SharedElements`](crate::Error::SharedElements) for a target that cannot be written; and the
+    /// errors of [`Evaluate::eval`].
+    fn assign_to(&self, target: &DeviceNDArray<Self::Item>) -> Result<()> {
+        assign(&self.expr(), target)
+    }
+
+    /// Computes the expression and copies the elements to the host, in C order. Blocks until the copy is complete.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 3, 1)?;
+    /// assert_eq!((&x * 2).to_vec()?, [0, 2, 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression) for an expression that cannot be evaluated;
+    /// [`Error::Memory`](crate::Error::Memory) for a copy that fails; and the errors of [`Evaluate::eval`].
+    fn to_vec(&self) -> Result<Vec<Self::Item>> {
+        self.eval()?.to_vec()
+    }
+
+    /// Computes the expression and copies the result to the host, as [`DeviceNDArray::copy_to_host`] does. Blocks until
+    /// the copy is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression) for an expression that cannot be evaluated;
+    /// [`Error::HostMemory`](crate::Error::HostMemory) if the host has no memory for the result; and the
+    /// errors of [`Evaluate::eval`].
+    fn copy_to_host(&self) -> Result<ndarray::ArrayD<Self::Item>> {
+        self.eval()?.copy_to_host()
+    }
+
+    /// Computes an expression of one element and copies it to the host, as [`DeviceNDArray::item`] does. Blocks until
+    /// the copy is complete.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 4.0, 1.0)?;
+    /// assert_eq!(x.mean(..)?.sqrt().item()?, 1.5_f32.sqrt());
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression) for an expression that cannot be evaluated;
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless it has one element; and the errors of
+    /// [`Evaluate::eval`].
+    fn item(&self) -> Result<Self::Item> {
+        self.eval()?.item()
+    }
+
+    /// Computes the expression and views the result with its axes reversed, as [`DeviceNDArray::t`] views an array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 6, 1)?.reshape([2, 3])?;
+    /// assert_eq!((&x + 1).t()?.to_vec()?, [1, 4, 2, 5, 3, 6]);
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression) for an expression that cannot be evaluated; and the
+    /// errors of [`Evaluate::eval`].
+    fn t(&self) -> Result<DeviceNDArray<Self::Item>> {
+        Ok(self.eval()?.t())
+    }
+}
+
+impl<O: Operand + ?Sized> Evaluate for O {}
+
+/// The stream of an expression, or the default stream of an array's context.
+pub(crate) fn stream_of<'a, T: Element>(expr: &'a Expr<T>, leaf: &'a ArrayLeaf) -> &'a Stream {
+    expr.stream().unwrap_or_else(|| leaf.context().default_stream())
+}
+
+fn evaluate<T: Element>(expr: &Expr<T>) -> Result<DeviceNDArray<T>> {
+    let mut program = Program::default();
+    program.add_results(&[expr.node()])?;
+    let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
+    let mut alike = program.leaves.iter().filter(|(leaf, _)| leaf.layout().shape() == expr.shape()).peekable();
+    let is_f = alike.peek().is_some()
+        && alike.all(|(leaf, _)| leaf.layout().is_f_contiguous() && !leaf.layout().is_c_contiguous());
+    let order = if is_f { Order::F } else { Order::C };
+    let result = first.context().device_array_with_order::<T>(expr.shape(), order)?;
+    run(&program, &[(result.leaf(), expr.dtype())], stream_of(expr, first))?;
+    Ok(result)
+}
+
+fn assign<T: Element>(expr: &Expr<T>, target: &DeviceNDArray<T>) -> Result<()> {
+    target.check_writable()?;
+    let leaf = (target.leaf(), expr.dtype());
+    check_shape(expr.node(), leaf)?;
+    let mut program = Program::default();
+    program.add_results(&[expr.node()])?;
+    let stream = stream_of(expr, leaf.0);
+    let is_free = program.leaves.iter().all(|&other| is_in_place(other, leaf) || !shares_memory(leaf, other));
+    if is_free && owns_words(leaf) {
+        return run(&program, &[leaf], stream);
+    }
+    let temporary = target.context().device_array::<T>(target.shape())?;
+    run(&program, &[(temporary.leaf(), expr.dtype())], stream)?;
+    target.on(stream).assign(&temporary)
+}
+
+/// The array of a node that was made from an array.
+fn leaf_of(node: &Arc<Node>) -> (&ArrayLeaf, DType) {
+    match node.kind() {
+        NodeKind::Array(leaf) => (leaf, node.dtype()),
+        _ => unreachable!("an array's expression is the array"),
+    }
+}
+
+fn check_shape(node: &Node, (target, dtype): (&ArrayLeaf, DType)) -> Result<()> {
+    let (own, wanted) = (node.shape(), target.layout().shape());
+    let missing = wanted.len().checked_sub(own.len());
+    let fits =
+        missing.is_some_and(|missing| own.iter().zip(&wanted[missing..]).all(|(own, len)| *own == 1 || own == len));
+    if fits || matches!(node.kind(), NodeKind::Refused(_)) {
+        return Ok(());
+    }
+    Err(ExprError::TargetShape { shape: own.to_vec(), target: target.description(dtype) }.into())
+}
+
+/// Whether two arrays may have bytes in common.
+fn shares_memory(a: (&ArrayLeaf, DType), b: (&ArrayLeaf, DType)) -> bool {
+    if !Arc::ptr_eq(a.0.block(), b.0.block()) {
+        return false;
+    }
+    if a.1.itemsize() == b.1.itemsize() {
+        return a.0.layout().overlaps(b.0.layout());
+    }
+    let bytes = |(leaf, dtype): (&ArrayLeaf, DType)| {
+        let (extent, itemsize) = (leaf.layout().extent(), dtype.itemsize() as usize);
+        extent.start * itemsize..extent.end * itemsize
+    };
+    let (a, b) = (bytes(a), bytes(b));
+    a.start < b.end && b.start < a.end
+}
+
+/// Whether no other array's element lies in a word that this array's elements lie in. Kernels write whole words.
+fn owns_words((leaf, dtype): (&ArrayLeaf, DType)) -> bool {
+    let (layout, itemsize) = (leaf.layout(), dtype.itemsize() as usize);
+    let end = (layout.offset() + layout.size()) * itemsize;
+    itemsize >= 4
+        || ((layout.is_c_contiguous() || layout.is_f_contiguous())
+            && (layout.offset() * itemsize).is_multiple_of(4)
+            && (end.is_multiple_of(4) || end as u64 == leaf.block().size()))
+}
+
+/// An expression and the array that it is written to, for [`assign_all`].
+#[derive(Debug)]
+pub struct Assignment {
+    node: Arc<Node>,
+    target: Arc<Node>,
+    stream: Option<Stream>,
+}
+
+impl Assignment {
+    /// Writes `value` to `target`. Both have the same shape.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression) for a target of another shape;
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly) and
+    /// [`Error::SharedElements`](crate::Error::SharedElements) for a target that cannot be written.
+    pub fn new<T: Element>(target: &DeviceNDArray<T>, value: impl IntoExpr<T>) -> Result<Self> {
+        target.check_writable()?;
+        let (value, target) = (value.into_expr(), target.into_expr());
+        check_shape(value.node(), leaf_of(target.node()))?;
+        let stream = value.stream().cloned();
+        Ok(Self { node: Arc::clone(value.node()), target: Arc::clone(target.node()), stream })
+    }
+}
+
+/// Computes several expressions in one pass that reads each array once. Returns at once.
+///
+/// All targets have the same shape. Each element is read before any target is written, so a target may be an array of
+/// any of the expressions. The stream is that of the first expression that has one.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::primitives::{Assignment, assign_all};
+///
+/// let ctx = Context::open_default()?;
+/// let (x, y) = (ctx.slice_to_device(&[3.0_f32, 1.0])?, ctx.slice_to_device(&[2.0_f32, 5.0])?);
+/// assign_all(&[Assignment::new(&x, &x + &y)?, Assignment::new(&y, &x - &y)?])?;
+/// assert_eq!((x.to_vec()?, y.to_vec()?), (vec![5.0, 6.0], vec![1.0, -4.0]));
+/// # anyhow::Ok(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Expression`](crate::Error::Expression) for targets of different shapes, for a target that shares
+/// memory with another target or with an array other than itself, and for a target with elements of less than 4 bytes
+/// that is not contiguous or shares a word with its neighbours; and the errors of [`Evaluate::eval`].
+pub fn assign_all(assignments: &[Assignment]) -> Result<()> {
+    let Some(first) = assignments.first() else { return Ok(()) };
+    let nodes: Vec<_> = assignments.iter().map(|assignment| &assignment.node).collect();
+    let mut program = Program::default();
+    program.add_results(&nodes)?;
+    let targets: Vec<_> = assignments.iter().map(|assignment| leaf_of(&assignment.target)).collect();
+    for (i, (assignment, &target)) in assignments.iter().zip(&targets).enumerate() {
+        if assignment.target.shape() != first.target.shape() {
+            let shape = first.target.shape().to_vec();
+            return Err(ExprError::TargetShape { shape, target: assignment.target.description() }.into());
+        }
+        let others = targets[..i]
+            .iter()
+            .copied()
+            .chain(program.leaves.iter().copied().filter(|&leaf| !is_in_place(leaf, target)));
+        let shared =
+            others.filter(|&other| shares_memory(target, other)).map(|(leaf, dtype)| leaf.description(dtype)).next();
+        let split = (!owns_words(target)).then(|| assignment.target.description());
+        if let Some(other) = shared.or(split) {
+            return Err(ExprError::SharedMemory { target: assignment.target.description(), other }.into());
+        }
+    }
+    let stream = assignments.iter().find_map(|assignment| assignment.stream.as_ref());
+    run(&program, &targets, stream.unwrap_or_else(|| targets[0].0.context().default_stream()))
+}

@@ -1,0 +1,157 @@
+//! Runs a program: [`run`].
+
+use std::slice;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use vkarray_driver::Stream;
+use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, NamedArg, Source};
+
+use super::kernel::Form;
+use crate::array::ArrayLeaf;
+use crate::error::ExprError;
+use crate::error::Result;
+use crate::generate::{DeviceLimits, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, bound_dtype, key_part, word};
+
+/// Keeps the keys of elementwise kernels apart from the keys of other kernels.
+const KEY: u32 = 0x656c_656d;
+
+/// An array that is read or written.
+type Array<'a> = (&'a ArrayLeaf, DType);
+
+/// Whether a program's array is an output, so that each element is read where it is written.
+pub(super) fn is_in_place(leaf: Array<'_>, target: Array<'_>) -> bool {
+    leaf.1 == target.1 && Arc::ptr_eq(leaf.0.block(), target.0.block()) && leaf.0.layout() == target.0.layout()
+}
+
+/// Computes every element of the targets on a stream. The targets have one shape. Returns at once.
+///
+/// A target may be an array of the program, and otherwise shares no memory with one. Targets with elements of less than 4
+/// bytes are contiguous, start at a word and own all words that they touch.
+pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream) -> Result<()> {
+    let limits = DeviceLimits::new(stream.device().info());
+    let (mut arrays, mut reads) = (SmallVec::<[Array<'_>; 6]>::from_slice(targets), SmallVec::<[usize; 6]>::new());
+    for &leaf in &program.leaves {
+        let in_place = targets.iter().position(|&target| is_in_place(leaf, target));
+        reads.push(in_place.unwrap_or(arrays.len()));
+        if in_place.is_none() {
+            arrays.push(leaf);
+        }
+    }
+    if arrays.len() > limits.max_buffers {
+        return Err(ExprError::TooManyArrays { given: arrays.len(), limit: limits.max_buffers }.into());
+    }
+    let shape = targets[0].0.layout().shape();
+    if shape.contains(&0) {
+        return Ok(());
+    }
+    let launch = Launch { program, reads: &reads, n_outs: targets.len(), limits: &limits, stream };
+    if launch.pieces(shape, &arrays)?.is_none() {
+        return Ok(());
+    }
+    // The strides need more push constants than the device has. Contiguous copies of the arrays need none.
+    let copies = arrays[targets.len()..].iter().map(|&(leaf, dtype)| leaf.repeated(shape, dtype, stream));
+    let copies: SmallVec<[ArrayLeaf; 6]> = copies.collect::<Result<_>>()?;
+    let of_copies = copies.iter().zip(&arrays[targets.len()..]).map(|(copy, &(_, dtype))| (copy, dtype));
+    let arrays: Vec<Array<'_>> = targets.iter().copied().chain(of_copies).collect();
+    match launch.pieces(shape, &arrays)? {
+        None => Ok(()),
+        Some(bytes) => {
+            let (arrays, numbers, limit) = (arrays.len(), program.scalars.len(), limits.max_params);
+            Err(ExprError::TooManyParameters { arrays, numbers, bytes, limit }.into())
+        }
+    }
+}
+
+struct Launch<'a, 'p> {
+    program: &'a Program<'p>,
+    /// For each array of the program, the operand from which it is read.
+    reads: &'a [usize],
+    n_outs: usize,
+    limits: &'a DeviceLimits,
+    stream: &'a Stream,
+}
+
+impl Launch<'_, '_> {
+    /// Records the dispatches. If the parameters of one dispatch do not fit, records nothing and returns their size in
+    /// bytes.
+    fn pieces(&self, shape: &[usize], arrays: &[Array<'_>]) -> Result<Option<usize>> {
+        let mut nest = Nest::new(shape, arrays.iter().map(|&(leaf, dtype)| (leaf.layout(), dtype.itemsize())));
+        nest.sort();
+        nest.merge();
+        let (max_bytes, max_size) = (self.limits.max_range - self.limits.alignment, 1 << 31);
+        let parts;
+        let pieces = if nest.is_short(max_bytes, max_size) {
+            slice::from_ref(&nest)
+        } else {
+            parts = nest.pieces(max_bytes, max_size);
+            &parts[..]
+        };
+        let mut forms = SmallVec::<[(Form, Params); 1]>::new();
+        for piece in pieces {
+            let form = Form::new(piece, self.n_outs, self.limits, self.program.rounds());
+            let rounds = u64::from(form.lanes) * self.program.rounds();
+            if rounds > MAX_ROUNDS {
+                return Err(ExprError::TooManyRounds { rounds, limit: MAX_ROUNDS }.into());
+            }
+            let params = form.params(self.program);
+            forms.push((form, params));
+        }
+        let fits = |(piece, (form, params)): (&Nest, &(Form, Params))| {
+            let shares_words = |out: usize| {
+                let parts = 4 / piece.operands[out].itemsize.min(4);
+                // Whether this piece has the last word of the target, so that no other piece writes to that word.
+                let is_last = || pieces.iter().all(|other| other.span(out)[1] <= piece.span(out)[1]);
+                piece.operands[out].offset % parts != 0 || (piece.size() % parts != 0 && !is_last())
+            };
+            Param::fit(params, self.limits.max_params) && (form.is_wide || !(0..self.n_outs).any(shares_words))
+        };
+        if !pieces.iter().zip(&forms).all(fits) {
+            return Ok(forms.iter().map(|(_, params)| Param::nbytes(params)).max());
+        }
+        for (piece, (form, params)) in pieces.iter().zip(&forms) {
+            self.dispatch(piece, form, params, arrays)?;
+        }
+        Ok(None)
+    }
+
+    fn dispatch(&self, nest: &Nest, form: &Form, params: &[Param], arrays: &[Array<'_>]) -> Result<()> {
+        let mut key = SmallVec::<[u32; 64]>::new();
+        key.push(KEY);
+        form.add_to_key(&mut key);
+        self.reads.iter().for_each(|&read| key.push(key_part(read)));
+        self.program.add_to_key(&mut key);
+        let text = || {
+            let dtypes: Vec<DType> = arrays.iter().map(|&(_, dtype)| dtype).collect();
+            Source::wgsl(form.text(self.program, &dtypes, self.reads)).named("elementwise.wgsl")
+        };
+        let kernel =
+            arrays[0].0.context().generated_kernel(&key, text).map_err(|error| self.program.explained(error))?;
+        let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
+        let mut bases = SmallVec::<[u64; 6]>::new();
+        for (operand, &(leaf, dtype)) in arrays.iter().enumerate() {
+            let itemsize = nest.operands[operand].itemsize;
+            let [first, end] = nest.span(operand);
+            let start = first * itemsize / self.limits.alignment * self.limits.alignment;
+            let nbytes = (end * itemsize).next_multiple_of(4) - start;
+            bases.push(nest.operands[operand].offset - start / itemsize);
+            let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], nbytes) };
+            args.push(NamedArg { name: None, arg: Arg::Array(ArrayArg::new(leaf.block(), shape)) });
+        }
+        for param in params {
+            let value = match param.of {
+                ParamOf::Scalar(at, part) => param.scalar_value(self.program, at, part),
+                ParamOf::Len(axis) => word(nest.axes[usize::from(axis)].len),
+                ParamOf::Base(operand) => word(bases[usize::from(operand)]),
+                ParamOf::Stride(operand, axis) => {
+                    word(nest.axes[usize::from(axis)].strides[usize::from(operand)].cast_unsigned())
+                }
+                _ => word(nest.size()), // `Size`; the others are those of reductions.
+            };
+            args.push(NamedArg { name: None, arg: Arg::Scalar(value) });
+        }
+        let units = nest.size().div_ceil(u64::from(form.lanes));
+        let groups = self.limits.spread(units.div_ceil(u64::from(form.group)));
+        Ok(kernel.dispatch(self.stream, Groups::exact(groups), args.as_slice())?)
+    }
+}

@@ -1,0 +1,142 @@
+//! Elements that a mask selects. A kernel counts the set flags of each block, a scan adds the counts up, and the host
+//! reads the last sum. Then each block writes its elements behind the elements of the blocks before it.
+
+use std::ops::Range;
+
+use vkarray_driver::Stream;
+use vkarray_kernel::{Arg, Bool, Element, Groups};
+use vkarray_shaders::functions;
+
+use super::take::{IndexMode, gather_axis};
+use crate::array::{DeviceNDArray, OnStream};
+use crate::elementwise::Evaluate;
+use crate::error::{Error, Result};
+use crate::expr::Operand;
+use crate::functions::operand::{converted, flat, kernel, packed, part, parts, to_u32, words, words_of_block};
+use crate::functions::scan::number_flags;
+use crate::generate::word;
+
+/// Number of flags that one workgroup of `compact.wgsl` reads.
+const BLOCK: usize = 4096;
+
+/// A part of the flags that a kernel binds at once.
+struct FlagPart {
+    flags: DeviceNDArray<Bool>,
+    /// The range of the part among all flags.
+    range: Range<usize>,
+    /// The number of set flags up to the end of each block of the part.
+    ends: DeviceNDArray<u32>,
+    /// The numbers of the part's set flags among all set flags.
+    numbers: Range<usize>,
+}
+
+/// The parts of an array of flags, and the number of set flags. Beside each part a kernel can bind a result of the same
+/// number of elements of `itemsize` bytes. Waits for the device.
+fn flag_parts(flags: &DeviceNDArray<Bool>, itemsize: usize, stream: &Stream) -> Result<(Vec<FlagPart>, usize)> {
+    let flags = flat(&packed(flags.on(stream))?)?;
+    let (ctx, mut found, mut n_set) = (flags.context(), Vec::new(), 0);
+    to_u32(flags.size())?;
+    for range in parts(ctx, flags.size(), itemsize, BLOCK) {
+        let own = part(&flags, &range)?;
+        let counts = ctx.device_array::<u32>([range.len().div_ceil(BLOCK)])?;
+        let count = kernel(ctx, "compact.wgsl", &["const PARTS = 1u;\n", functions::COMPACT], "count_flags")?;
+        let args = (words(&own), words(&counts), to_u32(range.len())?, 0_u32, 0_u32);
+        count.dispatch(stream, Groups::covering(counts.size() * 256), args)?;
+        let ends = number_flags(&counts, stream)?;
+        let first = n_set;
+        n_set += part(&ends, &(ends.size() - 1..ends.size()))?.on(stream).copy_to_host()?[0] as usize;
+        found.push(FlagPart { flags: own, range, ends, numbers: first..n_set });
+    }
+    Ok((found, n_set))
+}
+
+impl FlagPart {
+    /// Writes the elements of the set flags, or their places if no elements are given, to their numbers in `out`.
+    fn compact<T: Element>(
+        &self,
+        rows: Option<&DeviceNDArray<T>>,
+        out: &DeviceNDArray<T>,
+        stream: &Stream,
+    ) -> Result<()> {
+        if self.numbers.is_empty() {
+            return Ok(());
+        }
+        let text = [&format!("const PARTS = {}u;\n", size_of::<T>() / 4), functions::COMPACT];
+        let entry = if rows.is_some() { "compact_elements" } else { "compact_places" };
+        let kernel = kernel(out.context(), "compact.wgsl", &text, entry)?;
+        let rows = rows.map(|rows| part(rows, &self.range)).transpose()?;
+        let [first, end] = [self.numbers.start, self.numbers.end].map(|number| out.offset() + number);
+        let (target, skipped) = words_of_block(out, &(first..end));
+        let mut args = vec![words(&self.flags), words(&self.ends)];
+        args.extend(rows.as_ref().map(words));
+        args.push(target);
+        args.extend([self.range.len() as u64, skipped / 4, self.range.start as u64].map(|n| Arg::Scalar(word(n))));
+        Ok(kernel.dispatch(stream, Groups::covering(self.ends.size() * 256), args.as_slice())?)
+    }
+}
+
+/// The flat places, in C order, of the elements that are not zero. Waits for the device.
+pub(crate) fn positions_of<T: Element>(x: OnStream<'_, T>) -> Result<DeviceNDArray<u32>> {
+    let stream = x.stream();
+    let flags = x.reshape_copy(x.array().size(), vkarray_layout::Order::C)?;
+    let flags = converted::<T, Bool>(flags, stream)?;
+    let (parts, n_set) = flag_parts(&flags, size_of::<u32>(), stream)?;
+    let places = flags.context().device_array::<u32>([n_set])?;
+    parts.iter().try_for_each(|part| part.compact(None, &places, stream))?;
+    Ok(places)
+}
+
+pub(super) fn compact<T: Element>(x: OnStream<'_, T>, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<T>> {
+    let (shape, stream) = (x.array().shape(), x.stream());
+    let Some(rest) = shape.strip_prefix(mask.shape()) else {
+        let (first, second) = (shape.to_vec(), mask.shape().to_vec());
+        return Err(Error::Shapes { operation: "compact", first, second }.into());
+    };
+    let rows = [&[mask.size()], rest].concat();
+    let rows = x.reshape_copy(rows.as_slice(), vkarray_layout::Order::C)?;
+    if !rest.is_empty() || !matches!(size_of::<T>(), 4 | 8 | 16) {
+        return gather_axis(rows.on(stream), &positions_of(mask.on(stream))?, 0);
+    }
+    let flags = mask.on(stream).reshape_copy(mask.size(), vkarray_layout::Order::C)?;
+    let rows = packed(rows.on(stream))?;
+    let (parts, n_set) = flag_parts(&flags, size_of::<T>(), stream)?;
+    let out = rows.context().device_array::<T>([n_set])?;
+    parts.iter().try_for_each(|part| part.compact(Some(&rows), &out, stream))?;
+    Ok(out)
+}
+
+pub(super) fn put<T: Element>(x: OnStream<'_, T>, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<T>) -> Result<()> {
+    let shape = x.array().shape();
+    if !shape.starts_with(mask.shape()) {
+        let (first, second) = (shape.to_vec(), mask.shape().to_vec());
+        return Err(Error::Shapes { operation: "put_mask", first, second }.into());
+    }
+    x.array().check_writable()?;
+    // The mask of an element is the mask of its leading axes.
+    let apart = [mask.shape(), &vec![1; shape.len() - mask.ndim()]].concat();
+    let mask = mask.reshape_copy(apart.as_slice(), vkarray_layout::Order::C)?.broadcast_to(shape)?;
+    let places = positions_of(mask.on(x.stream()))?;
+    if values.size() != places.size() && values.size() != 1 {
+        return Err(Error::MaskValues { values: values.size(), places: places.size() }.into());
+    }
+    super::put::put(x, &places, values, IndexMode::Clip)
+}
+
+pub(super) fn nonzero<T: Element>(x: OnStream<'_, T>) -> Result<Vec<DeviceNDArray<u32>>> {
+    let shape = x.array().shape();
+    if shape.is_empty() {
+        return Err(Error::NoAxis { operation: "nonzero" });
+    }
+    let places = positions_of(x)?;
+    let mut below = x.array().size();
+    shape
+        .iter()
+        .map(|&length| {
+            if places.size() == 0 {
+                return places.copy();
+            }
+            below /= length;
+            places.floor_divide(to_u32(below)?).remainder(to_u32(length)?).on(x.stream()).eval()
+        })
+        .collect()
+}

@@ -1,0 +1,173 @@
+//! Calls of the kernels for matrices: products, in tiles, and triangles.
+
+use std::ops::Range;
+
+use bytemuck::Zeroable;
+use vkarray_kernel::{Arg, Element, Groups, ScalarValue};
+use vkarray_layout::{LayoutError, broadcast_shapes};
+use vkarray_shaders::functions;
+
+use crate::array::{DeviceNDArray, OnStream};
+use crate::elementwise::Evaluate;
+use crate::error::{Error, Result};
+use crate::functions::operand::{
+    Arithmetic, Units, Widen, converted, flat, kernel, longest, numbers, packed, part, parts, run, to_u32, widened,
+    words,
+};
+use crate::generate::PRODUCTS;
+
+/// Rows and columns of the result that one workgroup computes.
+const TILE: usize = 64;
+
+pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+    let (a, stream) = (x.array(), x.stream());
+    let mismatch = || Error::Shapes { operation: "matmul", first: a.shape().to_vec(), second: other.shape().to_vec() };
+    if a.ndim() == 0 || other.ndim() == 0 {
+        return Err(mismatch().into());
+    }
+    let left = if a.ndim() == 1 { a.expand_dims(0)? } else { a.clone() };
+    let right = if other.ndim() == 1 { other.expand_dims(1)? } else { other.clone() };
+    let ([_, k], [inner, _]) = (split(left.shape()).1, split(right.shape()).1);
+    if k != inner {
+        let (first, second) = (a.shape().to_vec(), other.shape().to_vec());
+        let axes = [first.len() - 1, second.len().saturating_sub(2)];
+        return Err(Error::Lengths { operation: "matmul", first, second, axes }.into());
+    }
+    let out = product(left.on(stream), &right)?;
+    let axes = [(a.ndim() == 1, -2), (other.ndim() == 1, -1)];
+    let axes: Vec<isize> = axes.into_iter().filter_map(|(is_added, axis)| is_added.then_some(axis)).collect();
+    converted::<_, T>(out, stream)?.squeeze(Some(&axes))
+}
+
+/// The products of two stacks of matrices. Each operand has at least two axes.
+fn product<T: Widen>(x: OnStream<'_, T>, right: &DeviceNDArray<T>) -> Result<DeviceNDArray<T::Wide>> {
+    let (left, stream) = (x.array(), x.stream());
+    let ((stack_a, [m, k]), (stack_b, [_, n])) = (split(left.shape()), split(right.shape()));
+    let stack = broadcast_shapes(&[stack_a, stack_b])?;
+    let shape = [stack.as_slice(), &[m, n]].concat();
+    let out = left.context().device_array::<T::Wide>(shape.as_slice())?;
+    if out.size() == 0 {
+        return Ok(out);
+    }
+    if k == 0 {
+        out.on(stream).fill(T::Wide::zeroed())?;
+        return Ok(out);
+    }
+    let n_matrices = stack.iter().product::<usize>();
+    // A stack of one matrix is not repeated in memory.
+    let repeated = |own: &[usize], size: usize| if own.iter().all(|&n| n == 1) { size } else { size * n_matrices };
+    let largest = repeated(stack_a, m * k).max(repeated(stack_b, k * n)).max(out.size());
+    if largest > longest(left.context(), size_of::<T::Wide>(), 1) {
+        products_of_halves(x, right, &out)?;
+        return Ok(out);
+    }
+    let (left, stride_a) = matrices(x, &stack)?;
+    let (right, stride_b) = matrices(right.on(stream), &stack)?;
+    let arithmetic = Arithmetic::of::<T>();
+    let add_product = format!(
+        "const ZERO = {};\nfn add_product(sum: T, a: T, b: T) -> T {{\n    return add(sum, multiply(a, b));\n}}\n",
+        arithmetic.zero
+    );
+    let text = [&arithmetic.text(), &add_product, functions::MATMUL];
+    let kernel = kernel(out.context(), "matmul.wgsl", &text, "matmul_tile")?;
+    let n_groups = n_matrices * m.div_ceil(TILE) * n.div_ceil(TILE);
+    for first in (0..k).step_by(PRODUCTS) {
+        let mut args = vec![numbers(&left), numbers(&right), numbers(&out)];
+        for length in [m, k, n, stride_a, stride_b, first, k.min(first + PRODUCTS)] {
+            args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
+        }
+        kernel.dispatch(stream, Groups::covering(n_groups * 256), args.as_slice())?;
+    }
+    Ok(out)
+}
+
+/// Computes the two halves of products whose matrices are longer than what the device binds, cut along the longest axis.
+fn products_of_halves<T: Widen>(
+    left: OnStream<'_, T>,
+    right: &DeviceNDArray<T>,
+    out: &DeviceNDArray<T::Wide>,
+) -> Result<()> {
+    let (a, stream, inner) = (left.array(), left.stream(), left.array().shape()[left.array().ndim() - 1]);
+    // The axes of the result, and as the last the inner axis of the operands.
+    let lengths = || out.shape().iter().copied().chain([inner]);
+    let (axis, length) = lengths().enumerate().max_by_key(|&(_, length)| length).unwrap_or((0, 1));
+    // How far each operand's axis is from its end; the axes of the stack are those of both.
+    let [from_left, from_right, from_out] = match out.ndim() - axis {
+        0 => [1, 2, 0],
+        1 => [0, 1, 1],
+        2 => [2, 0, 2],
+        from_end => [from_end; 3],
+    };
+    for range in [0..length / 2, length / 2..length] {
+        let is_first = range.start == 0;
+        let (left, right) = (cut(a, from_left, &range)?, cut(right, from_right, &range)?);
+        let half = product(left.on(stream), &right)?;
+        if from_out > 0 {
+            cut(out, from_out, &range)?.on(stream).assign(&half)?;
+        } else if is_first {
+            out.on(stream).assign(&half)?;
+        } else {
+            (out + &half).on(stream).assign_to(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// A range of the axis at this distance from the end. An array without that axis, or with a length of 1 there, is
+/// repeated along it and stays whole.
+fn cut<T: Element>(array: &DeviceNDArray<T>, from_end: usize, range: &Range<usize>) -> Result<DeviceNDArray<T>> {
+    match array.ndim().checked_sub(from_end) {
+        Some(axis) if from_end > 0 && array.shape()[axis] != 1 => {
+            array.slice_axis(axis, range.start.cast_signed()..range.end.cast_signed())
+        }
+        _ => Ok(array.clone()),
+    }
+}
+
+/// The axes of a stack of matrices, and the two of a matrix.
+fn split(shape: &[usize]) -> (&[usize], [usize; 2]) {
+    let (stack, matrix) = shape.split_at(shape.len() - 2);
+    (stack, [matrix[0], matrix[1]])
+}
+
+/// Packed matrices of 32 or 64 bits, and the number of matrices from one to the next: 0 if the whole stack has one
+/// matrix.
+fn matrices<T: Widen>(x: OnStream<'_, T>, stack: &[usize]) -> Result<(DeviceNDArray<T::Wide>, usize)> {
+    let (own, matrix) = split(x.array().shape());
+    let is_single = own.iter().all(|&length| length == 1);
+    let stride = if is_single { 0 } else { matrix.iter().product() };
+    let wide = widened(x)?;
+    if is_single {
+        return Ok((wide, stride));
+    }
+    let shape = [stack, &matrix[..]].concat();
+    Ok((packed(wide.broadcast_to(shape.as_slice())?.on(x.stream()))?, stride))
+}
+
+pub(super) fn triangle<T: Widen>(x: OnStream<'_, T>, k: isize, is_lower: bool) -> Result<DeviceNDArray<T>> {
+    let (array, stream) = (x.array(), x.stream());
+    let &[.., rows, columns] = array.shape() else {
+        return Err(LayoutError::DiagonalRank { ndim: array.ndim() }.into());
+    };
+    let out = array.context().device_array::<T>(array.shape())?;
+    if out.size() == 0 {
+        return Ok(out);
+    }
+    let (source, units) = (packed(x)?, Units::of::<T>());
+    let constants = format!("const LOWER = {is_lower};\n");
+    let text = [&units.text(), &constants, functions::TRIANGLE];
+    let kernel = kernel(array.context(), "triangle.wgsl", &text, "triangle_units")?;
+    let count = out.size() * units.parts;
+    // A diagonal beyond the matrix has the effect of the nearest one outside it.
+    let k = i32::try_from(k.clamp(-rows.cast_signed(), columns.cast_signed())).unwrap_or(i32::MAX);
+    let (rows, columns, n_parts) = (to_u32(rows)?, to_u32(columns)?, to_u32(units.parts)?);
+    to_u32(count)?;
+    let (source, target) = (flat(&source)?, flat(&out)?);
+    for range in parts(array.context(), out.size(), size_of::<T>(), 1) {
+        let [first, count] = [range.start, range.len()].map(|n| n * units.parts);
+        let (from, to) = (part(&source, &range)?, part(&target, &range)?);
+        let args = (words(&from), words(&to), to_u32(count)?, rows, columns, n_parts, to_u32(first)?, k);
+        run(&kernel, stream, count.div_ceil(units.per_word), &args)?;
+    }
+    Ok(out)
+}

@@ -1,0 +1,35 @@
+//! Functions of arrays, each by kernels of its own.
+//!
+//! | folder or file | what it is |
+//! |---|---|
+//! | `operand.rs` | how arrays are given to kernels: contiguous, as words, in parts |
+//! | `scan/` | running sums and products |
+//! | `indexing/` | elements by index and by mask |
+//! | `sorting/` | sorting, searching, different values, histograms |
+//! | `linalg/` | products of matrices, triangles |
+//! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
+//! | `random/` | random numbers by counter |
+//! | `reduce/` | reductions of expressions over axes; whether arrays are equal or close |
+//!
+//! Each of them uses only those above it.
+
+mod indexing;
+mod joining;
+mod linalg;
+mod operand;
+mod random;
+mod reduce;
+mod scan;
+mod sorting;
+
+pub use indexing::{IndexElement, IndexMode, Indexing};
+pub use joining::{Joining, PadMode, broadcast_arrays, concat, meshgrid, stack};
+pub use linalg::{Linalg, eye};
+pub use operand::{AsOnStream, Binned, UniformFloat, Widen};
+pub use random::{RandomInteger, Rng, philox_4x32, philox_4x64};
+pub use reduce::{
+    Axes, Compare, IntoAxes, Precise, Quantiles, Reduce, Reducible, ReductionCall, ReductionKernel, Statistics,
+    keepdims,
+};
+pub use scan::{Accumulate, Scan, ScanKernel};
+pub use sorting::{Histogram, Side, Sorting, Unique};

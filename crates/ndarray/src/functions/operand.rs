@@ -1,0 +1,354 @@
+//! How arrays are given to the kernels of this crate: the stream they come with ([`AsOnStream`]), contiguous, as words.
+//!
+//! Kernels that move elements see words and parts of words ([`Units`]), so that one kernel serves every element type, also
+//! on devices without 8-bit, 16-bit or 64-bit types. Kernels that compute see 32 or 64 bits; narrower numbers are converted
+//! first ([`Widen`]). The next file to read is `indexing/mod.rs`.
+
+use std::ops::Range;
+
+use half::{bf16, f16};
+use vkarray_driver::Stream;
+use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, Kernel, Source, limits_of};
+use vkarray_layout::{LayoutError, Order};
+use vkarray_shaders::functions;
+
+use crate::array::{DeviceNDArray, OnStream};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::expr::Numeric;
+use crate::generate::DeviceLimits;
+
+/// An array, with the stream on which the work of a method runs: `x.sort(-1)` runs on the default stream of the context,
+/// `x.on(&stream).sort(-1)` on `stream`.
+///
+/// The methods of this crate belong to traits that are implemented for all types with this trait.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let (x, stream) = (ctx.slice_to_device(&[3, 1, 2])?, ctx.stream()?);
+/// assert_eq!(x.sort(0)?.to_vec()?, [1, 2, 3]);
+/// assert_eq!(x.on(&stream).sort(0)?.to_vec()?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait AsOnStream {
+    /// The type of the array's elements.
+    type Item: Element;
+
+    /// The array and the stream.
+    fn as_on_stream(&self) -> OnStream<'_, Self::Item>;
+}
+
+impl<T: Element> AsOnStream for DeviceNDArray<T> {
+    type Item = T;
+
+    fn as_on_stream(&self) -> OnStream<'_, T> {
+        self.on(self.context().default_stream())
+    }
+}
+
+impl<T: Element> AsOnStream for OnStream<'_, T> {
+    type Item = T;
+
+    fn as_on_stream(&self) -> OnStream<'_, T> {
+        *self
+    }
+}
+
+impl<A: AsOnStream + ?Sized> AsOnStream for &A {
+    type Item = A::Item;
+
+    fn as_on_stream(&self) -> OnStream<'_, A::Item> {
+        (**self).as_on_stream()
+    }
+}
+
+/// A type of numbers, with the type of 32 or 64 bits that has all of its values. Kernels compute in that type.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` cannot be computed on here",
+    label = "this function takes integers and floats",
+    note = "cast the array first: `x.cast::<i32>().eval()?`"
+)]
+pub trait Widen: Element {
+    /// The type itself, if it has 32 or 64 bits.
+    #[doc(hidden)]
+    type Wide: Widen + Numeric;
+}
+
+macro_rules! widen {
+    ($($ty:ty => $wide:ty),* $(,)?) => {
+        $(impl Widen for $ty {
+            type Wide = $wide;
+        })*
+    };
+}
+
+widen! {
+    i8 => i32, u8 => u32, i16 => i32, u16 => u32, f16 => f32, bf16 => f32,
+    i32 => i32, u32 => u32, f32 => f32, i64 => i64, u64 => u64, f64 => f64,
+}
+
+/// A number of 32 or 64 bits. Only this crate implements this trait and the traits that require it.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` cannot be computed on here",
+    label = "this function takes `i32`, `u32`, `f32`, `i64`, `u64` and `f64`",
+    note = "cast the array first: `x.cast::<i32>().eval()?`"
+)]
+pub trait Word: Element {}
+
+macro_rules! of_words {
+    ($($ty:ty),*) => {
+        $(impl Word for $ty {})*
+    };
+}
+
+of_words! { i32, u32, f32, i64, u64, f64 }
+
+/// A type of uniform random floats, and of the edges of bins of equal width: `f32` or `f64`.
+pub trait UniformFloat: Word + PartialOrd {
+    #[doc(hidden)]
+    fn of_f64(value: f64) -> Self;
+}
+
+impl UniformFloat for f32 {
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest")]
+    fn of_f64(value: f64) -> Self {
+        value as Self
+    }
+}
+
+impl UniformFloat for f64 {
+    fn of_f64(value: f64) -> Self {
+        value
+    }
+}
+
+/// A type of numbers that are counted in bins of equal width, with the type of the edges: `f32` and `f64` for numbers
+/// of these types, `f32` for shorter floats, and `f64` for integers, as in NumPy.
+pub trait Binned: Widen {
+    /// The type of the edges.
+    type Edge: UniformFloat + Widen;
+}
+
+macro_rules! binned {
+    ($($ty:ty => $edge:ty),* $(,)?) => {
+        $(impl Binned for $ty {
+            type Edge = $edge;
+        })*
+    };
+}
+
+binned! {
+    i8 => f64, u8 => f64, i16 => f64, u16 => f64, i32 => f64, u32 => f64, i64 => f64, u64 => f64,
+    f16 => f32, bf16 => f32, f32 => f32, f64 => f64,
+}
+
+/// The array, contiguous in C order and at an offset at which a kernel can bind it: the given array, or a copy of it.
+pub(crate) fn packed<T: Element>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T>> {
+    let contiguous = array.to_contiguous(Order::C)?;
+    if is_packed(&contiguous) {
+        return Ok(contiguous);
+    }
+    let copy = contiguous.context().device_array(contiguous.shape())?;
+    copy.on(array.stream()).copy_from_device(&contiguous)?;
+    Ok(copy)
+}
+
+/// Whether an array is contiguous in C order, and at an offset at which a kernel can bind it.
+pub(crate) fn is_packed<T: Element>(array: &DeviceNDArray<T>) -> bool {
+    let alignment = limits_of(array.context().info()).min_storage_buffer_offset_alignment.max(4);
+    let offset = array.offset() as u64 * array.itemsize() as u64;
+    array.is_c_contiguous() && (array.size() == 0 || offset.is_multiple_of(alignment))
+}
+
+/// The array as numbers of 32 or 64 bits, as [`packed`] gives them.
+pub(crate) fn widened<T: Widen>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T::Wide>> {
+    let packed = packed(array)?;
+    if DType::of::<T>() == DType::of::<T::Wide>() { packed.view() } else { packed.on(array.stream()).astype() }
+}
+
+/// The array as numbers of another type, without a copy if it has this type.
+pub(crate) fn converted<T: Element, U: Element>(array: DeviceNDArray<T>, stream: &Stream) -> Result<DeviceNDArray<U>> {
+    if DType::of::<T>() == DType::of::<U>() { array.view() } else { array.on(stream).astype() }
+}
+
+/// A packed array as an argument of words. Its memory ends at a whole word.
+pub(crate) fn words<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
+    let nbytes = array.nbytes().next_multiple_of(4);
+    let offset = array.offset() as u64 * array.itemsize() as u64;
+    let shape = ArrayShape { offset, is_writable: array.is_writable(), ..ArrayShape::new(DType::U32, &[], nbytes) };
+    Arg::Array(ArrayArg::new(array.block(), shape))
+}
+
+/// The words of a range of an array's block, from the nearest offset before it that the device can bind, and the number
+/// of bytes between that offset and the range.
+pub(crate) fn words_of_block<'a, T: Element>(array: &'a DeviceNDArray<T>, range: &Range<usize>) -> (Arg<'a>, u64) {
+    let alignment = DeviceLimits::new(array.context().info()).alignment;
+    let [first, end] = [range.start, range.end].map(|at| at as u64 * size_of::<T>() as u64);
+    let start = first / alignment * alignment;
+    let shape = ArrayShape::new(DType::U32, &[], end.next_multiple_of(4) - start);
+    let shape = ArrayShape { offset: start, is_writable: array.is_writable(), ..shape };
+    (Arg::Array(ArrayArg::new(array.block(), shape)), first - start)
+}
+
+/// The elements of a packed array as an array of one axis.
+pub(crate) fn flat<T: Element>(array: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+    array.reshape([array.size()])
+}
+
+/// A range of an array of one axis.
+pub(crate) fn part<T: Element>(array: &DeviceNDArray<T>, range: &Range<usize>) -> Result<DeviceNDArray<T>> {
+    array.slice_axis(0, range.start.cast_signed()..range.end.cast_signed())
+}
+
+/// The most elements of `itemsize` bytes that a kernel can bind, whatever the offset of the first one. The number is a
+/// multiple of `multiple`, which is a power of two. If the device can bind an offset, it can also bind the offset this
+/// many elements later.
+pub(crate) fn longest(ctx: &Context, itemsize: usize, multiple: usize) -> usize {
+    let limits = DeviceLimits::new(ctx.info());
+    let in_memory = |nbytes: u64| usize::try_from(nbytes).unwrap_or(usize::MAX);
+    let unit = in_memory(limits.alignment).max(multiple);
+    (in_memory(limits.max_range - limits.alignment) / itemsize / unit * unit).max(unit)
+}
+
+/// The parts of `count` elements that kernels bind one after the other. Each part begins at a multiple of `multiple`
+/// and has at most as many elements as [`longest`] says.
+pub(crate) fn parts(
+    ctx: &Context,
+    count: usize,
+    itemsize: usize,
+    multiple: usize,
+) -> impl Iterator<Item = Range<usize>> + use<> {
+    let length = longest(ctx, itemsize, multiple);
+    (0..count).step_by(length).map(move |start| start..count.min(start + length))
+}
+
+/// A packed array for kernels that compute with its type. Such kernels see integers of 64 bits as pairs of words.
+pub(crate) fn numbers<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
+    if matches!(DType::of::<T>(), DType::I64 | DType::U64) { words(array) } else { array.as_arg() }
+}
+
+/// How kernels that move elements see them: as units, which are words or parts of words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Units {
+    /// Units in a word: 1, 2 or 4.
+    pub(crate) per_word: usize,
+    /// Units in an element.
+    pub(crate) parts: usize,
+}
+
+impl Units {
+    pub(crate) fn of<T: Element>() -> Self {
+        let bytes = size_of::<T>();
+        let unit = 1 << bytes.trailing_zeros().min(2);
+        Self { per_word: 4 / unit, parts: bytes / unit }
+    }
+
+    /// The constants in a kernel's text that describe the units.
+    pub(crate) fn text(self) -> String {
+        format!("const UNITS = {}u;\nconst BITS = {}u;\n", self.per_word, 32 / self.per_word)
+    }
+}
+
+/// The text with which a kernel computes with numbers of a type of 32 or 64 bits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arithmetic {
+    name: &'static str,
+    pub(crate) zero: &'static str,
+    pub(crate) one: &'static str,
+}
+
+impl Arithmetic {
+    pub(crate) fn of<T: Widen>() -> Self {
+        let [name, zero, one] = match DType::of::<T::Wide>() {
+            DType::I32 => ["i32", "0i", "1i"],
+            DType::U32 => ["u32", "0u", "1u"],
+            DType::F32 => ["f32", "0.0f", "1.0f"],
+            DType::F64 => ["f64", "0.0lf", "1.0lf"],
+            _ => ["vec2<u32>", "vec2(0u)", "vec2(1u, 0u)"],
+        };
+        Self { name, zero, one }
+    }
+
+    /// The definitions of `T`, `add` and `multiply`. Integers of 64 bits are pairs of words.
+    pub(crate) fn text(self) -> String {
+        let name = self.name;
+        let [library, sum, product] = if name.starts_with("vec2") {
+            [functions::PAIRS, "pair_sum(a, b)", "pair_product(a, b)"]
+        } else {
+            ["", "a + b", "a * b"]
+        };
+        format!(
+            "{library}alias T = {name};\nfn add(a: T, b: T) -> T {{\n    return {sum};\n}}\n\
+             fn multiply(a: T, b: T) -> T {{\n    return {product};\n}}\n"
+        )
+    }
+}
+
+/// A number of elements, a length or a position as kernels have it.
+pub(crate) fn to_u32(count: usize) -> Result<u32> {
+    u32::try_from(count).map_err(|_| Error::TooManyElements { count }.into())
+}
+
+/// The sum of lengths, or the error that no array of the shape has so many elements.
+pub(crate) fn sum_of_lengths(lengths: impl IntoIterator<Item = usize>, shape: &[usize]) -> Result<usize> {
+    let sum = lengths.into_iter().try_fold(0, usize::checked_add).filter(|&sum| isize::try_from(sum).is_ok());
+    let too_large = || LayoutError::Overflow { shape: shape.to_vec(), itemsize: 1 };
+    Ok(sum.ok_or_else(too_large)?)
+}
+
+/// The number of an axis, counted from 0.
+pub(crate) fn axis_of(axis: isize, ndim: usize) -> Result<usize> {
+    let counted = if axis < 0 { axis.checked_add_unsigned(ndim) } else { Some(axis) };
+    let found = counted.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < ndim);
+    Ok(found.ok_or(LayoutError::AxisOutOfRange { axis, ndim })?)
+}
+
+/// The kernel with this text and this entry point.
+pub(crate) fn kernel(ctx: &Context, name: &'static str, text: &[&str], entry: &str) -> Result<Kernel> {
+    Ok(ctx.kernel(Source::wgsl(text.concat()).named(name)).entry(entry).build()?)
+}
+
+/// Runs a kernel with one invocation for each of `count` items. `count` is not 0.
+pub(crate) fn run(kernel: &Kernel, stream: &Stream, count: usize, args: &impl Arguments) -> Result<()> {
+    Ok(kernel.dispatch(stream, Groups::covering(count), args)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use vkarray_kernel::Complex64;
+
+    use super::*;
+
+    #[test]
+    fn elements_are_moved_in_the_largest_units_that_divide_them() {
+        #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+        #[repr(C)]
+        struct Odd([u8; 3]);
+        impl Element for Odd {
+            const DTYPE: DType = DType::record::<Self>();
+        }
+        let cases = [
+            (Units::of::<u8>(), 4, 1),
+            (Units::of::<f16>(), 2, 1),
+            (Units::of::<f32>(), 1, 1),
+            (Units::of::<u64>(), 1, 2),
+            (Units::of::<Complex64>(), 1, 4),
+            (Units::of::<Odd>(), 4, 3),
+        ];
+        for (units, per_word, parts) in cases {
+            assert_eq!(units, Units { per_word, parts });
+        }
+    }
+
+    #[test]
+    fn axes_count_from_both_ends() {
+        let cases = [(0, 2, Some(0)), (-1, 2, Some(1)), (2, 2, None), (-3, 2, None), (0, 0, None)];
+        for (axis, ndim, expected) in cases {
+            assert_eq!(axis_of(axis, ndim).ok(), expected, "{axis} of {ndim}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! [`ScanKernel`]: scans by an operation that is written in WGSL.
+
+use vkarray_kernel::{AsArg, DType};
+use vkarray_layout::{Index, IntoAxis};
+
+use super::{PER_LANE_TEXT, scan_rows};
+use crate::array::DeviceNDArray;
+use crate::elementwise::{ElementwiseKernel, Evaluate};
+use crate::error::Result;
+use crate::functions::operand::{AsOnStream, Word, packed};
+use crate::generate::{Combine, value_type, with_functions};
+
+/// Scans by an associative operation that a program writes: PyCUDA's `InclusiveScanKernel` and `ExclusiveScanKernel`.
+///
+/// The kernels are built at the first use with a type and are kept on disk. The order of operations depends on the
+/// shape alone.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray::primitives::ScanKernel;
+///
+/// # fn main() -> anyhow::Result<()> {
+/// let ctx = Context::open_default()?;
+/// let running_max = ScanKernel::new("max(a, b)", "0u");
+/// let x = ctx.slice_to_device(&[3_u32, 1, 4, 1, 5, 9, 2, 6])?;
+/// assert_eq!(running_max.inclusive(&x, 0)?.to_vec()?, [3, 3, 4, 4, 5, 9, 9, 9]);
+/// assert_eq!(running_max.exclusive(&x, 0)?.to_vec()?, [0, 3, 3, 4, 4, 5, 9, 9]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanKernel {
+    combine: String,
+    identity: String,
+}
+
+impl ScanKernel {
+    /// A scan by `combine`, an associative expression of `a` and the later value `b`. `identity` is an expression
+    /// without arguments, whose value changes nothing that it is combined with.
+    pub fn new(combine: &str, identity: &str) -> Self {
+        Self { combine: combine.to_owned(), identity: identity.to_owned() }
+    }
+
+    /// Each element, combined with the elements before it along an axis. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn inclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        let x = x.as_on_stream();
+        let axis = axis.into_axis();
+        let rows = packed(x.array().move_axis(axis, -1)?.on(x.stream()))?;
+        let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
+        let ty = value_type(DType::of::<T>());
+        let text = with_functions(&format!("alias T = {ty};\n{PER_LANE_TEXT}{}", combine.text()));
+        let scanned = scan_rows(&rows, x.stream(), &text, DeviceNDArray::as_arg);
+        scanned.map_err(|error| combine.explained(error))?.move_axis(-1, axis)
+    }
+
+    /// For each element, the combination of the elements before it along an axis; the first result is the identity.
+    /// Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type; and the errors of
+    /// [`ScanKernel::inclusive`].
+    pub fn exclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        let (x, axis) = (x.as_on_stream(), axis.into_axis());
+        let scanned = self.inclusive(x, axis)?;
+        if scanned.size() == 0 {
+            return Ok(scanned);
+        }
+        let out = scanned.context().device_array::<T>(scanned.shape())?;
+        let identity = ElementwiseKernel::new(&self.identity).call().result::<T>()?;
+        identity.on(x.stream()).assign_to(&out.slice_axis(axis, 0..1)?)?;
+        let before = scanned.slice_axis(axis, Index::from(..-1))?;
+        out.slice_axis(axis, Index::from(1..))?.on(x.stream()).copy_from_device(&before)?;
+        Ok(out)
+    }
+}

@@ -1,0 +1,327 @@
+//! Order: [`Sorting::sort`], [`Sorting::searchsorted`], [`Sorting::unique_all`], [`Sorting::histogram`].
+//!
+//! Numbers become keys that compare as unsigned integers, so that one kernel sorts every type, including 64-bit numbers
+//! on devices that cannot compute with them. The order is NumPy's: zeros of both signs are equal, and NaN comes last.
+//!
+//! | file | has |
+//! |---|---|
+//! | `mod.rs` | the trait with the methods |
+//! | `keys.rs` | numbers as keys |
+//! | `merge.rs` | the sort: stable, along an axis |
+//! | `search.rs` | places among sorted elements, histograms |
+//! | `unique.rs` | values that differ, with their counts and places |
+
+mod keys;
+mod merge;
+mod search;
+mod unique;
+
+use std::ops::RangeInclusive;
+
+use vkarray_kernel::Bool;
+use vkarray_layout::IntoAxis;
+
+use crate::array::DeviceNDArray;
+use crate::error::Result;
+use crate::functions::operand::{AsOnStream, Binned, UniformFloat, Widen, converted};
+pub use search::Side;
+pub use unique::Unique;
+
+/// Sorting, searching and counting. Implemented for [`DeviceNDArray`] and, with a stream, for
+/// [`OnStream`](crate::OnStream).
+pub trait Sorting: AsOnStream<Item: Widen> {
+    /// A sorted copy, ascending along an axis: NumPy's `sort`. The sort is stable; NaN comes last. The call does not
+    /// wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[3.0_f32, f32::NAN, 1.0, 2.0])?;
+    /// assert_eq!(x.sort(-1)?.to_vec()?[..3], [1.0, 2.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    fn sort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
+        merge::sort(self.as_on_stream(), axis.into_axis(), false)
+    }
+
+    /// A sorted copy, descending along an axis. Equal elements keep their order; NaN comes first.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.slice_to_device(&[3, 1, 2])?.sort_descending(0)?.to_vec()?, [3, 2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Sorting::sort`].
+    fn sort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
+        merge::sort(self.as_on_stream(), axis.into_axis(), true)
+    }
+
+    /// The places of the elements along an axis in ascending order: NumPy's `argsort(kind="stable")`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.slice_to_device(&[3, 1, 3, 1])?.argsort(0)?.to_vec()?, [1, 3, 0, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Sorting::sort`].
+    fn argsort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
+        merge::argsort(self.as_on_stream(), axis.into_axis(), false)
+    }
+
+    /// The places of the elements along an axis in descending order. Equal elements keep their order; NaN comes first.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.slice_to_device(&[3, 1, 3, 1])?.argsort_descending(0)?.to_vec()?, [0, 2, 1, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Sorting::sort`].
+    fn argsort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
+        merge::argsort(self.as_on_stream(), axis.into_axis(), true)
+    }
+
+    /// For each of `values`, the place in this sorted array of one axis at which it can be inserted: before equal elements
+    /// ([`Side::Left`]) or after them ([`Side::Right`]). NumPy's `searchsorted`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::Side;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (edges, values) = (ctx.slice_to_device(&[1, 3, 3, 5])?, ctx.slice_to_device(&[3, 0, 9])?);
+    /// assert_eq!(edges.searchsorted(&values, Side::Left)?.to_vec()?, [1, 0, 4]);
+    /// assert_eq!(edges.searchsorted(&values, Side::Right)?.to_vec()?, [3, 0, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::RankMismatch`](crate::Error::RankMismatch) if this array does not have one axis;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    fn searchsorted(&self, values: &DeviceNDArray<Self::Item>, side: Side) -> Result<DeviceNDArray<u32>> {
+        search::searchsorted(self.as_on_stream(), values, side)
+    }
+
+    /// Whether each element is among `values`, an array of any shape: `isin` of the array API. NaN is among no values.
+    /// The call does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let found = ctx.arange(0, 4, 1)?.isin(&ctx.slice_to_device(&[9, 2, 0])?)?;
+    /// assert_eq!(found.to_vec()?.into_iter().map(bool::from).collect::<Vec<_>>(), [true, false, true, false]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    fn isin(&self, values: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Bool>> {
+        search::isin(self.as_on_stream(), values)
+    }
+
+    /// The different values in ascending order: `unique_values` of the array API. Each NaN is a value of its own; zeros
+    /// of both signs are one value.
+    ///
+    /// The call waits for the number of values, which the device computes.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// assert_eq!(ctx.slice_to_device(&[3, 1, 3, 2])?.unique_values()?.to_vec()?, [1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    #[doc(alias = "unique")]
+    fn unique_values(&self) -> Result<DeviceNDArray<Self::Item>> {
+        unique::unique(self.as_on_stream())?.values()
+    }
+
+    /// The different values and how often each occurs: `unique_counts` of the array API; see [`Sorting::unique_values`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (values, counts) = ctx.slice_to_device(&[3, 1, 3, 2])?.unique_counts()?;
+    /// assert_eq!((values.to_vec()?, counts.to_vec()?), (vec![1, 2, 3], vec![1, 1, 2]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    fn unique_counts(&self) -> Result<(DeviceNDArray<Self::Item>, DeviceNDArray<u32>)> {
+        let runs = unique::unique(self.as_on_stream())?;
+        Ok((runs.values()?, runs.counts()?))
+    }
+
+    /// The different values and, for each element of the array, the place of its value among them: `unique_inverse` of the
+    /// array API; see [`Sorting::unique_values`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (values, inverse) = ctx.slice_to_device(&[3, 1, 3, 2])?.unique_inverse()?;
+    /// assert_eq!((values.to_vec()?, inverse.to_vec()?), (vec![1, 2, 3], vec![2, 0, 2, 1]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    fn unique_inverse(&self) -> Result<(DeviceNDArray<Self::Item>, DeviceNDArray<u32>)> {
+        let runs = unique::unique(self.as_on_stream())?;
+        Ok((runs.values()?, runs.inverse()?))
+    }
+
+    /// The different values with their first places, counts and inverse: `unique_all` of the array API; see
+    /// [`Sorting::unique_values`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let unique = ctx.slice_to_device(&[3, 1, 3, 2])?.unique_all()?;
+    /// assert_eq!(unique.indices.to_vec()?, [1, 3, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    fn unique_all(&self) -> Result<Unique<Self::Item>> {
+        let runs = unique::unique(self.as_on_stream())?;
+        let (values, indices) = (runs.values()?, runs.first_places()?);
+        Ok(Unique { values, indices, inverse: runs.inverse()?, counts: runs.counts()? })
+    }
+
+    /// How many elements lie in each bin between ascending edges: NumPy's `histogram` with an array of edges. A bin
+    /// includes its lower edge and not its upper edge; the last bin includes both. Elements outside all bins, and NaN,
+    /// do not count. The call does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[1, 2, 2, 3, 4, 9])?;
+    /// assert_eq!(x.histogram_between(&[1, 3, 4])?.to_vec()?, [3, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Edges`](crate::Error::Edges) if there are fewer than two edges, or they do not ascend;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    #[doc(alias = "digitize")]
+    fn histogram_between(&self, edges: &[Self::Item]) -> Result<DeviceNDArray<u32>>
+    where
+        Self::Item: PartialOrd,
+    {
+        search::histogram(self.as_on_stream(), edges)
+    }
+
+    /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range.
+    /// The edges are computed in `f64` and rounded to [`Binned::Edge`], the type in which elements are compared. A
+    /// range of one number is widened by a half on each side. The bins count elements as in
+    /// [`Sorting::histogram_between`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[0.1_f32, 0.2, 0.8, 1.0])?;
+    /// let (counts, edges) = x.histogram(2, 0.0..=1.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![2, 2], vec![0.0, 0.5, 1.0]));
+    /// let (counts, edges) = ctx.arange(0_u8, 10, 1)?.histogram(4, 0.0..=9.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![3, 2, 2, 3], vec![0.0_f64, 2.25, 4.5, 6.75, 9.0]));
+    /// let (counts, edges) = x.histogram(2, 1.0..=1.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![1, 1], vec![0.5, 1.0, 1.5]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Edges`](crate::Error::Edges) if there are no bins, or the range descends or is not finite;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`Sorting::histogram_between`].
+    fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<Self::Item>>
+    where
+        Self::Item: Binned,
+    {
+        let edges: Vec<_> = search::even_edges(bins, &range)?.into_iter().map(UniformFloat::of_f64).collect();
+        let x = self.as_on_stream();
+        let values = converted::<_, <Self::Item as Binned>::Edge>(x.array().clone(), x.stream())?;
+        Ok((search::histogram(values.on(x.stream()), &edges)?, edges))
+    }
+}
+
+/// The counts of the bins, and their edges. There is one edge more than bins.
+pub type Histogram<T> = (DeviceNDArray<u32>, Vec<<T as Binned>::Edge>);
+
+impl<A: AsOnStream<Item: Widen> + ?Sized> Sorting for A {}
