@@ -8,6 +8,7 @@
 //! | `contexts.rs`, `multi_device.rs` | copies between contexts, arrays of several contexts |
 //! | `conversions.rs` | `astype` |
 //! | `interchange.rs`, `memory_arrays.rs` | files, DLPack, foreign arrays; memory objects as arrays, arrays over blocks |
+//! | `streams.rs` | arrays with a stream of their own |
 //! | `ipc.rs` | arrays that two processes share |
 //! | `lifetimes.rs`, `refusals.rs` | shared memory of clones and views, refused calls |
 //! | `peer_defects.rs` | defects of numba's device arrays |
@@ -32,7 +33,7 @@ mod peer_defects;
 mod pending;
 mod printing;
 mod ranks;
-mod refusals;
+mod streams;
 mod view_methods;
 mod views;
 

@@ -85,9 +85,10 @@ fn axes_keep_their_order_in_memory_and_broadcast_views_are_copied() {
         let refused = there.zeros::<i32>([3, 4]).unwrap().copy_from_context(&row);
         assert!(matches!(refused, Err(Error::Layout(_))), "{refused:?}");
         let stream = Stream::new(&other).unwrap();
-        let refused = row.on(&stream).copy_to_context(&there, &stream);
+        let refused = row.on(&stream).copy_to_context(&there);
         assert!(matches!(refused, Err(Error::ForeignDevice { .. })), "{refused:?}");
-        let refused = row.on(fixture.default_stream()).copy_to_context(&there, fixture.default_stream());
+        let target = there.zeros::<i32>([4, 3]).unwrap();
+        let refused = target.on(fixture.default_stream()).copy_from_context(&row);
         assert!(matches!(refused, Err(Error::ForeignDevice { .. })), "{refused:?}");
     }
 }

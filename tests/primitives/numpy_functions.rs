@@ -16,8 +16,7 @@ use vkarray::half::f16;
 use vkarray::kernel::Error as KernelError;
 use vkarray::prelude::*;
 use vkarray::primitives::{
-    Accumulate, Binned, IndexElement, IndexMode, IntoAxes, PadMode, Precise, Quantiles, Side, UniformFloat, concat,
-    keepdims, meshgrid, stack,
+    IndexElement, IndexMode, IntoAxes, PadMode, Precise, Side, UniformFloat, Widen, concat, keepdims, meshgrid, stack,
 };
 
 use self::values::{Made, numbers, splitmix};
@@ -176,7 +175,7 @@ impl Call<'_> {
     }
 
     /// Runs functions that compute with numbers.
-    fn run_numbers<T: Made + Accumulate + Numeric + PartialOrd>(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>> {
+    fn run_numbers<T: Made + Widen + Numeric + PartialOrd>(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>> {
         let p = &self.parameters;
         let x = match self.function {
             "cumulative_sum" | "cumulative_prod" | "sort" | "argsort" | "searchsorted" | "isin" | "unique"
@@ -231,7 +230,7 @@ impl Call<'_> {
     /// Runs functions that take only `f32` and `f64`.
     fn run_floats<T>(&self, ctx: &Context) -> anyhow::Result<Vec<Outcome>>
     where
-        T: Made + Accumulate + UniformFloat + Binned + Numeric<Real = T> + Number,
+        T: Made + Widen + UniformFloat + Numeric<Real = T> + Number,
         T: Precise<Precision = T>,
     {
         Ok(vec![match self.function {

@@ -67,7 +67,7 @@ fn refused_calls_name_what_is_wrong_and_change_nothing() {
             "put: 1 elements are asked for, and there are none to take",
         ),
         (x.compact(&mask).unwrap_err(), "compact does not take shapes (2, 3) and (3,)"),
-        (concat::<&DeviceNDArray<i32>>(&[], 0).unwrap_err(), "concat needs at least one array"),
+        (concat::<i32, &DeviceNDArray<i32>>(&[], 0).unwrap_err(), "concat needs at least one array"),
         (concat(&[&x, &x.t()], 0).unwrap_err(), "concat does not take shapes (2, 3) and (3, 2)"),
         (stack(&[&x, &x.t()], 0).unwrap_err(), "stack does not take shapes (2, 3) and (3, 2)"),
         (x.pad(&[(1, 1)], PadMode::Edge).unwrap_err(), "pad does not take shapes (2, 3) and (1,)"),

@@ -201,10 +201,10 @@ fn a_scan_combines_along_any_axis() {
         assert_eq!(contents(&kernel.inclusive(&x, 0).unwrap()), expected, "{n}");
         let shifted: Vec<i32> = (0..3 * n).map(|i| if i < 3 { -8 } else { expected[i - 3] }).collect();
         assert_eq!(contents(&kernel.exclusive(&x, 0).unwrap()), shifted, "{n}");
-        let flipped = contents(&kernel.inclusive(x.t(), 1).unwrap());
+        let flipped = contents(&kernel.inclusive(&x.t(), 1).unwrap());
         assert_eq!(flipped, columns.concat(), "{n}");
     }
-    let wrong = ScanKernel::new("a + c", "0").inclusive(ctx.ones::<f32>(3).unwrap(), 0).unwrap_err().to_string();
+    let wrong = ScanKernel::new("a + c", "0").inclusive(&ctx.ones::<f32>(3).unwrap(), 0).unwrap_err().to_string();
     let expected = "line 1, column 5 of the text, with a: f32, b: f32, result: f32: nothing is called `c` here: declare it, or \
                     correct its name\n    a + c\n        ^";
     assert_eq!(wrong, expected);

@@ -31,27 +31,22 @@ mod generate;
 mod io;
 mod multi_device;
 
-#[doc(hidden)]
-pub use array::collect_values;
 pub use array::{
-    ArrayLeaf, BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, OnStream,
-    PendingCopy, PinnedArray, Prototype, Registered, Strided,
+    BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, PendingCopy, PinnedArray,
+    Prototype, Registered, Strided,
 };
 pub use context::{Context, ContextBuilder};
-pub use elementwise::{Assignment, Call, Elementwise, ElementwiseKernel, Evaluate, Results, assign_all};
+pub use elementwise::{Assignment, Call, ElementwiseKernel, Evaluate, Results, assign_all};
 #[cfg(feature = "npy")]
 pub use error::FileError;
 pub use error::{
     AccessMode, Error, ExprError, InterfaceError, MultiDeviceError, OperandShape, RangeProblem, Result, TextFault,
 };
-pub use expr::{
-    Bitwise, Complex, Expr, Floating, Function, Integral, IntoExpr, Logic, Node, NodeKind, Numeric, Op, Operand, Scalar,
-};
+pub use expr::{Bitwise, Complex, Expr, Floating, Integral, IntoExpr, Numeric, Operand};
 pub use functions::{
-    Accumulate, AsOnStream, Axes, Binned, Compare, Histogram, IndexElement, IndexMode, Indexing, IntoAxes, Joining,
-    Linalg, PadMode, Precise, Quantiles, RandomInteger, Reduce, Reducible, ReductionCall, ReductionKernel, Rng, Scan,
-    ScanKernel, Side, Sorting, Statistics, UniformFloat, Unique, Widen, broadcast_arrays, concat, eye, keepdims,
-    meshgrid, philox_4x32, philox_4x64, stack,
+    Axes, Histogram, IndexElement, IndexMode, IntoAxes, PadMode, Precise, RandomInteger, Reduce, Reducible,
+    ReductionCall, ReductionKernel, Rng, ScanKernel, Side, Statistics, UniformFloat, Unique, Widen, broadcast_arrays,
+    concat, eye, keepdims, meshgrid, philox_4x32, philox_4x64, stack,
 };
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;

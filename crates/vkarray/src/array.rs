@@ -22,14 +22,10 @@ pub use vkarray_kernel::{Bool, Complex32, Complex64};
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;
 pub use vkarray_ndarray::{
-    AccessMode, ArrayAccess, BoundSlice, ContextBuilder, HostElements, HostRead, HostWrite, IntoAxis, IntoReshape,
-    IntoShape, Layout, LayoutError, MAX_NDIM, MirroredArray, MultiDeviceArray, MultiDeviceError, Number, Offsets,
-    OnStream, PendingCopy, PinnedArray, Prototype, RangeProblem, Registered, ReplicaState, Runs, Span, Strided,
-    broadcast_shapes,
+    AccessMode, ArrayAccess, BoundSlice, ContextBuilder, HostRead, HostWrite, IntoAxis, IntoShape, Layout, LayoutError,
+    MAX_NDIM, MirroredArray, MultiDeviceArray, MultiDeviceError, Number, PendingCopy, PinnedArray, RangeProblem,
+    Registered, ReplicaState, Strided, broadcast_shapes,
 };
-pub use vkarray_ndarray::{
-    ArrayLeaf, Bitwise, Complex, Expr, ExprError, Floating, Function, Integral, IntoExpr, Logic, Node, NodeKind,
-    Numeric, Op, Operand, OperandShape, Scalar,
-};
+pub use vkarray_ndarray::{Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Numeric, Operand};
 
 pub use crate::{Context, DType, DeviceNDArray, Element, Index, Order, s};

@@ -18,7 +18,7 @@
 //! ```
 
 pub use vkarray_driver::{
-    Device, DeviceInfo, DeviceRequest, DeviceType, DriverFault, DriverInfo, Error, External, Features, HandleSupport,
-    Heap, HeapBudget, Instance, InstanceBuilder, LimitProfile, Limits, MatrixShape, MemoryType, PhysicalDevice,
-    QueueFamily, Selection, Subgroup, ValidationMessage, Version, environment,
+    Device, DeviceInfo, DeviceRequest, DeviceType, DriverFault, DriverInfo, Error, External, Features, Heap,
+    HeapBudget, Instance, InstanceBuilder, LimitProfile, Limits, MatrixShape, PhysicalDevice, Selection, Subgroup,
+    ValidationMessage, Version, environment,
 };

@@ -23,13 +23,11 @@
 //! The macro [`kernel!`](crate::kernel!) makes a Rust type of a shader, whose arguments the compiler checks.
 
 pub use vkarray_kernel::{
-    Access, Alias, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, BadScalar, Bounds,
-    BufferBounds, CacheCounters, CacheFile, CacheMode, CacheSettings, Capability, ConstArray, Constant,
-    ConstantDefault, ElementType, Error, Field, FloatAtomic, FloatAtomicOp, Fold, Hint, Immediate, Items,
-    KernelBuilder, KernelCache, KernelLimit, KernelStatistics, Leaf, Library, Limits, Loops, Malformed, MatrixRole,
-    MatrixUse, MemoryArg, Mismatch, Module, NamedArg, Names, Options, Packed, Param, ParamKind, Parameter,
-    PushConstants, PushMember, Resource, ScalarValue, ShaderError, SharedVar, Signature, StoreCounters, Subgroups,
-    Translated, UnknownDType, Unvalidated, WeakKernel, check, limits_of,
+    Access, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, BadScalar, Bounds, BufferBounds,
+    CacheCounters, CacheMode, CacheSettings, Capability, ConstArray, Constant, ElementType, Error, FloatAtomic,
+    FloatAtomicOp, Immediate, KernelBuilder, KernelCache, KernelLimit, KernelStatistics, Library, Limits, Loops,
+    MatrixUse, Mismatch, Module, NamedArg, Names, Options, Param, ParamKind, Parameter, PushConstants, Resource,
+    ScalarValue, ShaderError, SharedVar, Signature, Subgroups, Translated, check, limits_of,
 };
 
 pub use crate::{Groups, Kernel, Source};

@@ -104,12 +104,9 @@ pub use vkarray_shaders as shaders;
 
 /// The names that most programs need: `use vkarray::prelude::*;`.
 pub mod prelude {
-    pub use crate::array::{Expr, Logic, Operand, Strided};
+    pub use crate::array::{Expr, Operand, Strided};
     pub use crate::kernel::{Arg, AsArg, ConstArray};
-    pub use crate::primitives::{
-        Compare, Elementwise, Evaluate, Indexing, Joining, Linalg, Quantiles, Reduce, Scan, Sorting, Statistics,
-        keepdims,
-    };
+    pub use crate::primitives::{Evaluate, Reduce, Statistics, keepdims};
     pub use crate::stream::GraphRecorder;
     pub use crate::{
         Context, DType, DeviceNDArray, Element, Error, Event, Graph, Groups, Index, Kernel, Order, Source, Stream, s,

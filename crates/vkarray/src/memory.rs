@@ -23,17 +23,15 @@
 //! ```
 
 pub use vkarray_allocator::{
-    Adaptor, AdaptorRequest, Allocator, ArenaManager, Block, BlockLabel, BlockRange, Bytes, Confidence, ConnectionEnd,
-    ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, Counter, Counters, DeferCleanup, DeviceMemory,
-    Error, FailureCallback, HeapUse, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible,
-    INTERFACE_VERSION, KindCounters, Limiting, LiveBlock, ManagerFactory, MappedMemory, Mapping, MemoryBuilder,
-    MemoryConnection, MemoryContext, MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer,
-    MemoryState, MigrationPath, OnBoth, OnDevice, OnHost, OomCounts, OomStep, OomStepCount, OutOfMemory, Outstanding,
-    Owner, PassthroughManager, PeerFeatures, Pending, PendingLimits, PendingOn, PinError, Pinned, PinnedMemory,
-    PoolManager, Reference, Region, RegisteredPath, Request, Result, ScopeCounters, SharedMemory, Shortage,
-    StableDeref, Statistics, StatisticsScope, StepOutcome, StepOutcomes, Tracking, Trial, UnifiedBy, Usage, UsmKind,
-    UsmMemory, UsmType, Verdict, connection_between, memory_connection, memory_manager_names, note_connection_failure,
-    register_memory_manager, set_memory_manager,
+    Adaptor, AdaptorRequest, Allocator, ArenaManager, Block, BlockLabel, BlockRange, Bytes, Confidence,
+    ConnectionLimit, ConnectionSync, ConnectionTraits, Counter, Counters, DeferCleanup, DeviceMemory, Error,
+    FailureCallback, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible, INTERFACE_VERSION,
+    Limiting, LiveBlock, ManagerFactory, MappedMemory, Mapping, MemoryBuilder, MemoryConnection, MemoryContext,
+    MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer, MemoryState, MigrationPath, OnBoth,
+    OnDevice, OnHost, OomStep, OutOfMemory, Owner, PassthroughManager, Pending, PendingLimits, PinError, Pinned,
+    PinnedMemory, PoolManager, Reference, RegisteredPath, Request, Result, SharedMemory, Shortage, StableDeref,
+    Statistics, StatisticsScope, Tracking, UnifiedBy, Usage, UsmKind, UsmMemory, UsmType, Verdict, connection_between,
+    memory_connection, memory_manager_names, note_connection_failure, register_memory_manager, set_memory_manager,
 };
 #[cfg(unix)]
 pub use vkarray_allocator::{ExportedMemory, IpcHandle};

@@ -16,10 +16,9 @@
 //! ```
 
 pub use ash;
-pub use vkarray_driver::hazard::{Access, BlockId, LastUse, LastUses, Mode, Stage, Stages};
+pub use vkarray_driver::hazard::{Access, Mode, Stage, Stages};
 pub use vkarray_driver::{
-    Adopted, BUFFER_USAGE, Destroy, ExternalQueue, Label, LogicalDevice, MINIMUM_VERSION, Owned, ProcessId, QueueLock,
-    Recorder, Step, Timeline,
+    Adopted, BUFFER_USAGE, ExternalQueue, LogicalDevice, MINIMUM_VERSION, QueueLock, Recorder, Step, Timeline,
 };
 #[cfg(unix)]
 pub use vkarray_driver::{ExternalSemaphore, SemaphoreKind};

@@ -3,7 +3,7 @@
 use half::f16;
 use vkarray::array::{Bool, Number, Numeric};
 use vkarray::prelude::*;
-use vkarray::primitives::Accumulate;
+use vkarray::primitives::Widen;
 
 use super::elementary::function;
 use crate::{Result, contents, int, number};
@@ -75,7 +75,7 @@ fn small(n: usize) -> Vec<u8> {
 }
 
 /// Sums, comparisons, sorts and elements by index of one type, with results that the type represents exactly.
-fn computes<T: Numeric + Number + Accumulate + PartialEq + std::fmt::Debug>(
+fn computes<T: Numeric + Number + Widen + PartialEq + std::fmt::Debug>(
     ctx: &Context,
     of: impl Fn(u8) -> T,
 ) -> Result<()> {

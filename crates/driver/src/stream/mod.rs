@@ -367,6 +367,14 @@ impl Stream {
     }
 }
 
+/// Two handles are equal if they name the same stream.
+impl PartialEq for Stream {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared.work, &other.shared.work)
+    }
+}
+impl Eq for Stream {}
+
 impl Drop for Shared {
     /// Drops the lanes on the thread that drops the stream, and not on the waiting thread, which may still run while
     /// the process exits.

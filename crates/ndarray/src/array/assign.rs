@@ -9,7 +9,7 @@ use vkarray_allocator::{Block, MemoryKind};
 use vkarray_kernel::{DType, Element};
 use vkarray_layout::{IntoReshape, Layout, LayoutError, Order};
 
-use super::{DeviceNDArray, OnStream};
+use super::DeviceNDArray;
 use crate::context::BlockElements;
 use crate::error::{Error, Result};
 
@@ -38,7 +38,13 @@ impl<T: Element> DeviceNDArray<T> {
     /// array share memory; [`Error::ForeignDevice`]; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if the copy
     /// cannot be recorded.
     pub fn copy_from_device(&self, source: &Self) -> Result<()> {
-        self.on_default().copy_from_device(source)
+        if self.shape() != source.shape() {
+            let (from, to) = (source.shape().to_vec(), self.shape().to_vec());
+            return Err(LayoutError::ShapeMismatch { from, to }.into());
+        }
+        self.check_writable()?;
+        source.context().check_stream(self.stream())?;
+        self.context().copy_elements(self.stream(), source.elements(), self.elements(), size_of::<T>())
     }
 
     /// Copies a device array that broadcasts to this array's shape into this array, on the default stream. Returns at once.
@@ -61,7 +67,14 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Layout`] if `source` does not broadcast; and the errors of [`DeviceNDArray::copy_from_device`].
     pub fn assign(&self, source: &Self) -> Result<()> {
-        self.on_default().assign(source)
+        if source.shape() == self.shape() {
+            return self.copy_from_device(source);
+        }
+        let n_extra = source.ndim().saturating_sub(self.ndim());
+        let extra: Vec<isize> = (0..).take(n_extra).collect();
+        let has_ones = source.shape()[..n_extra].iter().all(|&len| len == 1);
+        let squeezed = if has_ones { source.layout().squeeze(Some(&extra))? } else { source.layout().clone() };
+        self.copy_from_device(&source.with_layout(squeezed.broadcast_to(self.shape())?))
     }
 
     /// Writes `value` to every element, on the default stream. Returns at once. Memory between the elements is not changed.
@@ -81,7 +94,25 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory; [`Error::Memory`],
     /// [`Error::Kernel`] or [`Error::Driver`] if the fill cannot be recorded.
     pub fn fill(&self, value: T) -> Result<()> {
-        self.on_default().fill(value)
+        self.check_writable()?;
+        let stream = self.stream();
+        if self.size() == 0 {
+            return Ok(());
+        }
+        let bytes = bytemuck::bytes_of(&value);
+        let word = repeated_word(bytes);
+        match word {
+            Some(word) if self.is_whole_block() => return Ok(self.block().fill(stream, word)?),
+            _ => {}
+        }
+        if !PATTERN.is_multiple_of(bytes.len()) {
+            let one = self.pattern(bytes, None)?;
+            let layout = Layout::contiguous(&[], Order::C)?.broadcast_to(self.shape())?;
+            let source = BlockElements { block: &one, layout: &layout };
+            return self.context().copy_elements(stream, source, self.elements(), bytes.len());
+        }
+        let pattern = self.pattern(&bytes.repeat(PATTERN / bytes.len()), word)?;
+        self.context().repeat_pattern(stream, &pattern, self.elements(), bytes.len())
     }
 
     /// A copy of the elements in new memory, on the default stream. Returns at once.
@@ -104,7 +135,9 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// The errors of [`DeviceNDArray::to_contiguous`].
     pub fn copy(&self) -> Result<Self> {
-        self.on_default().copy()
+        let mut copy = self.copied(Order::K)?;
+        copy.stream = None;
+        Ok(copy)
     }
 
     /// This array if its elements are contiguous in the given order, otherwise a contiguous copy, on the default stream.
@@ -132,7 +165,15 @@ impl<T: Element> DeviceNDArray<T> {
     #[doc(alias = "ascontiguousarray")]
     #[doc(alias = "asfortranarray")]
     pub fn to_contiguous(&self, order: Order) -> Result<Self> {
-        self.on_default().to_contiguous(order)
+        self.check_stream()?;
+        let layout = self.layout();
+        let is_contiguous = match order {
+            Order::C => layout.is_c_contiguous(),
+            Order::F => layout.is_f_contiguous(),
+            Order::A => layout.is_c_contiguous() || layout.is_f_contiguous(),
+            Order::K => layout.ravel(Order::K).is_ok(),
+        };
+        if is_contiguous { Ok(self.clone()) } else { self.copied(order) }
     }
 
     /// Gives the elements, in the given order, another shape: a view where possible, otherwise a copy on the default stream.
@@ -155,7 +196,16 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::Layout`] if the numbers of elements differ or for order `K`; and the errors of
     /// [`DeviceNDArray::to_contiguous`].
     pub fn reshape_copy(&self, shape: impl IntoReshape, order: Order) -> Result<Self> {
-        self.on_default().reshape_copy(shape, order)
+        self.check_stream()?;
+        let shape = shape.into_reshape();
+        match self.layout().reshape(shape.as_slice(), order) {
+            Ok(layout) => Ok(self.with_layout(layout)),
+            // The error names the order that `A` stands for.
+            Err(LayoutError::NeedsCopy { order, .. }) => {
+                self.to_contiguous(order)?.reshape_with_order(shape.as_slice(), order)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Fills a new array. The host writes a few bytes over the bus itself, which takes less time than a command on the
@@ -170,7 +220,8 @@ impl<T: Element> DeviceNDArray<T> {
         BlockElements { block: self.block(), layout: self.layout() }
     }
 
-    /// Checks that each element can be written on its own.
+    /// Checks that the array can be written: that it is not read-only, that each element can be written on its own, and
+    /// that its stream belongs to its device.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -183,8 +234,10 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::SharedElements`] if several elements share memory.
+    /// [`Error::ForeignDevice`] for a stream of another device; [`Error::ReadOnly`]; [`Error::SharedElements`] if several
+    /// elements share memory.
     pub fn check_writable(&self) -> Result<()> {
+        self.check_stream()?;
         if !self.is_writable() {
             return Err(Error::ReadOnly { dtype: DType::of::<T>(), shape: self.shape().to_vec() });
         }
@@ -197,134 +250,27 @@ impl<T: Element> DeviceNDArray<T> {
     fn is_whole_block(&self) -> bool {
         self.nbytes() == self.block().size() && self.layout().ravel(Order::K).is_ok()
     }
-}
 
-impl<T: Element> OnStream<'_, T> {
-    /// Copies a device array of the same shape into this array; see [`DeviceNDArray::copy_from_device`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`DeviceNDArray::copy_from_device`].
-    pub fn copy_from_device(&self, source: &DeviceNDArray<T>) -> Result<()> {
-        if self.array.shape() != source.shape() {
-            let (from, to) = (source.shape().to_vec(), self.array.shape().to_vec());
-            return Err(LayoutError::ShapeMismatch { from, to }.into());
-        }
-        self.check_writable()?;
-        source.on(self.stream).check()?;
-        self.array.context().copy_elements(self.stream, source.elements(), self.array.elements(), size_of::<T>())
-    }
-
-    /// Copies a device array that broadcasts to this array's shape into this array; see [`DeviceNDArray::assign`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`DeviceNDArray::assign`].
-    pub fn assign(&self, source: &DeviceNDArray<T>) -> Result<()> {
-        if source.shape() == self.array.shape() {
-            return self.copy_from_device(source);
-        }
-        let n_extra = source.ndim().saturating_sub(self.array.ndim());
-        let extra: Vec<isize> = (0..).take(n_extra).collect();
-        let has_ones = source.shape()[..n_extra].iter().all(|&len| len == 1);
-        let squeezed = if has_ones { source.layout().squeeze(Some(&extra))? } else { source.layout().clone() };
-        self.copy_from_device(&source.with_layout(squeezed.broadcast_to(self.array.shape())?))
-    }
-
-    /// Writes `value` to every element; see [`DeviceNDArray::fill`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::fill`].
-    pub fn fill(&self, value: T) -> Result<()> {
-        self.check_writable()?;
-        let Self { array, stream } = *self;
-        if array.size() == 0 {
-            return Ok(());
-        }
-        let bytes = bytemuck::bytes_of(&value);
-        let word = repeated_word(bytes);
-        match word {
-            Some(word) if array.is_whole_block() => return Ok(array.block().fill(stream, word)?),
-            _ => {}
-        }
-        if !PATTERN.is_multiple_of(bytes.len()) {
-            let one = self.pattern(bytes, None)?;
-            let layout = Layout::contiguous(&[], Order::C)?.broadcast_to(array.shape())?;
-            let source = BlockElements { block: &one, layout: &layout };
-            return array.context().copy_elements(stream, source, array.elements(), bytes.len());
-        }
-        let pattern = self.pattern(&bytes.repeat(PATTERN / bytes.len()), word)?;
-        array.context().repeat_pattern(stream, &pattern, array.elements(), bytes.len())
-    }
-
-    /// This array if its elements are contiguous in the given order, otherwise a contiguous copy; see
-    /// [`DeviceNDArray::to_contiguous`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::to_contiguous`].
-    pub fn to_contiguous(&self, order: Order) -> Result<DeviceNDArray<T>> {
-        self.check()?;
-        let (array, layout) = (self.array, self.array.layout());
-        let is_contiguous = match order {
-            Order::C => layout.is_c_contiguous(),
-            Order::F => layout.is_f_contiguous(),
-            Order::A => layout.is_c_contiguous() || layout.is_f_contiguous(),
-            Order::K => layout.ravel(Order::K).is_ok(),
+    /// A contiguous copy with the stream of this array. With [`Order::K`] its axes are in the order that they have in
+    /// memory.
+    pub(crate) fn copied(&self, order: Order) -> Result<Self> {
+        let mut copy = match order {
+            Order::K => self.context().device_array_like(self)?,
+            Order::F => self.context().device_array_with_order(self.shape(), Order::F)?,
+            Order::A | Order::C => self.context().device_array(self.shape())?,
         };
-        if is_contiguous {
-            return Ok(array.clone());
-        }
-        let copy = match order {
-            Order::K => return self.copy(),
-            Order::F => array.context().device_array_with_order::<T>(array.shape(), Order::F)?,
-            Order::A | Order::C => array.context().device_array::<T>(array.shape())?,
-        };
-        copy.on(self.stream).copy_from_device(array)?;
+        copy.stream.clone_from(&self.stream);
+        copy.copy_from_device(self)?;
         Ok(copy)
-    }
-
-    /// A copy of the elements in new memory; see [`DeviceNDArray::copy`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::copy`].
-    pub fn copy(&self) -> Result<DeviceNDArray<T>> {
-        let copy = self.array.context().device_array_like(self.array)?;
-        copy.on(self.stream).copy_from_device(self.array)?;
-        Ok(copy)
-    }
-
-    /// Gives the elements another shape: a view where possible, otherwise a copy; see [`DeviceNDArray::reshape_copy`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::reshape_copy`].
-    pub fn reshape_copy(&self, shape: impl IntoReshape, order: Order) -> Result<DeviceNDArray<T>> {
-        self.check()?;
-        let shape = shape.into_reshape();
-        match self.array.layout().reshape(shape.as_slice(), order) {
-            Ok(layout) => Ok(self.array.with_layout(layout)),
-            // The error names the order that `A` stands for.
-            Err(LayoutError::NeedsCopy { order, .. }) => {
-                self.to_contiguous(order)?.reshape_with_order(shape.as_slice(), order)
-            }
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// A block with these bytes. Bytes that repeat a word are written by the device; other bytes are copied from the
     /// host.
     fn pattern(&self, bytes: &[u8], word: Option<u32>) -> Result<Arc<Block>> {
-        let block = self.array.context().allocator().allocate(bytes.len() as u64, MemoryKind::Device)?;
+        let block = self.context().allocator().allocate(bytes.len() as u64, MemoryKind::Device)?;
         match word {
-            Some(word) => block.fill(self.stream, word)?,
-            None => block.copy_from_host(self.stream, 0, bytes)?,
+            Some(word) => block.fill(self.stream(), word)?,
+            None => block.copy_from_host(self.stream(), 0, bytes)?,
         }
         Ok(block)
     }

@@ -6,7 +6,7 @@
 use vkarray_kernel::{DType, Element, Groups};
 use vkarray_layout::Order;
 
-use super::{DeviceNDArray, OnStream};
+use super::DeviceNDArray;
 use crate::context::words;
 use crate::copy::LibraryKernel;
 use crate::copy::cast::Cast;
@@ -45,20 +45,8 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::NoConversion`] from and to records; [`Error::Memory`], [`Error::Kernel`] or [`Error::Driver`] if there is no
     /// memory for the copy or it cannot be recorded.
     pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
-        self.on_default().astype()
-    }
-}
-
-impl<T: Element> OnStream<'_, T> {
-    /// Copies the array with its elements converted to another type; see [`DeviceNDArray::astype`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::astype`].
-    pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
-        self.check()?;
-        let ctx = self.array.context();
+        self.check_stream()?;
+        let ctx = self.context();
         let limits = ctx.copies().limits;
         let (from, to) = (DType::of::<T>(), DType::of::<U>());
         let (cast, n_parts) = Cast::new(from, to, limits.group).ok_or(Error::NoConversion { from, to })?;
@@ -69,7 +57,7 @@ impl<T: Element> OnStream<'_, T> {
         // The bound range of the source starts at an aligned byte, which may lie before the first item.
         let max_bytes = limits.max_range - limits.alignment;
         let max_items = max_bytes / from_bytes.max(to_bytes).max(4) / ITEMS_MULTIPLE * ITEMS_MULTIPLE;
-        let (n_items, first_byte) = (n_parts * self.array.size() as u64, source.byte_offset());
+        let (n_items, first_byte) = (n_parts * self.size() as u64, source.byte_offset());
         for first in (0..n_items).step_by(usize::try_from(max_items).expect("a bound range fits every host")) {
             let count = max_items.min(n_items - first);
             let start = first_byte + first * from_bytes;
@@ -82,7 +70,7 @@ impl<T: Element> OnStream<'_, T> {
                 to_u32(count),
             );
             let [x, y] = limits.spread(count.div_ceil(cast.items_a_group()));
-            kernel.dispatch(self.stream, Groups::exact([x, y, 1]), args)?;
+            kernel.dispatch(self.stream(), Groups::exact([x, y, 1]), args)?;
         }
         Ok(target)
     }

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// An array without its element type, as an expression reads it. Keeps the memory alive.
 #[derive(Clone)]
-pub struct ArrayLeaf {
+pub(crate) struct ArrayLeaf {
     pub(super) context: Context,
     pub(super) block: Arc<Block>,
     pub(super) layout: Layout,
@@ -23,49 +23,30 @@ pub struct ArrayLeaf {
 
 impl ArrayLeaf {
     /// The context in which the array was created.
-    #[must_use]
     #[inline]
-    pub fn context(&self) -> &Context {
+    pub(crate) fn context(&self) -> &Context {
         &self.context
     }
 
     /// The block that holds the elements.
-    #[must_use]
     #[inline]
-    pub fn block(&self) -> &Arc<Block> {
+    pub(crate) fn block(&self) -> &Arc<Block> {
         &self.block
     }
 
     /// Which elements of the block belong to the array.
-    #[must_use]
     #[inline]
-    pub fn layout(&self) -> &Layout {
+    pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// The label that the program gave the array.
-    #[must_use]
-    pub fn label(&self) -> Option<&str> {
+    pub(crate) fn label(&self) -> Option<&str> {
         self.label.as_deref()
     }
 
     /// A contiguous copy of elements of this type, repeated to `shape`, on a stream. Returns at once.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let row = ctx.slice_to_device(&[1_u32, 2])?;
-    /// let rows = row.leaf().repeated(&[3, 2], row.dtype(), ctx.default_stream())?;
-    /// assert_eq!((rows.layout().shape(), rows.block().size()), (&[3, 2][..], 24));
-    /// # anyhow::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Layout`](crate::Error::Layout) if the array does not broadcast to the shape; and the errors of
-    /// [`DeviceNDArray::to_contiguous`](super::DeviceNDArray::to_contiguous).
-    pub fn repeated(&self, shape: &[usize], dtype: DType, stream: &Stream) -> Result<Self> {
+    pub(crate) fn repeated(&self, shape: &[usize], dtype: DType, stream: &Stream) -> Result<Self> {
         let (source, itemsize) = (self.layout.broadcast_to(shape)?, dtype.itemsize() as usize);
         let layout = Layout::contiguous(shape, Order::C)?;
         let block = self.context.allocator().allocate(layout.nbytes(itemsize)?, MemoryKind::Device)?;

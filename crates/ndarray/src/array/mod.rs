@@ -14,7 +14,6 @@
 //! | `register.rs`, `pinned.rs`, `shared.rs` | memory of the program; arrays that both sides reach |
 //! | `assign.rs`, `astype.rs` | copies and conversions on the device |
 //! | `between.rs` | copies between contexts |
-//! | `on_stream.rs` | operations on a stream of the caller's choice |
 //! | `external.rs` | arrays that other contexts and processes share |
 //! | `display/` | printing |
 
@@ -28,7 +27,6 @@ mod flat;
 mod host;
 mod leaf;
 mod like;
-mod on_stream;
 mod pending;
 mod pinned;
 mod properties;
@@ -44,6 +42,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use vkarray_allocator::Block;
+use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element};
 use vkarray_layout::Layout;
 
@@ -51,16 +50,15 @@ use crate::context::Context;
 use crate::error::Result;
 
 pub use host::{HostElements, HostRead, HostWrite};
-pub use leaf::ArrayLeaf;
+pub(crate) use leaf::ArrayLeaf;
 pub use like::Prototype;
-pub use on_stream::OnStream;
 pub use pending::PendingCopy;
 pub use pinned::PinnedArray;
 pub use range::Number;
 pub use register::{BoundSlice, Registered};
 pub use shared::MirroredArray;
 pub use strided::Strided;
-pub use transfer::collect_values;
+pub(crate) use transfer::collect_values;
 #[cfg(feature = "dlpack")]
 pub(crate) use transfer::host_values;
 
@@ -85,6 +83,8 @@ pub(crate) type KeepAlive = Arc<dyn Any + Send + Sync>;
 #[doc(alias = "usm_ndarray")]
 pub struct DeviceNDArray<T: Element> {
     leaf: ArrayLeaf,
+    /// The stream of the array's work; without one, the default stream of the context.
+    stream: Option<Stream>,
     extent: Extent,
     is_writable: bool,
     is_padded: bool,
@@ -168,7 +168,7 @@ impl<T: Element> DeviceNDArray<T> {
     fn with_extent(context: Context, block: Arc<Block>, layout: Layout, extent: Extent) -> Self {
         let _ = DType::of::<T>(); // Does not compile if the element type's size is not that of `T`.
         let leaf = ArrayLeaf { context, block, layout, label: None, owner: None };
-        Self { leaf, extent, is_writable: true, is_padded: false, element: PhantomData }
+        Self { leaf, stream: None, extent, is_writable: true, is_padded: false, element: PhantomData }
     }
 
     /// Keeps `owner` alive as long as this array and its views.
@@ -183,6 +183,7 @@ impl<T: Element> DeviceNDArray<T> {
         let mut view = DeviceNDArray::of_checked(self.context(), Arc::clone(self.block()), layout);
         (view.leaf.label, view.leaf.owner) = (self.leaf.label.clone(), self.leaf.owner.clone());
         (view.is_writable, view.is_padded) = (self.is_writable, self.is_padded);
+        view.stream.clone_from(&self.stream);
         view
     }
 
@@ -266,18 +267,8 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// The array without its element type, as expressions keep it.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.zeros::<f32>([2, 3])?;
-    /// assert_eq!(x.leaf().layout().shape(), [2, 3]);
-    /// # anyhow::Ok(())
-    /// ```
-    #[must_use]
     #[inline]
-    pub fn leaf(&self) -> &ArrayLeaf {
+    pub(crate) fn leaf(&self) -> &ArrayLeaf {
         &self.leaf
     }
 

@@ -15,8 +15,8 @@ use vkarray_driver::Completion;
 use vkarray_kernel::{DType, Element};
 use vkarray_layout::Order;
 
+use super::DeviceNDArray;
 use super::transfer::{host_array, host_values};
-use super::{DeviceNDArray, OnStream};
 use crate::error::Result;
 
 /// A copy to the host in progress. Made by [`DeviceNDArray::copy_to_host_async`].
@@ -62,25 +62,13 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// The errors of [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_host_async(&self) -> Result<PendingCopy<T>> {
-        self.on_default().copy_to_host_async()
-    }
-}
-
-impl<T: Element> OnStream<'_, T> {
-    /// Starts to copy the array to the host; see [`DeviceNDArray::copy_to_host_async`]. Returns at once.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) for a stream of another device; and the errors of
-    /// [`DeviceNDArray::copy_to_host`].
-    pub fn copy_to_host_async(&self) -> Result<PendingCopy<T>> {
-        let Self { array, stream } = *self;
-        let order = array.host_order();
+        let stream = self.stream();
+        let order = self.host_order();
         let packed = self.to_contiguous(order)?;
-        let staging = array.context().allocator().allocate(array.nbytes(), MemoryKind::Pinned)?;
+        let staging = self.context().allocator().allocate(self.nbytes(), MemoryKind::Pinned)?;
         let from = packed.byte_offset();
-        staging.copy_from_block(stream, 0, packed.block(), from..from + array.nbytes())?;
-        let shape = array.shape().to_vec();
+        staging.copy_from_block(stream, 0, packed.block(), from..from + self.nbytes())?;
+        let shape = self.shape().to_vec();
         Ok(PendingCopy { done: stream.async_done()?, staging, shape, order, element: PhantomData })
     }
 }

@@ -1,9 +1,11 @@
-//! The properties of an array: shape, strides, sizes, element type and contiguity.
+//! The properties of an array: shape, strides, sizes, element type, contiguity and stream.
 
+use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
+use vkarray_layout::Layout;
 
 use super::DeviceNDArray;
-use vkarray_layout::Layout;
+use crate::error::Result;
 
 impl<T: Element> DeviceNDArray<T> {
     /// The shape, strides and offset of the array.
@@ -153,5 +155,57 @@ impl<T: Element> DeviceNDArray<T> {
     /// ```
     pub fn is_f_contiguous(&self) -> bool {
         self.layout().is_f_contiguous()
+    }
+
+    /// The array with the stream on which its work runs, in place of the context's default stream.
+    ///
+    /// Nothing is copied or recorded. Views of the array, expressions of it, and copies that are made where there is no
+    /// view keep the stream; arrays of results do not. An operation on several arrays runs on the stream of the array
+    /// whose method it is, or of the first array. Work on the same memory is ordered on all streams, so a stream never
+    /// changes a result; it decides which work may overlap.
+    ///
+    /// Operations fail with [`Error::ForeignDevice`](crate::Error::ForeignDevice) if array and stream belong to devices
+    /// that were opened separately.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, stream) = (ctx.zeros::<f32>(4)?, ctx.stream()?);
+    /// x.on(&stream).fill(2.5)?;
+    /// let doubled = x.on(&stream).astype::<f64>()?;
+    /// assert_eq!(doubled.to_vec()?, [2.5; 4]);
+    /// # anyhow::Ok(())
+    /// ```
+    #[must_use]
+    pub fn on(&self, stream: &Stream) -> Self {
+        let mut view = self.clone();
+        view.stream = Some(stream.clone());
+        view
+    }
+
+    /// The stream on which the array's work runs: that of [`DeviceNDArray::on`], or the context's default stream.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let (x, stream) = (ctx.zeros::<f32>([2, 3])?, ctx.stream()?);
+    /// assert_eq!(x.on(&stream).t().stream(), &stream);
+    /// assert_eq!(x.stream(), ctx.default_stream());
+    /// # anyhow::Ok(())
+    /// ```
+    pub fn stream(&self) -> &Stream {
+        self.stream.as_ref().unwrap_or_else(|| self.context().default_stream())
+    }
+
+    /// The stream of [`DeviceNDArray::on`].
+    pub(crate) fn own_stream(&self) -> Option<&Stream> {
+        self.stream.as_ref()
+    }
+
+    /// Checks that array and stream belong to the same device.
+    pub(crate) fn check_stream(&self) -> Result<()> {
+        self.stream.as_ref().map_or(Ok(()), |stream| self.context().check_stream(stream))
     }
 }

@@ -11,7 +11,7 @@ use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Data, DataMut
 use vkarray_kernel::{DType, Element};
 use vkarray_layout::{IntoReshape, Order};
 
-use super::{DeviceNDArray, OnStream};
+use super::DeviceNDArray;
 use crate::error::{Error, Result};
 
 const IS_FULL: &str = "there is one value for each element";
@@ -39,7 +39,10 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::Driver`] if copying, staging or waiting fails.
     #[doc(alias = "asnumpy")]
     pub fn copy_to_host(&self) -> Result<ArrayD<T>> {
-        self.on_default().copy_to_host()
+        let order = self.host_order();
+        let mut values = host_values(self.shape())?;
+        self.read(order, &mut values)?;
+        Ok(host_array(self.shape(), order, values))
     }
 
     /// Copies the array to a host array whose number of axes is part of its type, on the default stream. Blocks until the
@@ -62,7 +65,11 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::RankMismatch`] if the array has another number of axes than `D`; and the errors of
     /// [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_host_as<D: Dimension>(&self) -> Result<Array<T, D>> {
-        self.on_default().copy_to_host_as()
+        let shape = self.shape();
+        match D::NDIM {
+            Some(expected) if expected != shape.len() => Err(Error::RankMismatch { expected, shape: shape.to_vec() }),
+            _ => Ok(self.copy_to_host()?.into_dimensionality().expect("the number of axes is checked")),
+        }
     }
 
     /// Copies the array into a host array of the same shape, on the default stream. Blocks until the copy is complete.
@@ -89,7 +96,19 @@ impl<T: Element> DeviceNDArray<T> {
         S: DataMut<Elem = T>,
         D: Dimension,
     {
-        self.on_default().copy_to_host_into(host)
+        self.check_host_shape(host.shape())?;
+        if let Some(values) = host.as_slice_mut() {
+            return self.read(Order::C, values);
+        }
+        let mut transposed = host.view_mut().reversed_axes();
+        if let Some(values) = transposed.as_slice_mut() {
+            return self.read(Order::F, values);
+        }
+        let mut values = host_values(self.shape())?;
+        self.read(Order::C, &mut values)?;
+        let packed = ArrayViewD::from_shape(self.shape(), &values).expect(IS_FULL);
+        host.view_mut().into_dyn().assign(&packed);
+        Ok(())
     }
 
     /// Copies a host array of the same shape into this array, on the default stream. Returns when the host array has
@@ -117,7 +136,18 @@ impl<T: Element> DeviceNDArray<T> {
         S: Data<Elem = T>,
         D: Dimension,
     {
-        self.on_default().copy_from_host(host)
+        self.check_host_shape(host.shape())?;
+        self.check_writable()?;
+        if self.host_order() == Order::F {
+            return self.write(&packed_values(host.t().into_dyn())?);
+        }
+        let values = packed_values(host.view().into_dyn())?;
+        if self.is_c_contiguous() {
+            return self.write(&values);
+        }
+        let temporary = self.context().device_array::<T>(self.shape())?.on(self.stream());
+        temporary.write(&values)?;
+        self.copy_from_device(&temporary)
     }
 
     /// Reads one element; negative indices count from the end. Blocks until all work on the element is complete. The
@@ -142,9 +172,9 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::Driver`] if staging, the kernel that copies, or waiting fails.
     pub fn get(&self, index: impl IntoReshape) -> Result<T> {
         let (offset, mut value) = (self.layout().offset_of(&index.into_reshape())?, T::zeroed());
-        let stream = self.context().default_stream();
+        self.check_stream()?;
         let target = bytemuck::bytes_of_mut(&mut value);
-        self.context().copy_to_host(stream, self.block(), bytes::<T>(offset), target)?;
+        self.context().copy_to_host(self.stream(), self.block(), bytes::<T>(offset), target)?;
         Ok(value)
     }
 
@@ -192,8 +222,8 @@ impl<T: Element> DeviceNDArray<T> {
     pub fn set(&self, index: impl IntoReshape, value: T) -> Result<()> {
         let offset = self.layout().offset_of(&index.into_reshape())?;
         self.check_writable()?;
-        let stream = self.context().default_stream();
-        Ok(self.block().copy_from_host(stream, bytes::<T>(offset), bytemuck::bytes_of(&value))?)
+        self.check_stream()?;
+        Ok(self.block().copy_from_host(self.stream(), bytes::<T>(offset), bytemuck::bytes_of(&value))?)
     }
 
     /// The order in which the elements are copied to the host.
@@ -211,101 +241,17 @@ impl<T: Element> DeviceNDArray<T> {
     pub(crate) fn byte_offset(&self) -> u64 {
         bytes::<T>(self.offset())
     }
-}
-
-impl<T: Element> OnStream<'_, T> {
-    /// Copies the array to the host; see [`DeviceNDArray::copy_to_host`]. Blocks until the copy is complete.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::copy_to_host`].
-    pub fn copy_to_host(&self) -> Result<ArrayD<T>> {
-        let order = self.array.host_order();
-        let mut values = host_values(self.array.shape())?;
-        self.read(order, &mut values)?;
-        Ok(host_array(self.array.shape(), order, values))
-    }
-
-    /// Copies the array to a host array of known rank; see [`DeviceNDArray::copy_to_host_as`]. Blocks until the copy is
-    /// complete.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::copy_to_host_as`].
-    pub fn copy_to_host_as<D: Dimension>(&self) -> Result<Array<T, D>> {
-        let shape = self.array.shape();
-        match D::NDIM {
-            Some(expected) if expected != shape.len() => Err(Error::RankMismatch { expected, shape: shape.to_vec() }),
-            _ => Ok(self.copy_to_host()?.into_dimensionality().expect("the number of axes is checked")),
-        }
-    }
-
-    /// Copies the array into a host array of the same shape; see [`DeviceNDArray::copy_to_host_into`]. Blocks until the
-    /// copy is complete.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::copy_to_host_into`].
-    pub fn copy_to_host_into<S, D>(&self, host: &mut ArrayBase<S, D>) -> Result<()>
-    where
-        S: DataMut<Elem = T>,
-        D: Dimension,
-    {
-        self.array.check_host_shape(host.shape())?;
-        if let Some(values) = host.as_slice_mut() {
-            return self.read(Order::C, values);
-        }
-        let mut transposed = host.view_mut().reversed_axes();
-        if let Some(values) = transposed.as_slice_mut() {
-            return self.read(Order::F, values);
-        }
-        let mut values = host_values(self.array.shape())?;
-        self.read(Order::C, &mut values)?;
-        let packed = ArrayViewD::from_shape(self.array.shape(), &values).expect(IS_FULL);
-        host.view_mut().into_dyn().assign(&packed);
-        Ok(())
-    }
-
-    /// Copies a host array of the same shape into this array; see [`DeviceNDArray::copy_from_host`]. Returns when the
-    /// host array has been read.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignDevice`] if array and stream belong to devices that were opened separately; and the errors of
-    /// [`DeviceNDArray::copy_from_host`].
-    pub fn copy_from_host<S, D>(&self, host: &ArrayBase<S, D>) -> Result<()>
-    where
-        S: Data<Elem = T>,
-        D: Dimension,
-    {
-        let array = self.array;
-        array.check_host_shape(host.shape())?;
-        self.check_writable()?;
-        if array.host_order() == Order::F {
-            return self.write(&packed_values(host.t().into_dyn())?);
-        }
-        let values = packed_values(host.view().into_dyn())?;
-        if array.is_c_contiguous() {
-            return self.write(&values);
-        }
-        let temporary = array.context().device_array::<T>(array.shape())?;
-        temporary.on(self.stream).write(&values)?;
-        self.copy_from_device(&temporary)
-    }
 
     /// Reads all elements in the given order, C or F.
     fn read(&self, order: Order, values: &mut [T]) -> Result<()> {
         let packed = self.to_contiguous(order)?;
         let (block, bytes) = (packed.block(), bytemuck::cast_slice_mut(values));
-        packed.context().copy_to_host(self.stream, block, packed.byte_offset(), bytes)
+        packed.context().copy_to_host(self.stream(), block, packed.byte_offset(), bytes)
     }
 
     /// Writes all elements of a contiguous array, in the order of its memory.
     fn write(&self, values: &[T]) -> Result<()> {
-        Ok(self.array.block().copy_from_host(self.stream, self.array.byte_offset(), bytemuck::cast_slice(values))?)
+        Ok(self.block().copy_from_host(self.stream(), self.byte_offset(), bytemuck::cast_slice(values))?)
     }
 }
 
@@ -321,7 +267,7 @@ pub(crate) fn host_values<T: Element>(shape: &[usize]) -> Result<Vec<T>> {
 /// # Errors
 ///
 /// [`Error::HostMemory`].
-pub fn collect_values<T: Element>(len: usize, from: impl Iterator<Item = T>) -> Result<Vec<T>> {
+pub(crate) fn collect_values<T: Element>(len: usize, from: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let mut values = Vec::new();
     let no_memory = |_| Error::HostMemory { shape: vec![len], dtype: DType::of::<T>() };
     values.try_reserve_exact(len).map_err(no_memory)?;

@@ -298,27 +298,12 @@ impl Context {
         self.shard.shared.kernels.kernel(source)
     }
 
-    /// A kernel that a library generates: found by a short key, or built from the source that `source` writes.
+    /// A generated kernel: found by a short key, or built from the source that `source` writes.
     ///
     /// [`Context::kernel`] finds a kernel that is already built by its whole text, which has to be written first. Where
-    /// one key has two texts, the text that is built first is kept, so a key begins with words that no other library
+    /// one key has two texts, the text that is built first is kept, so a key begins with words that no other folder
     /// uses.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let text = "@compute @workgroup_size(1) fn nothing() {}";
-    /// let first = ctx.generated_kernel(&[7, 1], || Source::wgsl(text))?;
-    /// let again = ctx.generated_kernel(&[7, 1], || unreachable!("it is built"))?;
-    /// assert_eq!(first.signature(), again.signature());
-    /// # anyhow::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Kernel`] if the kernel cannot be built, or needs what the device lacks.
-    pub fn generated_kernel(&self, key: &[u32], source: impl FnOnce() -> Source) -> Result<Kernel> {
+    pub(crate) fn generated_kernel(&self, key: &[u32], source: impl FnOnce() -> Source) -> Result<Kernel> {
         self.shard.shared.copies.generated(&self.shard.shared.kernels, key, source)
     }
 

@@ -32,7 +32,7 @@ pub(crate) enum LibraryKernel {
 pub(crate) struct LibraryKernels {
     pub(crate) limits: CopyLimits,
     built: Mutex<Found<LibraryKernel>>,
-    /// Kernels of the crates above, by the keys that those crates define.
+    /// Kernels of expressions and functions, by the keys that their folders define.
     generated: Mutex<Found<Box<[u32]>>>,
 }
 

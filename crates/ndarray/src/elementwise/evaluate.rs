@@ -1,9 +1,10 @@
 //! [`Evaluate`]: the methods that compute an expression, and [`assign_all`] for several at once.
 
+use std::fmt;
 use std::sync::Arc;
 
 use vkarray_driver::Stream;
-use vkarray_kernel::{DType, Element};
+use vkarray_kernel::{DType, Element, tuple_text};
 use vkarray_layout::Order;
 
 use super::launch::{is_in_place, run};
@@ -139,6 +140,26 @@ pub trait Evaluate: Operand {
 }
 
 impl<O: Operand + ?Sized> Evaluate for O {}
+
+/// Computes the expression and prints the result as [`DeviceNDArray`] is printed. Blocks until the elements are on the
+/// host. An expression that cannot be computed is printed as its element type, its shape and the error.
+///
+/// ```
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// let x = ctx.arange(0.0_f32, 3.0, 1.0)?;
+/// assert_eq!((&x * 2.0 + 1.0).to_string(), "[1. 3. 5.]");
+/// # anyhow::Ok(())
+/// ```
+impl<T: Element> fmt::Display for Expr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.eval() {
+            Ok(result) => result.fmt(f),
+            Err(error) => write!(f, "<{} of shape {}: {error}>", self.dtype(), tuple_text(self.shape())),
+        }
+    }
+}
 
 /// The stream of an expression, or the default stream of an array's context.
 pub(crate) fn stream_of<'a, T: Element>(expr: &'a Expr<T>, leaf: &'a ArrayLeaf) -> &'a Stream {

@@ -3,7 +3,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `evaluate.rs` | [`Evaluate`], the methods, and what may be written |
-//! | `text.rs` | [`Elementwise`]: kernels whose computation is a text in WGSL |
+//! | `text.rs` | [`ElementwiseKernel`]: kernels whose computation is a text in WGSL |
 //! | `launch.rs` | from a program and its arrays to dispatches |
 //! | `kernel.rs` | the form of a kernel, its key and its text; plain data |
 
@@ -14,4 +14,4 @@ mod text;
 
 pub(crate) use evaluate::stream_of;
 pub use evaluate::{Assignment, Evaluate, assign_all};
-pub use text::{Call, Elementwise, ElementwiseKernel, Results};
+pub use text::{Call, ElementwiseKernel, Results};

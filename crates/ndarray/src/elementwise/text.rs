@@ -1,4 +1,4 @@
-//! [`Elementwise`]: expressions whose computation is written as statements in WGSL.
+//! [`ElementwiseKernel`]: expressions whose computation is written as statements in WGSL.
 //!
 //! A call is an operation of an expression like any other. Broadcasting, strides, targets, reductions and kernels on
 //! disk work for it as for every expression.
@@ -16,8 +16,7 @@ use crate::generate::{Names, check_names, fault};
 /// The most combinations of types that [`Call::result_types`] tries.
 const MAX_CHOICES: usize = 2048;
 
-/// Kernels from a text, implemented for [`Context`].
-pub trait Elementwise {
+impl Context {
     /// A kernel that computes each element of its results by statements in WGSL: CuPy's `ElementwiseKernel`.
     ///
     /// A name with which a statement begins is a result; a text without `=` is an expression, with one result. Other
@@ -42,16 +41,13 @@ pub trait Elementwise {
     /// ```
     ///
     /// Faults of the text show when types are known: the evaluation returns [`Error::Text`], with the line and the column.
-    fn elementwise(&self, text: &str) -> ElementwiseKernel;
-}
-
-impl Elementwise for Context {
-    fn elementwise(&self, text: &str) -> ElementwiseKernel {
+    #[must_use]
+    pub fn elementwise(&self, text: &str) -> ElementwiseKernel {
         ElementwiseKernel::new(text)
     }
 }
 
-/// A kernel of [`Elementwise::elementwise`], for arguments of any types.
+/// A kernel of [`Context::elementwise`], for arguments of any types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElementwiseKernel {
     text: Arc<str>,
@@ -59,7 +55,7 @@ pub struct ElementwiseKernel {
 }
 
 impl ElementwiseKernel {
-    /// The kernel of a text; [`Elementwise::elementwise`] calls this function.
+    /// The kernel of a text; [`Context::elementwise`] calls this function.
     pub fn new(text: &str) -> Self {
         Self { text: text.into(), names: Names::of(text) }
     }
@@ -164,7 +160,7 @@ impl Call<'_> {
         let function = Arc::new(self.function(types));
         self.check_names(&function, &nodes)?;
         let expr = Expr::call(&function, result, &nodes, self.stream.as_ref()).filter(|_| types.len() == names.len());
-        Ok(expr.ok_or_else(|| Error::ResultCount { given: types.len(), names: names.to_vec() })?)
+        expr.ok_or_else(|| Error::ResultCount { given: types.len(), names: names.to_vec() })
     }
 
     /// The types with which the text is valid. For each result, the types of the arguments are tried first, in the
@@ -211,7 +207,7 @@ impl Call<'_> {
             }
         }
         let names = self.kernel.results().to_vec();
-        Err(farthest.map_or(Error::ResultCount { given: 0, names }, |fault| Error::Text(Box::new(fault))).into())
+        Err(farthest.map_or(Error::ResultCount { given: 0, names }, |fault| Error::Text(Box::new(fault))))
     }
 
     fn check_names(&self, function: &Function, nodes: &[&Arc<Node>]) -> Result<()> {
@@ -219,7 +215,7 @@ impl Call<'_> {
             return Ok(());
         }
         let inputs: Vec<_> = nodes.iter().map(|node| node.dtype()).collect();
-        Ok(check_names(&self.kernel.names, function, &inputs)?)
+        check_names(&self.kernel.names, function, &inputs)
     }
 
     fn function(&self, types: &[DType]) -> Function {
@@ -232,15 +228,15 @@ impl Call<'_> {
         for (i, (name, _)) in self.args.iter().enumerate() {
             let is_again = self.args[..i].iter().any(|(other, _)| other == name);
             if !names.contains(name) {
-                return Err(Error::UnknownArgument { name: name.clone(), names: names.to_vec() }.into());
+                return Err(Error::UnknownArgument { name: name.clone(), names: names.to_vec() });
             }
             if is_again {
-                return Err(Error::RepeatedArgument { name: name.clone() }.into());
+                return Err(Error::RepeatedArgument { name: name.clone() });
             }
         }
         let value = |name: &String| self.args.iter().find(|(own, _)| own == name).map(|(_, node)| node);
         let missing = |name: &String| Error::MissingArgument { name: name.clone(), names: names.to_vec() };
-        names.iter().map(|name| Ok(value(name).ok_or_else(|| missing(name))?)).collect()
+        names.iter().map(|name| value(name).ok_or_else(|| missing(name))).collect()
     }
 }
 

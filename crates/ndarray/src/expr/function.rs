@@ -7,15 +7,15 @@ use vkarray_kernel::DType;
 
 /// Statements in WGSL that compute results from one value of each argument. Plain data: nothing is parsed here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
+pub(crate) struct Function {
     /// The statements, which assign a value to each result; or an expression, which has one result, its value.
-    pub text: Arc<str>,
+    pub(crate) text: Arc<str>,
     /// Whether the text is an expression.
-    pub is_expression: bool,
+    pub(crate) is_expression: bool,
     /// The names of the arguments, in the order in which values are given.
-    pub inputs: Arc<[String]>,
+    pub(crate) inputs: Arc<[String]>,
     /// The names of the results.
-    pub outputs: Arc<[String]>,
+    pub(crate) outputs: Arc<[String]>,
     /// The types of the results, in order.
-    pub types: SmallVec<[DType; 2]>,
+    pub(crate) types: SmallVec<[DType; 2]>,
 }

@@ -1,12 +1,12 @@
-//! [`Operand`]: the arithmetic and elementary functions of the array API standard, on arrays and expressions.
+//! [`Operand`]: the elementwise functions of the array API standard, on arrays and expressions.
 //!
-//! Comparisons, tests and bits are in `logic.rs`, the next file to read.
+//! The operators of Rust are in `operators.rs`, the next file to read.
 
 use vkarray_kernel::{Bool, Element};
 
-use super::kinds::{Complex, Floating, Numeric};
+use super::kinds::{Bitwise, Complex, Floating, Integral, Numeric};
 use super::{Expr, IntoExpr, Op};
-use crate::array::{DeviceNDArray, Number, OnStream};
+use crate::array::{DeviceNDArray, Number};
 
 /// Methods of one operand whose result has its type.
 macro_rules! one {
@@ -35,7 +35,49 @@ macro_rules! two {
         }
     )*};
 }
-pub(super) use two;
+
+/// Methods of one operand with truth values as results.
+macro_rules! test {
+    ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
+        #[doc = $doc]
+        #[must_use]
+        fn $name(&self) -> Expr<Bool>
+        where
+            Self::Item: $kind,
+        {
+            self.expr().apply(Op::$op)
+        }
+    )*};
+}
+
+/// Methods of two operands with truth values as results.
+macro_rules! compare {
+    ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
+        #[doc = $doc]
+        #[must_use]
+        fn $name(&self, other: impl IntoExpr<Self::Item>) -> Expr<Bool>
+        where
+            Self::Item: $kind,
+        {
+            self.expr().apply_with(Op::$op, other.into_expr())
+        }
+    )*};
+}
+
+/// Methods with the names of Rust's comparisons, which return one truth value and not one for each element. Without
+/// these methods, `x.gt(&y)` would be `Iterator::gt`, and the compiler would say that an array is not an iterator.
+macro_rules! refer {
+    ($($kind:ident $name:ident $named:ident $note:literal;)*) => {$(
+        #[doc(hidden)]
+        #[deprecated(note = $note)]
+        fn $name(&self, other: impl IntoExpr<Self::Item>) -> Expr<Bool>
+        where
+            Self::Item: $kind,
+        {
+            self.$named(other)
+        }
+    )*};
+}
 
 /// Functions that build an expression from an array or from another expression. None runs anything.
 ///
@@ -164,17 +206,79 @@ pub trait Operand {
         Floating nextafter Nextafter "The next float towards `other`.";
         Floating logaddexp Logaddexp "`log(exp(a) + exp(b))` without overflow on the way.";
     }
-}
 
-impl<T: Element> Operand for DeviceNDArray<T> {
-    type Item = T;
+    compare! {
+        Element equal Equal "`a == b`; false if one is NaN.";
+        Element not_equal NotEqual "`a != b`; true if one is NaN.";
+        Number less Less "`a < b`; false if one is NaN.";
+        Number less_equal LessEqual "`a <= b`; false if one is NaN.";
+        Number greater Greater "`a > b`; false if one is NaN.";
+        Number greater_equal GreaterEqual "`a >= b`; false if one is NaN.";
+        Element logical_and LogicalAnd "Both are true; all but zero is true.";
+        Element logical_or LogicalOr "One is true; all but zero is true.";
+        Element logical_xor LogicalXor "Exactly one is true; all but zero is true.";
+    }
 
-    fn expr(&self) -> Expr<T> {
-        self.into_expr()
+    test! {
+        Element logical_not LogicalNot "It is false; all but zero is true.";
+        Numeric isfinite Isfinite "Neither infinite nor NaN.";
+        Numeric isinf Isinf "Infinite.";
+        Numeric isnan Isnan "NaN.";
+        Floating signbit Signbit "The sign bit is set, also that of zero and NaN.";
+    }
+
+    two! {
+        Bitwise bitwise_and BitwiseAnd "The bits that both have.";
+        Bitwise bitwise_or BitwiseOr "The bits that one has.";
+        Bitwise bitwise_xor BitwiseXor "The bits that exactly one has.";
+        Integral bitwise_left_shift BitwiseLeftShift "Shifted left; 0 where `other` is negative or at least the number of bits.";
+        Integral bitwise_right_shift BitwiseRightShift "Shifted right, keeping the sign; all sign where `other` is negative or at least the number of bits.";
+    }
+
+    refer! {
+        Element eq equal "the comparison of each element is `equal`";
+        Element ne not_equal "the comparison of each element is `not_equal`";
+        Number lt less "the comparison of each element is `less`";
+        Number le less_equal "the comparison of each element is `less_equal`";
+        Number gt greater "the comparison of each element is `greater`";
+        Number ge greater_equal "the comparison of each element is `greater_equal`";
+    }
+
+    /// All bits inverted; a truth value becomes the other truth value.
+    #[must_use]
+    fn bitwise_invert(&self) -> Expr<Self::Item>
+    where
+        Self::Item: Bitwise,
+    {
+        self.expr().apply(Op::BitwiseInvert)
+    }
+
+    /// Whether elements are close: `|a - b| <= atol + rtol * |b|`, NumPy's `isclose`. Equal infinities are close; NaN is
+    /// close to nothing.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (x, y) = (ctx.full(2, 1.0_f32)?, ctx.slice_to_device(&[1.000_001_f32, 1.1])?);
+    /// let close = x.isclose(&y, 1e-5, 1e-8).eval()?.to_vec()?;
+    /// assert_eq!(close.into_iter().map(bool::from).collect::<Vec<_>>(), [true, false]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    fn isclose(&self, other: impl IntoExpr<Self::Item>, rtol: Self::Item, atol: Self::Item) -> Expr<Bool>
+    where
+        Self::Item: Floating + Numeric<Real = Self::Item> + Number,
+    {
+        let (a, b) = (self.expr(), other.into_expr());
+        let bound = b.abs() * rtol + atol;
+        ((&a - &b).abs().less_equal(bound) & b.isfinite()) | a.equal(&b)
     }
 }
 
-impl<T: Element> Operand for OnStream<'_, T> {
+impl<T: Element> Operand for DeviceNDArray<T> {
     type Item = T;
 
     fn expr(&self) -> Expr<T> {

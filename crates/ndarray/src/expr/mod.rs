@@ -10,12 +10,11 @@
 //! | `function.rs` | statements of a program in WGSL |
 //! | `kinds.rs` | which element types an operation takes |
 //! | `operators.rs` | `+`, `*`, `!` … |
-//! | `functions.rs`, `logic.rs` | [`Operand`], [`Logic`]: the functions of the array API standard |
+//! | `functions.rs` | [`Operand`]: the elementwise functions of the array API standard |
 
 mod function;
 mod functions;
 mod kinds;
-mod logic;
 mod node;
 mod op;
 mod operators;
@@ -28,14 +27,13 @@ use smallvec::smallvec;
 use vkarray_driver::Stream;
 use vkarray_kernel::{Bool, DType, Element};
 
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 
-pub use function::Function;
+pub(crate) use function::Function;
 pub use functions::Operand;
 pub use kinds::{Bitwise, Complex, Floating, Integral, Numeric};
-pub use logic::Logic;
-pub use node::{Node, NodeKind, Scalar};
-pub use op::Op;
+pub(crate) use node::{Node, NodeKind, Scalar};
+pub(crate) use op::Op;
 
 /// A computation on arrays and numbers that has not run: `&x * 2.0 + &y`.
 ///
@@ -81,7 +79,12 @@ impl<T: Element> Expr<T> {
     /// A result of statements in WGSL, by its position. `None` if there is no result of type `T` at that position, or
     /// if the statements have another number of arguments.
     #[must_use]
-    pub fn call(function: &Arc<Function>, output: usize, args: &[&Arc<Node>], stream: Option<&Stream>) -> Option<Self> {
+    pub(crate) fn call(
+        function: &Arc<Function>,
+        output: usize,
+        args: &[&Arc<Node>],
+        stream: Option<&Stream>,
+    ) -> Option<Self> {
         let is_right = function.types.get(output) == Some(&DType::of::<T>()) && args.len() == function.inputs.len();
         is_right.then(|| {
             Self::new(Node::call(function, output, args.iter().map(|&arg| Arc::clone(arg)).collect()), stream.cloned())
@@ -90,7 +93,7 @@ impl<T: Element> Expr<T> {
 
     /// The graph.
     #[must_use]
-    pub fn node(&self) -> &Arc<Node> {
+    pub(crate) fn node(&self) -> &Arc<Node> {
         &self.node
     }
 
@@ -202,18 +205,12 @@ impl<T: Element> IntoExpr<T> for &Expr<T> {
 
 impl<T: Element> IntoExpr<T> for &DeviceNDArray<T> {
     fn into_expr(self) -> Expr<T> {
-        Expr::new(Node::array(self), None)
+        Expr::new(Node::array(self), self.own_stream().cloned())
     }
 }
 
 impl<T: Element> IntoExpr<T> for DeviceNDArray<T> {
     fn into_expr(self) -> Expr<T> {
-        Expr::new(Node::array(&self), None)
-    }
-}
-
-impl<T: Element> IntoExpr<T> for &OnStream<'_, T> {
-    fn into_expr(self) -> Expr<T> {
-        Expr::new(Node::array(self.array()), Some(self.stream().clone()))
+        (&self).into_expr()
     }
 }

@@ -13,7 +13,7 @@ use crate::array::{ArrayLeaf, DeviceNDArray};
 use crate::error::{ExprError, OperandShape};
 
 /// One value of an expression: an array, a number, or an operation on other nodes.
-pub struct Node {
+pub(crate) struct Node {
     kind: NodeKind,
     dtype: DType,
     shape: SmallVec<[usize; 4]>,
@@ -29,8 +29,7 @@ const MAX_DEPTH: u32 = 500;
 
 /// What a [`Node`] is.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum NodeKind {
+pub(crate) enum NodeKind {
     /// An array.
     Array(ArrayLeaf),
     /// A number.
@@ -57,12 +56,11 @@ pub enum NodeKind {
 
 /// The bytes of a number of any element type, in words; words after the number's last byte are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scalar(pub [u32; 4]);
+pub(crate) struct Scalar(pub(crate) [u32; 4]);
 
 impl ArrayLeaf {
     /// The label and the shape of the array with this element type, for messages.
-    #[must_use]
-    pub fn description(&self, dtype: DType) -> OperandShape {
+    pub(crate) fn description(&self, dtype: DType) -> OperandShape {
         let label = self.label().map(str::to_owned);
         OperandShape { label, dtype, shape: self.layout().shape().to_vec() }
     }
@@ -125,26 +123,22 @@ impl Node {
     }
 
     /// What the node is.
-    #[must_use]
-    pub fn kind(&self) -> &NodeKind {
+    pub(crate) fn kind(&self) -> &NodeKind {
         &self.kind
     }
 
     /// The type of the node's elements.
-    #[must_use]
-    pub fn dtype(&self) -> DType {
+    pub(crate) fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The node's shape.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
+    pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The node's shape, and its name where it is a labelled array, for messages.
-    #[must_use]
-    pub fn description(&self) -> OperandShape {
+    pub(crate) fn description(&self) -> OperandShape {
         match &self.kind {
             NodeKind::Array(leaf) => leaf.description(self.dtype),
             _ => OperandShape { label: None, dtype: self.dtype, shape: self.shape.to_vec() },

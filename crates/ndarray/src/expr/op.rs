@@ -4,19 +4,17 @@ macro_rules! operations {
     ($($(#[doc = $doc:literal])* $name:ident = $text:literal,)*) => {
         /// An operation of an expression. Its name and its special cases are the array API standard's.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        #[repr(u8)]
-        pub enum Op {
+                #[repr(u8)]
+        pub(crate) enum Op {
             $($(#[doc = $doc])* $name,)*
         }
 
         impl Op {
             /// Every operation.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The name of the operation in the array API standard.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
+                    pub(crate) const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
                 }

@@ -22,14 +22,11 @@ mod reduce;
 mod scan;
 mod sorting;
 
-pub use indexing::{IndexElement, IndexMode, Indexing};
-pub use joining::{Joining, PadMode, broadcast_arrays, concat, meshgrid, stack};
-pub use linalg::{Linalg, eye};
-pub use operand::{AsOnStream, Binned, UniformFloat, Widen};
+pub use indexing::{IndexElement, IndexMode};
+pub use joining::{PadMode, broadcast_arrays, concat, meshgrid, stack};
+pub use linalg::eye;
+pub use operand::{UniformFloat, Widen};
 pub use random::{RandomInteger, Rng, philox_4x32, philox_4x64};
-pub use reduce::{
-    Axes, Compare, IntoAxes, Precise, Quantiles, Reduce, Reducible, ReductionCall, ReductionKernel, Statistics,
-    keepdims,
-};
-pub use scan::{Accumulate, Scan, ScanKernel};
-pub use sorting::{Histogram, Side, Sorting, Unique};
+pub use reduce::{Axes, IntoAxes, Precise, Reduce, Reducible, ReductionCall, ReductionKernel, Statistics, keepdims};
+pub use scan::ScanKernel;
+pub use sorting::{Histogram, Side, Unique};

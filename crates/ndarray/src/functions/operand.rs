@@ -1,4 +1,4 @@
-//! How arrays are given to the kernels of this crate: the stream they come with ([`AsOnStream`]), contiguous, as words.
+//! How arrays are given to the kernels of this folder: contiguous, as words, in parts.
 //!
 //! Kernels that move elements see words and parts of words ([`Units`]), so that one kernel serves every element type, also
 //! on devices without 8-bit, 16-bit or 64-bit types. Kernels that compute see 32 or 64 bits; narrower numbers are converted
@@ -12,61 +12,14 @@ use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element
 use vkarray_layout::{LayoutError, Order};
 use vkarray_shaders::functions;
 
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::expr::Numeric;
 use crate::generate::DeviceLimits;
 
-/// An array, with the stream on which the work of a method runs: `x.sort(-1)` runs on the default stream of the context,
-/// `x.on(&stream).sort(-1)` on `stream`.
-///
-/// The methods of this crate belong to traits that are implemented for all types with this trait.
-///
-/// ```
-/// use vkarray::prelude::*;
-///
-/// # fn main() -> anyhow::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let (x, stream) = (ctx.slice_to_device(&[3, 1, 2])?, ctx.stream()?);
-/// assert_eq!(x.sort(0)?.to_vec()?, [1, 2, 3]);
-/// assert_eq!(x.on(&stream).sort(0)?.to_vec()?, [1, 2, 3]);
-/// # Ok(())
-/// # }
-/// ```
-pub trait AsOnStream {
-    /// The type of the array's elements.
-    type Item: Element;
-
-    /// The array and the stream.
-    fn as_on_stream(&self) -> OnStream<'_, Self::Item>;
-}
-
-impl<T: Element> AsOnStream for DeviceNDArray<T> {
-    type Item = T;
-
-    fn as_on_stream(&self) -> OnStream<'_, T> {
-        self.on(self.context().default_stream())
-    }
-}
-
-impl<T: Element> AsOnStream for OnStream<'_, T> {
-    type Item = T;
-
-    fn as_on_stream(&self) -> OnStream<'_, T> {
-        *self
-    }
-}
-
-impl<A: AsOnStream + ?Sized> AsOnStream for &A {
-    type Item = A::Item;
-
-    fn as_on_stream(&self) -> OnStream<'_, A::Item> {
-        (**self).as_on_stream()
-    }
-}
-
-/// A type of numbers, with the type of 32 or 64 bits that has all of its values. Kernels compute in that type.
+/// A type of numbers, with the type of 32 or 64 bits that has all of its values, in which kernels compute, and the types
+/// of results.
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be computed on here",
     label = "this function takes integers and floats",
@@ -76,19 +29,36 @@ pub trait Widen: Element {
     /// The type itself, if it has 32 or 64 bits.
     #[doc(hidden)]
     type Wide: Widen + Numeric;
+    /// The type of running sums and products: 64 bits for integers; floats keep their type.
+    type Sum: Widen;
+    /// The type of the edges of bins: `f32` and `f64` for numbers of these types, `f32` for shorter floats, and `f64`
+    /// for integers, as in NumPy.
+    type Edge: UniformFloat + Widen;
 }
 
 macro_rules! widen {
-    ($($ty:ty => $wide:ty),* $(,)?) => {
+    ($($ty:ty: $wide:ty, $sum:ty, $edge:ty;)*) => {
         $(impl Widen for $ty {
             type Wide = $wide;
+            type Sum = $sum;
+            type Edge = $edge;
         })*
     };
 }
 
 widen! {
-    i8 => i32, u8 => u32, i16 => i32, u16 => u32, f16 => f32, bf16 => f32,
-    i32 => i32, u32 => u32, f32 => f32, i64 => i64, u64 => u64, f64 => f64,
+    i8: i32, i64, f64;
+    u8: u32, u64, f64;
+    i16: i32, i64, f64;
+    u16: u32, u64, f64;
+    i32: i32, i64, f64;
+    u32: u32, u64, f64;
+    i64: i64, i64, f64;
+    u64: u64, u64, f64;
+    f16: f32, f16, f32;
+    bf16: f32, bf16, f32;
+    f32: f32, f32, f32;
+    f64: f64, f64, f64;
 }
 
 /// A number of 32 or 64 bits. Only this crate implements this trait and the traits that require it.
@@ -126,35 +96,10 @@ impl UniformFloat for f64 {
     }
 }
 
-/// A type of numbers that are counted in bins of equal width, with the type of the edges: `f32` and `f64` for numbers
-/// of these types, `f32` for shorter floats, and `f64` for integers, as in NumPy.
-pub trait Binned: Widen {
-    /// The type of the edges.
-    type Edge: UniformFloat + Widen;
-}
-
-macro_rules! binned {
-    ($($ty:ty => $edge:ty),* $(,)?) => {
-        $(impl Binned for $ty {
-            type Edge = $edge;
-        })*
-    };
-}
-
-binned! {
-    i8 => f64, u8 => f64, i16 => f64, u16 => f64, i32 => f64, u32 => f64, i64 => f64, u64 => f64,
-    f16 => f32, bf16 => f32, f32 => f32, f64 => f64,
-}
-
 /// The array, contiguous in C order and at an offset at which a kernel can bind it: the given array, or a copy of it.
-pub(crate) fn packed<T: Element>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T>> {
+pub(crate) fn packed<T: Element>(array: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
     let contiguous = array.to_contiguous(Order::C)?;
-    if is_packed(&contiguous) {
-        return Ok(contiguous);
-    }
-    let copy = contiguous.context().device_array(contiguous.shape())?;
-    copy.on(array.stream()).copy_from_device(&contiguous)?;
-    Ok(copy)
+    if is_packed(&contiguous) { Ok(contiguous) } else { contiguous.copied(Order::C) }
 }
 
 /// Whether an array is contiguous in C order, and at an offset at which a kernel can bind it.
@@ -165,13 +110,13 @@ pub(crate) fn is_packed<T: Element>(array: &DeviceNDArray<T>) -> bool {
 }
 
 /// The array as numbers of 32 or 64 bits, as [`packed`] gives them.
-pub(crate) fn widened<T: Widen>(array: OnStream<'_, T>) -> Result<DeviceNDArray<T::Wide>> {
+pub(crate) fn widened<T: Widen>(array: &DeviceNDArray<T>) -> Result<DeviceNDArray<T::Wide>> {
     let packed = packed(array)?;
-    if DType::of::<T>() == DType::of::<T::Wide>() { packed.view() } else { packed.on(array.stream()).astype() }
+    if DType::of::<T>() == DType::of::<T::Wide>() { packed.view() } else { packed.astype() }
 }
 
 /// The array as numbers of another type, without a copy if it has this type.
-pub(crate) fn converted<T: Element, U: Element>(array: DeviceNDArray<T>, stream: &Stream) -> Result<DeviceNDArray<U>> {
+pub(crate) fn converted<T: Element, U: Element>(array: &DeviceNDArray<T>, stream: &Stream) -> Result<DeviceNDArray<U>> {
     if DType::of::<T>() == DType::of::<U>() { array.view() } else { array.on(stream).astype() }
 }
 
@@ -290,7 +235,7 @@ impl Arithmetic {
 
 /// A number of elements, a length or a position as kernels have it.
 pub(crate) fn to_u32(count: usize) -> Result<u32> {
-    u32::try_from(count).map_err(|_| Error::TooManyElements { count }.into())
+    u32::try_from(count).map_err(|_| Error::TooManyElements { count })
 }
 
 /// The sum of lengths, or the error that no array of the shape has so many elements.

@@ -230,7 +230,7 @@ impl Program<'_> {
     /// Why a kernel was not built: the fault in a text of the program, if there is one, and otherwise the error.
     pub(crate) fn explained(&self, error: Error) -> Error {
         match (self.calls().find_map(|(own, types)| function::fault(own, &types)), self.combine) {
-            (Some(fault), _) => fault.into(),
+            (Some(fault), _) => fault,
             (None, Some(combine)) => combine.explained(error),
             (None, None) => error,
         }

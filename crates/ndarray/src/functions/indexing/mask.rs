@@ -8,7 +8,7 @@ use vkarray_kernel::{Arg, Bool, Element, Groups};
 use vkarray_shaders::functions;
 
 use super::take::{IndexMode, gather_axis};
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::expr::Operand;
@@ -33,7 +33,7 @@ struct FlagPart {
 /// The parts of an array of flags, and the number of set flags. Beside each part a kernel can bind a result of the same
 /// number of elements of `itemsize` bytes. Waits for the device.
 fn flag_parts(flags: &DeviceNDArray<Bool>, itemsize: usize, stream: &Stream) -> Result<(Vec<FlagPart>, usize)> {
-    let flags = flat(&packed(flags.on(stream))?)?;
+    let flags = flat(&packed(&flags.on(stream))?)?;
     let (ctx, mut found, mut n_set) = (flags.context(), Vec::new(), 0);
     to_u32(flags.size())?;
     for range in parts(ctx, flags.size(), itemsize, BLOCK) {
@@ -76,59 +76,63 @@ impl FlagPart {
 }
 
 /// The flat places, in C order, of the elements that are not zero. Waits for the device.
-pub(crate) fn positions_of<T: Element>(x: OnStream<'_, T>) -> Result<DeviceNDArray<u32>> {
+pub(crate) fn positions_of<T: Element>(x: &DeviceNDArray<T>) -> Result<DeviceNDArray<u32>> {
     let stream = x.stream();
-    let flags = x.reshape_copy(x.array().size(), vkarray_layout::Order::C)?;
-    let flags = converted::<T, Bool>(flags, stream)?;
+    let flags = x.reshape_copy(x.size(), vkarray_layout::Order::C)?;
+    let flags = converted::<T, Bool>(&flags, stream)?;
     let (parts, n_set) = flag_parts(&flags, size_of::<u32>(), stream)?;
     let places = flags.context().device_array::<u32>([n_set])?;
     parts.iter().try_for_each(|part| part.compact(None, &places, stream))?;
     Ok(places)
 }
 
-pub(super) fn compact<T: Element>(x: OnStream<'_, T>, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<T>> {
-    let (shape, stream) = (x.array().shape(), x.stream());
+pub(super) fn compact<T: Element>(x: &DeviceNDArray<T>, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<T>> {
+    let (shape, stream) = (x.shape(), x.stream());
     let Some(rest) = shape.strip_prefix(mask.shape()) else {
         let (first, second) = (shape.to_vec(), mask.shape().to_vec());
-        return Err(Error::Shapes { operation: "compact", first, second }.into());
+        return Err(Error::Shapes { operation: "compact", first, second });
     };
     let rows = [&[mask.size()], rest].concat();
     let rows = x.reshape_copy(rows.as_slice(), vkarray_layout::Order::C)?;
     if !rest.is_empty() || !matches!(size_of::<T>(), 4 | 8 | 16) {
-        return gather_axis(rows.on(stream), &positions_of(mask.on(stream))?, 0);
+        return gather_axis(&rows.on(stream), &positions_of(&mask.on(stream))?, 0);
     }
     let flags = mask.on(stream).reshape_copy(mask.size(), vkarray_layout::Order::C)?;
-    let rows = packed(rows.on(stream))?;
+    let rows = packed(&rows.on(stream))?;
     let (parts, n_set) = flag_parts(&flags, size_of::<T>(), stream)?;
     let out = rows.context().device_array::<T>([n_set])?;
     parts.iter().try_for_each(|part| part.compact(Some(&rows), &out, stream))?;
     Ok(out)
 }
 
-pub(super) fn put<T: Element>(x: OnStream<'_, T>, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<T>) -> Result<()> {
-    let shape = x.array().shape();
+pub(super) fn put<T: Element>(
+    x: &DeviceNDArray<T>,
+    mask: &DeviceNDArray<Bool>,
+    values: &DeviceNDArray<T>,
+) -> Result<()> {
+    let shape = x.shape();
     if !shape.starts_with(mask.shape()) {
         let (first, second) = (shape.to_vec(), mask.shape().to_vec());
-        return Err(Error::Shapes { operation: "put_mask", first, second }.into());
+        return Err(Error::Shapes { operation: "put_mask", first, second });
     }
-    x.array().check_writable()?;
+    x.check_writable()?;
     // The mask of an element is the mask of its leading axes.
     let apart = [mask.shape(), &vec![1; shape.len() - mask.ndim()]].concat();
     let mask = mask.reshape_copy(apart.as_slice(), vkarray_layout::Order::C)?.broadcast_to(shape)?;
-    let places = positions_of(mask.on(x.stream()))?;
+    let places = positions_of(&mask.on(x.stream()))?;
     if values.size() != places.size() && values.size() != 1 {
-        return Err(Error::MaskValues { values: values.size(), places: places.size() }.into());
+        return Err(Error::MaskValues { values: values.size(), places: places.size() });
     }
     super::put::put(x, &places, values, IndexMode::Clip)
 }
 
-pub(super) fn nonzero<T: Element>(x: OnStream<'_, T>) -> Result<Vec<DeviceNDArray<u32>>> {
-    let shape = x.array().shape();
+pub(super) fn nonzero<T: Element>(x: &DeviceNDArray<T>) -> Result<Vec<DeviceNDArray<u32>>> {
+    let shape = x.shape();
     if shape.is_empty() {
         return Err(Error::NoAxis { operation: "nonzero" });
     }
     let places = positions_of(x)?;
-    let mut below = x.array().size();
+    let mut below = x.size();
     shape
         .iter()
         .map(|&length| {

@@ -1,4 +1,4 @@
-//! Elements by index and by mask: [`Indexing::take`], [`Indexing::put`], [`Indexing::compact`], [`Indexing::nonzero`].
+//! Elements by index and by mask: [`DeviceNDArray::take`], [`DeviceNDArray::put`], [`DeviceNDArray::compact`], [`DeviceNDArray::nonzero`].
 //!
 //! | file | has |
 //! |---|---|
@@ -13,24 +13,21 @@ mod mask;
 mod put;
 mod take;
 
-use vkarray_kernel::Bool;
+use vkarray_kernel::{Bool, Element};
 use vkarray_layout::IntoAxis;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::functions::operand::AsOnStream;
 pub(crate) use mask::positions_of;
 pub(crate) use put::put;
 pub use take::{IndexElement, IndexMode};
 pub(crate) use take::{gather_axis, gather_rows};
 
-/// Methods that select elements by index or by mask. Implemented for [`DeviceNDArray`] and, with a stream,
-/// for [`OnStream`](crate::OnStream).
-pub trait Indexing: AsOnStream {
+impl<T: Element> DeviceNDArray<T> {
     /// The elements at `indices` along an axis: NumPy's `take`. The axes of `indices` replace the axis.
     ///
     /// Negative indices count from the end. The call waits until the device has compared the indices with the length of the
-    /// axis; [`Indexing::take_with_mode`] with another mode does not wait.
+    /// axis; [`DeviceNDArray::take_with_mode`] with another mode does not wait.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -50,16 +47,12 @@ pub trait Indexing: AsOnStream {
     ///
     /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange) for an index outside the axis;
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have; and the errors of
-    /// [`Indexing::take_with_mode`].
-    fn take<I: IndexElement>(
-        &self,
-        indices: &DeviceNDArray<I>,
-        axis: impl IntoAxis,
-    ) -> Result<DeviceNDArray<Self::Item>> {
+    /// [`DeviceNDArray::take_with_mode`].
+    pub fn take<I: IndexElement>(&self, indices: &DeviceNDArray<I>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
         self.take_with_mode(indices, axis, IndexMode::Raise)
     }
 
-    /// The elements at `indices` along an axis, as [`Indexing::take`] gives them, with a rule for indices out of range.
+    /// The elements at `indices` along an axis, as [`DeviceNDArray::take`] gives them, with a rule for indices out of range.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -80,17 +73,17 @@ pub trait Indexing: AsOnStream {
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn take_with_mode<I: IndexElement>(
+    pub fn take_with_mode<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
         axis: impl IntoAxis,
         mode: IndexMode,
-    ) -> Result<DeviceNDArray<Self::Item>> {
-        take::take(self.as_on_stream(), indices, axis.into_axis(), mode)
+    ) -> Result<DeviceNDArray<T>> {
+        take::take(self, indices, axis.into_axis(), mode)
     }
 
     /// Element `[o, j, k]` of the result is `x[o, indices[o, j, k], k]`: NumPy's `take_along_axis`, which applies the
-    /// result of `argsort` along an axis. The shapes agree in all other axes. Like [`Indexing::take`], the call waits
+    /// result of `argsort` along an axis. The shapes agree in all other axes. Like [`DeviceNDArray::take`], the call waits
     /// until the device has checked the indices.
     ///
     /// ```
@@ -109,17 +102,17 @@ pub trait Indexing: AsOnStream {
     ///
     /// [`Error::Shapes`](crate::Error::Shapes) if the shapes differ in another axis;
     /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange) for an index outside the axis; and the errors of
-    /// [`Indexing::take`].
-    fn take_along_axis<I: IndexElement>(
+    /// [`DeviceNDArray::take`].
+    pub fn take_along_axis<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
         axis: impl IntoAxis,
-    ) -> Result<DeviceNDArray<Self::Item>> {
-        take::take_along_axis(self.as_on_stream(), indices, axis.into_axis(), IndexMode::Raise)
+    ) -> Result<DeviceNDArray<T>> {
+        take::take_along_axis(self, indices, axis.into_axis(), IndexMode::Raise)
     }
 
     /// Writes `values` to the elements at flat indices, in C order: NumPy's `put`. Values are repeated if they are
-    /// fewer than the indices; of several values for one element the last one stays. Like [`Indexing::take`], the call
+    /// fewer than the indices; of several values for one element the last one stays. Like [`DeviceNDArray::take`], the call
     /// waits until the device has checked the indices.
     ///
     /// ```
@@ -142,11 +135,11 @@ pub trait Indexing: AsOnStream {
     /// [`Error::SharedElements`](crate::Error::SharedElements) for an array whose elements share memory;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn put<I: IndexElement>(&self, indices: &DeviceNDArray<I>, values: &DeviceNDArray<Self::Item>) -> Result<()> {
+    pub fn put<I: IndexElement>(&self, indices: &DeviceNDArray<I>, values: &DeviceNDArray<T>) -> Result<()> {
         self.put_with_mode(indices, values, IndexMode::Raise)
     }
 
-    /// Writes `values` at flat indices, as [`Indexing::put`] does, with a rule for indices out of range.
+    /// Writes `values` at flat indices, as [`DeviceNDArray::put`] does, with a rule for indices out of range.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -165,14 +158,14 @@ pub trait Indexing: AsOnStream {
     ///
     /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if there are indices but no values or no elements;
     /// [`Error::ReadOnly`](crate::Error::ReadOnly) for a read-only array; and the errors of
-    /// [`Indexing::put`].
-    fn put_with_mode<I: IndexElement>(
+    /// [`DeviceNDArray::put`].
+    pub fn put_with_mode<I: IndexElement>(
         &self,
         indices: &DeviceNDArray<I>,
-        values: &DeviceNDArray<Self::Item>,
+        values: &DeviceNDArray<T>,
         mode: IndexMode,
     ) -> Result<()> {
-        put::put(self.as_on_stream(), indices, values, mode)
+        put::put(self, indices, values, mode)
     }
 
     /// The elements whose mask is true, in C order: NumPy's `x[mask]`. The mask has the leading axes of the array; one
@@ -200,8 +193,8 @@ pub trait Indexing: AsOnStream {
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "compress")]
     #[doc(alias = "extract")]
-    fn compact(&self, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<Self::Item>> {
-        mask::compact(self.as_on_stream(), mask)
+    pub fn compact(&self, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<T>> {
+        mask::compact(self, mask)
     }
 
     /// Writes `values` to the elements whose mask is true, in C order: NumPy's `x[mask] = values`. The mask has the leading
@@ -231,8 +224,8 @@ pub trait Indexing: AsOnStream {
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "place")]
     #[doc(alias = "putmask")]
-    fn put_mask(&self, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<Self::Item>) -> Result<()> {
-        mask::put(self.as_on_stream(), mask, values)
+    pub fn put_mask(&self, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<T>) -> Result<()> {
+        mask::put(self, mask, values)
     }
 
     /// Writes `value` to the elements whose mask is true: NumPy's `x[mask] = value`. The mask has the leading axes of
@@ -254,8 +247,8 @@ pub trait Indexing: AsOnStream {
     ///
     /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape is not the beginning of the array's;
     /// [`Error::ReadOnly`](crate::Error::ReadOnly) for a read-only array; and the errors of
-    /// [`Indexing::put_mask`].
-    fn fill_where(&self, mask: &DeviceNDArray<Bool>, value: Self::Item) -> Result<()> {
+    /// [`DeviceNDArray::put_mask`].
+    pub fn fill_where(&self, mask: &DeviceNDArray<Bool>, value: T) -> Result<()> {
         self.put_mask(mask, &mask.context().full([1], value)?)
     }
 
@@ -283,9 +276,7 @@ pub trait Indexing: AsOnStream {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "argwhere")]
-    fn nonzero(&self) -> Result<Vec<DeviceNDArray<u32>>> {
-        mask::nonzero(self.as_on_stream())
+    pub fn nonzero(&self) -> Result<Vec<DeviceNDArray<u32>>> {
+        mask::nonzero(self)
     }
 }
-
-impl<A: AsOnStream + ?Sized> Indexing for A {}

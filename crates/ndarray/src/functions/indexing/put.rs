@@ -14,7 +14,7 @@ use vkarray_layout::Index;
 use vkarray_shaders::functions;
 
 use super::take::{IndexElement, IndexMode, check_indices, index_text};
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::error::{Error, Result};
 use crate::functions::operand::{
     Units, flat, kernel, longest, packed, part, parts, run, to_u32, words, words_of_block,
@@ -25,19 +25,19 @@ use crate::generate::{Axis, Nest, word};
 const MAX_AXES: usize = 8;
 
 pub(crate) fn put<T: Element, I: IndexElement>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     indices: &DeviceNDArray<I>,
     values: &DeviceNDArray<T>,
     mode: IndexMode,
 ) -> Result<()> {
-    let (stream, ctx, length) = (x.stream(), x.array().context(), x.array().size());
+    let (stream, ctx, length) = (x.stream(), x.context(), x.size());
     if indices.size() == 0 {
         return Ok(());
     }
     if length == 0 || values.size() == 0 {
-        return Err(Error::EmptyAxis { operation: "put", indices: indices.size() }.into());
+        return Err(Error::EmptyAxis { operation: "put", indices: indices.size() });
     }
-    x.array().check_writable()?;
+    x.check_writable()?;
     to_u32(length)?;
     let indices = apart(x, indices)?;
     if mode == IndexMode::Raise {
@@ -49,7 +49,7 @@ pub(crate) fn put<T: Element, I: IndexElement>(
     let text = [&Units::of::<T>().text(), &index_text::<I>(mode), functions::PUT];
     let most = longest(ctx, size_of::<u32>(), 1);
     let put = Put {
-        x: x.array(),
+        x,
         stream,
         owners: ctx.device_array([length.min(most)])?,
         find_owners: kernel(ctx, "put.wgsl", &text, "put_owners")?,
@@ -58,14 +58,14 @@ pub(crate) fn put<T: Element, I: IndexElement>(
         values,
     };
     let mut regions = Vec::new();
-    add_regions(x.array(), 0, most, &mut regions)?;
+    add_regions(x, 0, most, &mut regions)?;
     regions.iter().try_for_each(|region| put.write(region))
 }
 
 /// A packed array of one axis that shares no memory with the array that is written: the given array, or a copy of it.
-fn apart<T: Element, U: Element>(x: OnStream<'_, T>, array: &DeviceNDArray<U>) -> Result<DeviceNDArray<U>> {
-    let packed = packed(array.on(x.stream()))?;
-    let is_apart = !Arc::ptr_eq(x.array().block(), packed.block());
+fn apart<T: Element, U: Element>(x: &DeviceNDArray<T>, array: &DeviceNDArray<U>) -> Result<DeviceNDArray<U>> {
+    let packed = packed(&array.on(x.stream()))?;
+    let is_apart = !Arc::ptr_eq(x.block(), packed.block());
     flat(&if is_apart { packed } else { packed.on(x.stream()).copy()? })
 }
 

@@ -7,7 +7,7 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, Element, Kernel};
 use vkarray_shaders::functions;
 
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::error::{Error, Result};
 use crate::functions::operand::{Units, Word, axis_of, flat, kernel, packed, part, parts, run, to_u32, words};
 use crate::generate::word;
@@ -76,33 +76,33 @@ pub(super) fn check_indices<I: IndexElement>(
         return Ok(());
     }
     let index = part(&flat, &(position..position + 1))?.on(stream).copy_to_host()?[0].into();
-    Err(Error::IndexOutOfRange { operation, index, position, length }.into())
+    Err(Error::IndexOutOfRange { operation, index, position, length })
 }
 
 pub(super) fn take<T: Element, I: IndexElement>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     indices: &DeviceNDArray<I>,
     axis: isize,
     mode: IndexMode,
 ) -> Result<DeviceNDArray<T>> {
-    let shape = x.array().shape();
+    let shape = x.shape();
     let axis = axis_of(axis, shape.len())?;
     let out = [&shape[..axis], indices.shape(), &shape[axis + 1..]].concat();
     gather(x, indices, Gather { operation: "take", axis, mode, is_along: false }, &out)
 }
 
 pub(super) fn take_along_axis<T: Element, I: IndexElement>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     indices: &DeviceNDArray<I>,
     axis: isize,
     mode: IndexMode,
 ) -> Result<DeviceNDArray<T>> {
-    let (operation, shape) = ("take_along_axis", x.array().shape());
+    let (operation, shape) = ("take_along_axis", x.shape());
     let axis = axis_of(axis, shape.len())?;
     let is_fitting = shape.len() == indices.ndim()
         && shape.iter().zip(indices.shape()).enumerate().all(|(i, (a, b))| i == axis || a == b);
     if !is_fitting {
-        return Err(Error::Shapes { operation, first: shape.to_vec(), second: indices.shape().to_vec() }.into());
+        return Err(Error::Shapes { operation, first: shape.to_vec(), second: indices.shape().to_vec() });
     }
     gather(x, indices, Gather { operation, axis, mode, is_along: true }, indices.shape())
 }
@@ -110,7 +110,7 @@ pub(super) fn take_along_axis<T: Element, I: IndexElement>(
 /// The elements at indices along an axis. All indices are known to be in range, and one row of indices serves every row
 /// of the array.
 pub(crate) fn gather_axis<T: Element>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     indices: &DeviceNDArray<u32>,
     axis: usize,
 ) -> Result<DeviceNDArray<T>> {
@@ -119,7 +119,7 @@ pub(crate) fn gather_axis<T: Element>(
 
 /// The elements at the places of each row. All places are known to be in range.
 pub(crate) fn gather_rows<T: Element>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     indices: &DeviceNDArray<u32>,
     axis: usize,
 ) -> Result<DeviceNDArray<T>> {
@@ -134,18 +134,18 @@ struct Gather {
 }
 
 fn gather<T: Element, I: IndexElement>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     indices: &DeviceNDArray<I>,
     how: Gather,
     shape: &[usize],
 ) -> Result<DeviceNDArray<T>> {
-    let (stream, ctx) = (x.stream(), x.array().context());
-    let length = x.array().shape()[how.axis];
+    let (stream, ctx) = (x.stream(), x.context());
+    let length = x.shape()[how.axis];
     if length == 0 && indices.size() > 0 {
-        return Err(Error::EmptyAxis { operation: how.operation, indices: indices.size() }.into());
+        return Err(Error::EmptyAxis { operation: how.operation, indices: indices.size() });
     }
     let out = ctx.device_array::<T>(shape)?;
-    let indices = packed(indices.on(stream))?;
+    let indices = packed(&indices.on(stream))?;
     if how.mode == IndexMode::Raise && indices.size() > 0 {
         check_indices(how.operation, stream, &indices, length)?;
     }

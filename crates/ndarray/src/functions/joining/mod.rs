@@ -1,19 +1,21 @@
-//! Arrays joined, repeated and shifted: [`concat()`], [`stack`], [`Joining::tile`], [`Joining::roll`], [`Joining::pad`].
+//! Arrays joined, repeated and shifted: [`concat()`], [`stack`], [`DeviceNDArray::tile`], [`DeviceNDArray::roll`], [`DeviceNDArray::pad`].
 //!
 //! Every function here copies between views, or subtracts views; this folder has no kernel. Start at [`concat()`];
 //! `pad.rs` has the borders.
 
 mod pad;
 
+use std::borrow::Borrow;
+
 use vkarray_kernel::Element;
 use vkarray_layout::{IntoAxis, Order, broadcast_shapes};
 
-use crate::array::{DeviceNDArray, OnStream, collect_values};
+use crate::array::{DeviceNDArray, collect_values};
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::expr::Numeric;
 use crate::functions::indexing::gather_axis;
-use crate::functions::operand::{AsOnStream, axis_of, sum_of_lengths, to_u32};
+use crate::functions::operand::{axis_of, sum_of_lengths, to_u32};
 pub use pad::PadMode;
 
 /// Joins arrays along an axis that all of them have: NumPy's `concatenate`. Runs on the stream of the first array.
@@ -39,27 +41,27 @@ pub use pad::PadMode;
 #[doc(alias = "concatenate")]
 #[doc(alias = "vstack")]
 #[doc(alias = "hstack")]
-pub fn concat<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceNDArray<A::Item>> {
-    let Some(first) = arrays.first().map(AsOnStream::as_on_stream) else {
-        return Err(Error::NoArrays { operation: "concat" }.into());
+pub fn concat<T: Element, A: Borrow<DeviceNDArray<T>>>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+    let Some(first) = arrays.first().map(Borrow::borrow) else {
+        return Err(Error::NoArrays { operation: "concat" });
     };
-    let mut shape = first.array().shape().to_vec();
+    let mut shape = first.shape().to_vec();
     let axis = axis_of(axis.into_axis(), shape.len())?;
     shape[axis] = 0;
-    for array in arrays {
-        let other = array.as_on_stream().array().shape().to_vec();
+    for array in arrays.iter().map(Borrow::borrow) {
+        let other = array.shape().to_vec();
         let is_fitting = other.len() == shape.len() && (0..shape.len()).all(|i| i == axis || other[i] == shape[i]);
         if !is_fitting {
-            let first = first.array().shape().to_vec();
-            return Err(Error::Shapes { operation: "concat", first, second: other }.into());
+            let first = first.shape().to_vec();
+            return Err(Error::Shapes { operation: "concat", first, second: other });
         }
         shape[axis] = sum_of_lengths([shape[axis], other[axis]], &other)?;
     }
-    let out = first.array().context().device_array(shape)?;
+    let out = first.context().device_array(shape)?;
     let mut start = 0;
-    for array in arrays.iter().map(AsOnStream::as_on_stream) {
-        let end = start + array.array().shape()[axis].cast_signed();
-        out.slice_axis(axis.cast_signed(), start..end)?.on(first.stream()).copy_from_device(array.array())?;
+    for array in arrays.iter().map(Borrow::borrow) {
+        let end = start + array.shape()[axis].cast_signed();
+        out.slice_axis(axis.cast_signed(), start..end)?.on(first.stream()).copy_from_device(array)?;
         start = end;
     }
     Ok(out)
@@ -83,19 +85,17 @@ pub fn concat<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<Device
 ///
 /// [`Error::NoArrays`](crate::Error::NoArrays) if there is no array; [`Error::Shapes`](crate::Error::Shapes) if shapes
 /// differ; and the errors of [`concat()`].
-pub fn stack<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceNDArray<A::Item>> {
-    let Some(first) = arrays.first().map(AsOnStream::as_on_stream) else {
-        return Err(Error::NoArrays { operation: "stack" }.into());
+pub fn stack<T: Element, A: Borrow<DeviceNDArray<T>>>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+    let Some(first) = arrays.first().map(Borrow::borrow) else {
+        return Err(Error::NoArrays { operation: "stack" });
     };
-    if let Some(other) = arrays.iter().find(|array| array.as_on_stream().array().shape() != first.array().shape()) {
-        let (first, second) = (first.array().shape().to_vec(), other.as_on_stream().array().shape().to_vec());
-        return Err(Error::Shapes { operation: "stack", first, second }.into());
+    if let Some(other) = arrays.iter().map(Borrow::borrow).find(|array| array.shape() != first.shape()) {
+        let (first, second) = (first.shape().to_vec(), other.shape().to_vec());
+        return Err(Error::Shapes { operation: "stack", first, second });
     }
     let axis = axis.into_axis();
-    let expanded = arrays.iter().map(|array| array.as_on_stream().array().expand_dims(axis));
-    let expanded: Vec<_> = expanded.collect::<Result<_>>()?;
-    let on_stream: Vec<_> = expanded.iter().map(|array| array.on(first.stream())).collect();
-    concat(&on_stream, axis)
+    let expanded = arrays.iter().map(|array| array.borrow().expand_dims(axis)).collect::<Result<Vec<_>>>()?;
+    concat(&expanded, axis)
 }
 
 /// Coordinate arrays of a grid, one for each of the one-dimensional `arrays`: NumPy's `meshgrid`. With `xy` order the
@@ -120,20 +120,18 @@ pub fn stack<A: AsOnStream>(arrays: &[A], axis: impl IntoAxis) -> Result<DeviceN
 /// [`Error::RankMismatch`](crate::Error::RankMismatch) for an array that does not have one axis;
 /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
 /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-pub fn meshgrid<A: AsOnStream>(arrays: &[A], xy: bool) -> Result<Vec<DeviceNDArray<A::Item>>> {
-    let arrays: Vec<_> = arrays.iter().map(AsOnStream::as_on_stream).collect();
-    if let Some(other) = arrays.iter().find(|array| array.array().ndim() != 1) {
-        return Err(crate::Error::RankMismatch { expected: 1, shape: other.array().shape().to_vec() });
+pub fn meshgrid<T: Element, A: Borrow<DeviceNDArray<T>>>(arrays: &[A], xy: bool) -> Result<Vec<DeviceNDArray<T>>> {
+    let arrays: Vec<&DeviceNDArray<T>> = arrays.iter().map(Borrow::borrow).collect();
+    if let Some(other) = arrays.iter().find(|array| array.ndim() != 1) {
+        return Err(crate::Error::RankMismatch { expected: 1, shape: other.shape().to_vec() });
     }
-    let shape: Vec<usize> = arrays.iter().map(|array| array.array().size()).collect();
-    let grid_of = |(axis, array): (usize, &OnStream<'_, A::Item>)| {
+    let shape: Vec<usize> = arrays.iter().map(|array| array.size()).collect();
+    let grid_of = |(axis, array): (usize, &&DeviceNDArray<T>)| {
         let mut along = vec![1; shape.len()];
         along[axis] = shape[axis];
-        let grid = array.array().reshape(along.as_slice())?.broadcast_to(shape.as_slice())?;
+        let grid = array.reshape(along.as_slice())?.broadcast_to(shape.as_slice())?;
         let grid = if xy && shape.len() > 1 { grid.swap_axes(0, 1)? } else { grid };
-        let out = array.array().context().device_array(grid.shape())?;
-        out.on(array.stream()).copy_from_device(&grid)?;
-        Ok(out)
+        grid.copy()
     };
     arrays.iter().enumerate().map(grid_of).collect()
 }
@@ -161,8 +159,7 @@ pub fn broadcast_arrays<T: Element>(arrays: &[&DeviceNDArray<T>]) -> Result<Vec<
     arrays.iter().map(|array| array.broadcast_to(shape.as_slice())).collect()
 }
 
-/// Arrays repeated, shifted and extended. Implemented for [`DeviceNDArray`] and, with a stream, for [`OnStream`].
-pub trait Joining: AsOnStream {
+impl<T: Element> DeviceNDArray<T> {
     /// The array repeated as a tile along each axis: NumPy's `tile`. Axes that the array or `repetitions` does not have
     /// count as leading axes of length, or number, one.
     ///
@@ -182,15 +179,15 @@ pub trait Joining: AsOnStream {
     /// [`Error::Layout`](crate::Error::Layout) for a result that is too large;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn tile(&self, repetitions: &[usize]) -> Result<DeviceNDArray<Self::Item>> {
-        let x = self.as_on_stream();
-        let ndim = repetitions.len().max(x.array().ndim());
+    pub fn tile(&self, repetitions: &[usize]) -> Result<DeviceNDArray<T>> {
+        let x = self;
+        let ndim = repetitions.len().max(x.ndim());
         let in_front = |list: &[usize]| [vec![1; ndim - list.len()], list.to_vec()].concat();
-        let (repetitions, shape) = (in_front(repetitions), in_front(x.array().shape()));
+        let (repetitions, shape) = (in_front(repetitions), in_front(x.shape()));
         let tiled: Vec<usize> = repetitions.iter().zip(&shape).map(|(n, len)| n.saturating_mul(*len)).collect();
         let apart: Vec<usize> = repetitions.iter().zip(&shape).flat_map(|(&n, &len)| [n, len]).collect();
         let tile: Vec<usize> = shape.iter().flat_map(|&len| [1, len]).collect();
-        let out = x.array().context().device_array(tiled.as_slice())?;
+        let out = x.context().device_array(tiled.as_slice())?;
         let tile = x.reshape_copy(tile.as_slice(), Order::C)?;
         if out.size() > 0 {
             out.reshape(apart.as_slice())?.on(x.stream()).assign(&tile)?;
@@ -215,16 +212,16 @@ pub trait Joining: AsOnStream {
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have, or a result that is
     /// too large; [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn repeat(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
-        let x = self.as_on_stream();
-        let mut shape = x.array().shape().to_vec();
+    pub fn repeat(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        let x = self;
+        let mut shape = x.shape().to_vec();
         let axis = axis_of(axis.into_axis(), shape.len())?;
         let mut apart = shape.clone();
         apart.insert(axis + 1, n);
         shape[axis] = shape[axis].saturating_mul(n);
-        let out = x.array().context().device_array(shape.as_slice())?;
+        let out = x.context().device_array(shape.as_slice())?;
         if out.size() > 0 {
-            let each = x.array().expand_dims(axis.cast_signed() + 1)?;
+            let each = x.expand_dims(axis.cast_signed() + 1)?;
             out.reshape(apart.as_slice())?.on(x.stream()).assign(&each)?;
         }
         Ok(out)
@@ -246,15 +243,15 @@ pub trait Joining: AsOnStream {
     ///
     /// [`Error::Shapes`](crate::Error::Shapes) if there is not one number for each element of the axis;
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have; and the errors of
-    /// [`Joining::repeat`].
-    fn repeat_each(&self, counts: &[usize], axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
-        let x = self.as_on_stream();
-        let axis = axis_of(axis.into_axis(), x.array().ndim())?;
-        if x.array().shape()[axis] != counts.len() {
-            let (first, second) = (x.array().shape().to_vec(), vec![counts.len()]);
-            return Err(Error::Shapes { operation: "repeat_each", first, second }.into());
+    /// [`DeviceNDArray::repeat`].
+    pub fn repeat_each(&self, counts: &[usize], axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        let x = self;
+        let axis = axis_of(axis.into_axis(), x.ndim())?;
+        if x.shape()[axis] != counts.len() {
+            let (first, second) = (x.shape().to_vec(), vec![counts.len()]);
+            return Err(Error::Shapes { operation: "repeat_each", first, second });
         }
-        let n_places = sum_of_lengths(counts.iter().copied(), x.array().shape())?;
+        let n_places = sum_of_lengths(counts.iter().copied(), x.shape())?;
         let places = (0..to_u32(counts.len())?).zip(counts).flat_map(|(place, &n)| std::iter::repeat_n(place, n));
         take_places(x, n_places, places, axis)
     }
@@ -276,17 +273,17 @@ pub trait Joining: AsOnStream {
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn roll(&self, shift: isize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
-        let x = self.as_on_stream();
+    pub fn roll(&self, shift: isize, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        let x = self;
         let axis = axis.into_axis();
-        let length = x.array().shape()[axis_of(axis, x.array().ndim())?].cast_signed();
-        let out = x.array().context().device_array(x.array().shape())?;
+        let length = x.shape()[axis_of(axis, x.ndim())?].cast_signed();
+        let out = x.context().device_array(x.shape())?;
         if length == 0 {
             return Ok(out);
         }
         let shift = shift.rem_euclid(length);
         for (to, from) in [(shift..length, 0..length - shift), (0..shift, length - shift..length)] {
-            let part = x.array().slice_axis(axis, from)?;
+            let part = x.slice_axis(axis, from)?;
             out.slice_axis(axis, to)?.on(x.stream()).copy_from_device(&part)?;
         }
         Ok(out)
@@ -312,14 +309,14 @@ pub trait Joining: AsOnStream {
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Expression`](crate::Error::Expression) for elements that cannot be subtracted; and the errors
     /// of [`Evaluate::eval`].
-    fn diff(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>>
+    pub fn diff(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<T>>
     where
-        Self::Item: Numeric,
+        T: Numeric,
     {
-        let x = self.as_on_stream();
+        let x = self;
         let axis = axis.into_axis();
-        let length = x.array().shape()[axis_of(axis, x.array().ndim())?];
-        let mut out = x.array().clone();
+        let length = x.shape()[axis_of(axis, x.ndim())?];
+        let mut out = x.clone();
         for _ in 0..n.min(length) {
             let (left, right) = (out.slice_axis(axis, ..-1)?, out.slice_axis(axis, 1..)?);
             out = (right - left).on(x.stream()).eval()?;
@@ -349,8 +346,8 @@ pub trait Joining: AsOnStream {
     /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if an axis without elements is extended by copies of its elements;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn pad(&self, widths: &[(usize, usize)], mode: PadMode<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
-        pad::pad(self.as_on_stream(), widths, mode)
+    pub fn pad(&self, widths: &[(usize, usize)], mode: PadMode<T>) -> Result<DeviceNDArray<T>> {
+        pad::pad(self, widths, mode)
     }
 
     /// The arrays that an array consists of along an axis: `unstack` of the array API. They are views.
@@ -369,29 +366,27 @@ pub trait Joining: AsOnStream {
     /// # Errors
     ///
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have.
-    fn unstack(&self, axis: impl IntoAxis) -> Result<Vec<DeviceNDArray<Self::Item>>> {
-        let x = self.as_on_stream();
+    pub fn unstack(&self, axis: impl IntoAxis) -> Result<Vec<DeviceNDArray<T>>> {
+        let x = self;
         let axis = axis.into_axis();
-        match x.array().shape()[axis_of(axis, x.array().ndim())?] {
+        match x.shape()[axis_of(axis, x.ndim())?] {
             0 => Ok(Vec::new()),
-            n => x.array().array_split(n, axis)?.into_iter().map(|part| part.squeeze(Some(&[axis]))).collect(),
+            n => x.array_split(n, axis)?.into_iter().map(|part| part.squeeze(Some(&[axis]))).collect(),
         }
     }
 }
 
-impl<A: AsOnStream + ?Sized> Joining for A {}
-
 /// The elements at places of an axis; all places are in range. More places than a kernel counts are refused before they
 /// are computed.
 fn take_places<T: Element>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     n_places: usize,
     places: impl Iterator<Item = u32>,
     axis: usize,
 ) -> Result<DeviceNDArray<T>> {
     to_u32(n_places)?;
     let places = collect_values(n_places, places)?;
-    let indices = x.array().context().device_array::<u32>([n_places])?;
+    let indices = x.context().device_array::<u32>([n_places])?;
     indices.on(x.stream()).copy_from_host(&ndarray::aview1(&places))?;
     gather_axis(x, &indices, axis)
 }

@@ -3,7 +3,7 @@
 use vkarray_kernel::Element;
 
 use super::take_places;
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::error::{Error, Result};
 use crate::functions::operand::{sum_of_lengths, to_u32};
 
@@ -53,14 +53,14 @@ impl<T> PadMode<T> {
 }
 
 pub(super) fn pad<T: Element>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     widths: &[(usize, usize)],
     mode: PadMode<T>,
 ) -> Result<DeviceNDArray<T>> {
-    let (array, stream) = (x.array(), x.stream());
+    let (array, stream) = (x, x.stream());
     if widths.len() != array.ndim() {
         let (first, second) = (array.shape().to_vec(), vec![widths.len()]);
-        return Err(Error::Shapes { operation: "pad", first, second }.into());
+        return Err(Error::Shapes { operation: "pad", first, second });
     }
     if let PadMode::Constant(value) = mode {
         let padded = |(&length, &(before, after)): (&usize, &(usize, usize))| {
@@ -81,14 +81,14 @@ pub(super) fn pad<T: Element>(
     for (axis, &(before, after)) in widths.iter().enumerate().filter(|(_, width)| **width != (0, 0)) {
         let length = array.shape()[axis];
         if length == 0 {
-            return Err(Error::EmptyAxis { operation: "pad", indices: before.saturating_add(after) }.into());
+            return Err(Error::EmptyAxis { operation: "pad", indices: before.saturating_add(after) });
         }
         let n_places = sum_of_lengths([length, before, after], array.shape())?;
         to_u32(n_places)?;
         let (first, end) = (-before.cast_signed(), (length + after).cast_signed());
         let place = |at| u32::try_from(mode.source(at, length.cast_signed())).expect("a place of the axis");
         let places = (first..end).map(place);
-        out = Some(take_places(out.as_ref().unwrap_or(array).on(stream), n_places, places, axis)?);
+        out = Some(take_places(&out.as_ref().unwrap_or(array).on(stream), n_places, places, axis)?);
     }
     match out {
         Some(out) => Ok(out),

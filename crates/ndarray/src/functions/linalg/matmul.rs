@@ -7,7 +7,7 @@ use vkarray_kernel::{Arg, Element, Groups, ScalarValue};
 use vkarray_layout::{LayoutError, broadcast_shapes};
 use vkarray_shaders::functions;
 
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::functions::operand::{
@@ -19,11 +19,11 @@ use crate::generate::PRODUCTS;
 /// Rows and columns of the result that one workgroup computes.
 const TILE: usize = 64;
 
-pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
-    let (a, stream) = (x.array(), x.stream());
+pub(super) fn matmul<T: Widen>(x: &DeviceNDArray<T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+    let (a, stream) = (x, x.stream());
     let mismatch = || Error::Shapes { operation: "matmul", first: a.shape().to_vec(), second: other.shape().to_vec() };
     if a.ndim() == 0 || other.ndim() == 0 {
-        return Err(mismatch().into());
+        return Err(mismatch());
     }
     let left = if a.ndim() == 1 { a.expand_dims(0)? } else { a.clone() };
     let right = if other.ndim() == 1 { other.expand_dims(1)? } else { other.clone() };
@@ -31,17 +31,17 @@ pub(super) fn matmul<T: Widen>(x: OnStream<'_, T>, other: &DeviceNDArray<T>) -> 
     if k != inner {
         let (first, second) = (a.shape().to_vec(), other.shape().to_vec());
         let axes = [first.len() - 1, second.len().saturating_sub(2)];
-        return Err(Error::Lengths { operation: "matmul", first, second, axes }.into());
+        return Err(Error::Lengths { operation: "matmul", first, second, axes });
     }
-    let out = product(left.on(stream), &right)?;
+    let out = product(&left.on(stream), &right)?;
     let axes = [(a.ndim() == 1, -2), (other.ndim() == 1, -1)];
     let axes: Vec<isize> = axes.into_iter().filter_map(|(is_added, axis)| is_added.then_some(axis)).collect();
-    converted::<_, T>(out, stream)?.squeeze(Some(&axes))
+    converted::<_, T>(&out, stream)?.squeeze(Some(&axes))
 }
 
 /// The products of two stacks of matrices. Each operand has at least two axes.
-fn product<T: Widen>(x: OnStream<'_, T>, right: &DeviceNDArray<T>) -> Result<DeviceNDArray<T::Wide>> {
-    let (left, stream) = (x.array(), x.stream());
+fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<DeviceNDArray<T::Wide>> {
+    let (left, stream) = (x, x.stream());
     let ((stack_a, [m, k]), (stack_b, [_, n])) = (split(left.shape()), split(right.shape()));
     let stack = broadcast_shapes(&[stack_a, stack_b])?;
     let shape = [stack.as_slice(), &[m, n]].concat();
@@ -62,7 +62,7 @@ fn product<T: Widen>(x: OnStream<'_, T>, right: &DeviceNDArray<T>) -> Result<Dev
         return Ok(out);
     }
     let (left, stride_a) = matrices(x, &stack)?;
-    let (right, stride_b) = matrices(right.on(stream), &stack)?;
+    let (right, stride_b) = matrices(&right.on(stream), &stack)?;
     let arithmetic = Arithmetic::of::<T>();
     let add_product = format!(
         "const ZERO = {};\nfn add_product(sum: T, a: T, b: T) -> T {{\n    return add(sum, multiply(a, b));\n}}\n",
@@ -83,11 +83,11 @@ fn product<T: Widen>(x: OnStream<'_, T>, right: &DeviceNDArray<T>) -> Result<Dev
 
 /// Computes the two halves of products whose matrices are longer than what the device binds, cut along the longest axis.
 fn products_of_halves<T: Widen>(
-    left: OnStream<'_, T>,
+    left: &DeviceNDArray<T>,
     right: &DeviceNDArray<T>,
     out: &DeviceNDArray<T::Wide>,
 ) -> Result<()> {
-    let (a, stream, inner) = (left.array(), left.stream(), left.array().shape()[left.array().ndim() - 1]);
+    let (a, stream, inner) = (left, left.stream(), left.shape()[left.ndim() - 1]);
     // The axes of the result, and as the last the inner axis of the operands.
     let lengths = || out.shape().iter().copied().chain([inner]);
     let (axis, length) = lengths().enumerate().max_by_key(|&(_, length)| length).unwrap_or((0, 1));
@@ -101,7 +101,7 @@ fn products_of_halves<T: Widen>(
     for range in [0..length / 2, length / 2..length] {
         let is_first = range.start == 0;
         let (left, right) = (cut(a, from_left, &range)?, cut(right, from_right, &range)?);
-        let half = product(left.on(stream), &right)?;
+        let half = product(&left.on(stream), &right)?;
         if from_out > 0 {
             cut(out, from_out, &range)?.on(stream).assign(&half)?;
         } else if is_first {
@@ -132,8 +132,8 @@ fn split(shape: &[usize]) -> (&[usize], [usize; 2]) {
 
 /// Packed matrices of 32 or 64 bits, and the number of matrices from one to the next: 0 if the whole stack has one
 /// matrix.
-fn matrices<T: Widen>(x: OnStream<'_, T>, stack: &[usize]) -> Result<(DeviceNDArray<T::Wide>, usize)> {
-    let (own, matrix) = split(x.array().shape());
+fn matrices<T: Widen>(x: &DeviceNDArray<T>, stack: &[usize]) -> Result<(DeviceNDArray<T::Wide>, usize)> {
+    let (own, matrix) = split(x.shape());
     let is_single = own.iter().all(|&length| length == 1);
     let stride = if is_single { 0 } else { matrix.iter().product() };
     let wide = widened(x)?;
@@ -141,11 +141,11 @@ fn matrices<T: Widen>(x: OnStream<'_, T>, stack: &[usize]) -> Result<(DeviceNDAr
         return Ok((wide, stride));
     }
     let shape = [stack, &matrix[..]].concat();
-    Ok((packed(wide.broadcast_to(shape.as_slice())?.on(x.stream()))?, stride))
+    Ok((packed(&wide.broadcast_to(shape.as_slice())?.on(x.stream()))?, stride))
 }
 
-pub(super) fn triangle<T: Widen>(x: OnStream<'_, T>, k: isize, is_lower: bool) -> Result<DeviceNDArray<T>> {
-    let (array, stream) = (x.array(), x.stream());
+pub(super) fn triangle<T: Widen>(x: &DeviceNDArray<T>, k: isize, is_lower: bool) -> Result<DeviceNDArray<T>> {
+    let (array, stream) = (x, x.stream());
     let &[.., rows, columns] = array.shape() else {
         return Err(LayoutError::DiagonalRank { ndim: array.ndim() }.into());
     };

@@ -1,4 +1,4 @@
-//! Products of matrices: [`Linalg::matmul`], [`Linalg::tensordot`]; and [`eye`].
+//! Products of matrices: [`DeviceNDArray::matmul`], [`DeviceNDArray::tensordot`]; and [`eye`].
 //!
 //! A tensor product is a matrix product of arrays whose axes are permuted and joined. `matmul.rs` has the kernel's call.
 
@@ -9,11 +9,9 @@ use vkarray_layout::{IntoReshape, LayoutError, Order};
 use crate::array::{DeviceNDArray, Number};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::functions::operand::{AsOnStream, Widen, axis_of};
+use crate::functions::operand::{Widen, axis_of};
 
-/// Products of matrices. Implemented for [`DeviceNDArray`] and, with a stream, for
-/// [`OnStream`](crate::OnStream).
-pub trait Linalg: AsOnStream<Item: Widen> {
+impl<T: Widen> DeviceNDArray<T> {
     /// The product of two matrices, or of stacks of them: NumPy's `matmul`. An array of one axis is a row on the left and a
     /// column on the right; the axes before the last two broadcast.
     ///
@@ -41,8 +39,8 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     /// [`Error::Kernel`](crate::Error::Kernel) for `f64` on a device without it;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn matmul(&self, other: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
-        matmul::matmul(self.as_on_stream(), other)
+    pub fn matmul(&self, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+        matmul::matmul(self, other)
     }
 
     /// The inner product of two arrays of one axis, and the product of two matrices. With more axes, products are added
@@ -65,9 +63,9 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
-    /// [`Linalg::tensordot`].
-    fn dot(&self, other: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Self::Item>> {
-        match (self.as_on_stream().array().ndim(), other.ndim()) {
+    /// [`DeviceNDArray::tensordot`].
+    pub fn dot(&self, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+        match (self.ndim(), other.ndim()) {
             (0, _) | (_, 0) => self.tensordot(other, (), ()),
             (_, 1) => self.tensordot(other, -1, 0),
             _ => self.tensordot(other, -1, -2),
@@ -95,15 +93,15 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Lengths`](crate::Error::Lengths) if the lengths of a pair differ;
     /// [`Error::Layout`](crate::Error::Layout) for an axis that is out of range or named twice, and for lists
-    /// of different lengths; and the errors of [`Linalg::matmul`].
-    fn tensordot(
+    /// of different lengths; and the errors of [`DeviceNDArray::matmul`].
+    pub fn tensordot(
         &self,
-        other: &DeviceNDArray<Self::Item>,
+        other: &DeviceNDArray<T>,
         axes: impl IntoReshape,
         other_axes: impl IntoReshape,
-    ) -> Result<DeviceNDArray<Self::Item>> {
-        let (x, stream) = (self.as_on_stream(), self.as_on_stream().stream());
-        let (a, b) = (x.array(), other);
+    ) -> Result<DeviceNDArray<T>> {
+        let (x, stream) = (self, self.stream());
+        let (a, b) = (x, other);
         let (axes, other_axes) = (axes.into_reshape(), other_axes.into_reshape());
         if axes.len() != other_axes.len() {
             return Err(LayoutError::AxisCount { given: other_axes.len(), expected: axes.len() }.into());
@@ -113,26 +111,26 @@ pub trait Linalg: AsOnStream<Item: Widen> {
             let (first, second) = (axis_of(first, a.ndim())?, axis_of(second, b.ndim())?);
             if a.shape()[first] != b.shape()[second] {
                 let (axes, first, second) = ([first, second], a.shape().to_vec(), b.shape().to_vec());
-                return Err(Error::Lengths { operation: "tensordot", first, second, axes }.into());
+                return Err(Error::Lengths { operation: "tensordot", first, second, axes });
             }
             summed.0.push(first);
             summed.1.push(second);
         }
-        let free = |array: &DeviceNDArray<Self::Item>, summed: &[usize]| {
+        let free = |array: &DeviceNDArray<T>, summed: &[usize]| {
             (0..array.ndim()).filter(|axis| !summed.contains(axis)).collect::<Vec<_>>()
         };
         let (free_a, free_b) = (free(a, &summed.0), free(b, &summed.1));
-        let lengths = |array: &DeviceNDArray<Self::Item>, axes: &[usize]| {
+        let lengths = |array: &DeviceNDArray<T>, axes: &[usize]| {
             axes.iter().map(|&axis| array.shape()[axis]).collect::<Vec<usize>>()
         };
-        let matrix = |array: &DeviceNDArray<Self::Item>, rows: &[usize], columns: &[usize]| {
+        let matrix = |array: &DeviceNDArray<T>, rows: &[usize], columns: &[usize]| {
             let order: Vec<isize> = rows.iter().chain(columns).map(|axis| axis.cast_signed()).collect();
             let shape = [rows, columns].map(|axes| lengths(array, axes).iter().product::<usize>());
             array.transpose(Some(&order))?.on(stream).reshape_copy(shape, Order::C)
         };
         let (left, right) = (matrix(a, &free_a, &summed.0)?, matrix(b, &summed.1, &free_b)?);
         let shape = [lengths(a, &free_a), lengths(b, &free_b)].concat();
-        matmul::matmul(left.on(stream), &right)?.reshape(shape.as_slice())
+        matmul::matmul(&left.on(stream), &right)?.reshape(shape.as_slice())
     }
 
     /// The lower triangle of matrices: elements above the `k`-th diagonal are zero. NumPy's `tril`.
@@ -152,8 +150,8 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     /// [`DiagonalRank`](crate::LayoutError::DiagonalRank) for an array of fewer than two axes;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn tril(&self, k: isize) -> Result<DeviceNDArray<Self::Item>> {
-        matmul::triangle(self.as_on_stream(), k, true)
+    pub fn tril(&self, k: isize) -> Result<DeviceNDArray<T>> {
+        matmul::triangle(self, k, true)
     }
 
     /// The upper triangle of matrices: elements below the `k`-th diagonal are zero. NumPy's `triu`.
@@ -173,12 +171,10 @@ pub trait Linalg: AsOnStream<Item: Widen> {
     /// [`DiagonalRank`](crate::LayoutError::DiagonalRank) for an array of fewer than two axes;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn triu(&self, k: isize) -> Result<DeviceNDArray<Self::Item>> {
-        matmul::triangle(self.as_on_stream(), k, false)
+    pub fn triu(&self, k: isize) -> Result<DeviceNDArray<T>> {
+        matmul::triangle(self, k, false)
     }
 }
-
-impl<A: AsOnStream<Item: Widen> + ?Sized> Linalg for A {}
 
 /// A matrix of zeros with ones on the `k`-th diagonal, on the default stream: NumPy's `eye`. `k` is positive above the main
 /// diagonal.

@@ -2,17 +2,17 @@
 
 use std::ops::Neg;
 
+use vkarray_kernel::Element;
 use vkarray_layout::{Index, IntoShape};
 
 use super::{Convert, Rng};
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::expr::{Expr, Floating, Operand};
-use crate::functions::indexing::{IndexMode, Indexing, gather_axis};
-use crate::functions::operand::{AsOnStream, UniformFloat, to_u32};
-use crate::functions::sorting::Sorting;
+use crate::functions::indexing::{IndexMode, gather_axis};
+use crate::functions::operand::{UniformFloat, to_u32};
 
 impl Rng {
     /// Normal floats of mean 0 and variance 1, on the default stream. Returns at once.
@@ -109,9 +109,10 @@ impl Rng {
     ///
     /// [`Error::EmptyRange`](crate::Error::EmptyRange) if there is nothing to choose from;
     /// [`Error::NoAxis`](crate::Error::NoAxis) for an array without axes; and the errors of [`Rng::bits`].
-    pub fn choice<A: AsOnStream>(&mut self, x: &A, shape: impl IntoShape) -> Result<DeviceNDArray<A::Item>> {
-        let (x, length) = rows_of(x, "choice")?;
-        let places = self.integers(x.array().context(), 0..length, shape)?;
+    pub fn choice<T: Element>(&mut self, x: &DeviceNDArray<T>, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
+        let length = rows_of(x, "choice")?;
+        let places = x.context().device_array(shape)?.on(x.stream());
+        self.fill_integers(&places, 0..length)?;
         x.take_with_mode(&places, 0, IndexMode::Clip)
     }
 
@@ -136,17 +137,16 @@ impl Rng {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
     /// [`Rng::bits`].
     #[doc(alias = "shuffle")]
-    pub fn permutation<A: AsOnStream>(&mut self, x: &A) -> Result<DeviceNDArray<A::Item>> {
-        let (x, length) = rows_of(x, "permutation")?;
+    pub fn permutation<T: Element>(&mut self, x: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+        let length = rows_of(x, "permutation")?;
         // Two equal keys of 64 bits are so rare that all orders are equally frequent.
-        let keys = self.bits::<u64>(x.array().context(), length as usize)?;
-        gather_axis(x, &keys.on(x.stream()).argsort(0)?, 0)
+        let keys = x.context().device_array::<u64>(length as usize)?.on(x.stream());
+        self.fill_bits(&keys)?;
+        gather_axis(x, &keys.argsort(0)?, 0)
     }
 }
 
-/// An array and the length of its first axis.
-fn rows_of<'a, A: AsOnStream>(x: &'a A, operation: &'static str) -> Result<(OnStream<'a, A::Item>, u32)> {
-    let x = x.as_on_stream();
-    let length = x.array().shape().first().ok_or(Error::NoAxis { operation })?;
-    Ok((x, to_u32(*length)?))
+/// The length of an array's first axis.
+fn rows_of<T: Element>(x: &DeviceNDArray<T>, operation: &'static str) -> Result<u32> {
+    to_u32(*x.shape().first().ok_or(Error::NoAxis { operation })?)
 }

@@ -4,7 +4,7 @@ use vkarray_kernel::Element;
 use vkarray_shaders::functions;
 
 use super::Convert;
-use crate::array::OnStream;
+use crate::array::DeviceNDArray;
 use crate::error::Result;
 use crate::functions::operand::{kernel, run, to_u32, words};
 
@@ -24,9 +24,9 @@ impl Engine {
     }
 
     /// Writes converted words to a packed array, from position `first` of the stream on.
-    pub(super) fn write<T: Element>(self, out: &OnStream<'_, T>, first: u64, convert: &Convert) -> Result<()> {
-        let (array, lanes) = (out.array(), self.lanes());
-        let n_words = array.size() * size_of::<T>() / 4;
+    pub(super) fn write<T: Element>(self, out: &DeviceNDArray<T>, first: u64, convert: &Convert) -> Result<()> {
+        let lanes = self.lanes();
+        let n_words = out.size() * size_of::<T>() / 4;
         let (skip, counter) = (first % lanes, first / lanes);
         let (name, key, counter) = match self {
             Self::Narrow(key) => ("philox_4x32", [key, 0], counter),
@@ -37,16 +37,16 @@ impl Engine {
              fn convert(words: vec2<u32>) -> vec2<u32> {{\n    return {};\n}}\n",
             convert.text
         );
-        let has_u64 = array.context().device().plan().features.shader_int64;
+        let has_u64 = out.context().device().plan().features.shader_int64;
         let pairs = if has_u64 { functions::pairs_with_u64() } else { functions::PAIRS.to_owned() };
         let text = [&pairs, &convert.library, &text, functions::PHILOX];
-        let offset = array.offset() * size_of::<T>();
+        let offset = out.offset() * size_of::<T>();
         let is_whole = skip == 0 && n_words.is_multiple_of(4) && offset.is_multiple_of(16);
         let entry = if is_whole { "philox_quads" } else { "philox_words" };
-        let kernel = kernel(array.context(), "philox.wgsl", &text, entry)?;
+        let kernel = kernel(out.context(), "philox.wgsl", &text, entry)?;
         let skipped = usize::try_from(skip).expect("less than a counter's words");
         let args = (
-            words(array),
+            words(out),
             bytemuck::cast::<[u64; 2], [u32; 4]>(key.map(u64::to_le)),
             pair(counter),
             pair(convert.low),

@@ -26,7 +26,7 @@ use vkarray_shaders::functions;
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::functions::operand::{AsOnStream, UniformFloat, Word, flat, is_packed, part, parts};
+use crate::functions::operand::{UniformFloat, Word, flat, is_packed, part, parts};
 pub use engine::{philox_4x32, philox_4x64};
 
 /// A type of random integers: `i32`, `u32`, `i64` or `u64`.
@@ -157,8 +157,12 @@ impl Rng {
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn bits<T: RandomInteger>(&mut self, ctx: &Context, shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         let out = ctx.device_array(shape)?;
-        self.draw(&out, &Convert { text: "words", ..Convert::default() })?;
+        self.fill_bits(&out)?;
         Ok(out)
+    }
+
+    fn fill_bits<T: RandomInteger>(&mut self, out: &DeviceNDArray<T>) -> Result<()> {
+        self.draw(out, &Convert { text: "words", ..Convert::default() })
     }
 
     /// Uniform floats in `[0, 1)`, multiples of 2^-24 for `f32` and of 2^-53 for `f64`, on the default stream. Returns at
@@ -208,8 +212,8 @@ impl Rng {
     /// [`Error::ReadOnly`](crate::Error::ReadOnly) for a read-only array;
     /// [`Error::SharedElements`](crate::Error::SharedElements) for an array whose elements share memory; and
     /// the errors of [`Rng::bits`].
-    pub fn fill_uniform<A: AsOnStream<Item: UniformFloat>>(&mut self, out: &A) -> Result<()> {
-        let convert = if size_of::<A::Item>() == 8 {
+    pub fn fill_uniform<T: UniformFloat>(&mut self, out: &DeviceNDArray<T>) -> Result<()> {
+        let convert = if size_of::<T>() == 8 {
             let library = functions::uniform_double();
             Convert { library, text: "uniform_double(words)", ..Convert::default() }
         } else {
@@ -248,38 +252,42 @@ impl Rng {
         range: Range<T>,
         shape: impl IntoShape,
     ) -> Result<DeviceNDArray<T>> {
+        let out = ctx.device_array(shape)?;
+        self.fill_integers(&out, range)?;
+        Ok(out)
+    }
+
+    fn fill_integers<T: RandomInteger>(&mut self, out: &DeviceNDArray<T>, range: Range<T>) -> Result<()> {
         if range.start >= range.end {
             let [start, end] = [range.start, range.end].map(|bound| bound.to_string());
-            return Err(Error::EmptyRange { operation: "integers", start, end }.into());
+            return Err(Error::EmptyRange { operation: "integers", start, end });
         }
-        let out = ctx.device_array(shape)?;
         let (low, length) = (range.start.bits(), range.end.bits().wrapping_sub(range.start.bits()));
         let text = if size_of::<T>() == 8 {
             "pair_sum(draw.low, pair_high_product(words, draw.range))"
         } else {
             "draw.low.xx + vec2(wide_product(words.x, draw.range.x).y, wide_product(words.y, draw.range.x).y)"
         };
-        self.draw(&out, &Convert { text, low, length, ..Convert::default() })?;
-        Ok(out)
+        self.draw(out, &Convert { text, low, length, ..Convert::default() })
     }
 
     /// Writes numbers to an array and advances the position.
-    fn draw<A: AsOnStream>(&mut self, target: &A, convert: &Convert) -> Result<()> {
-        let target = target.as_on_stream();
-        let (array, words_each) = (target.array(), size_of::<A::Item>() / 4);
+    fn draw<T: Element>(&mut self, target: &DeviceNDArray<T>, convert: &Convert) -> Result<()> {
+        let words_each = size_of::<T>() / 4;
         // The position wraps around, as the counter of the generator does.
         let start = self.position.checked_next_multiple_of(words_each as u64).unwrap_or(0);
-        let is_direct = is_packed(array) && array.is_writable();
-        let out = if is_direct { array.clone() } else { array.context().device_array(array.shape())? };
+        let is_direct = is_packed(target) && target.is_writable();
+        let out =
+            if is_direct { target.clone() } else { target.context().device_array(target.shape())?.on(target.stream()) };
         let all = flat(&out)?;
-        for range in parts(out.context(), out.size(), size_of::<A::Item>(), 1) {
+        for range in parts(out.context(), out.size(), size_of::<T>(), 1) {
             let first = start.wrapping_add((range.start * words_each) as u64);
-            self.engine.write(&part(&all, &range)?.on(target.stream()), first, convert)?;
+            self.engine.write(&part(&all, &range)?, first, convert)?;
         }
         if !is_direct {
             target.copy_from_device(&out)?;
         }
-        self.position = start.wrapping_add((array.size() * words_each) as u64);
+        self.position = start.wrapping_add((target.size() * words_each) as u64);
         Ok(())
     }
 }

@@ -12,8 +12,7 @@ use super::share::{MOST_ROUNDS, Share, Team, fours, is_across, most_of_launch, s
 use crate::array::{ArrayLeaf, DeviceNDArray};
 use crate::context::Context;
 use crate::elementwise::{Evaluate, stream_of};
-use crate::error::ExprError;
-use crate::error::{Error, Result};
+use crate::error::{Error, ExprError, Result};
 use crate::expr::{Expr, IntoExpr, Node, NodeKind, Numeric};
 use crate::generate::{Combine, DeviceLimits, Nest, Param, ParamOf, Program, bound_dtype, word};
 
@@ -67,7 +66,7 @@ fn reduce_task<T: Element, R: Element>(task: &Task<'_, T>, axes: &Axes) -> Resul
     }
     let split = axes.split(shape)?;
     if reduction.needs_elements() && split.count == 0 && !split.shape.contains(&0) {
-        return Err(Error::EmptyReduction { operation: reduction.name(), shape: shape.to_vec() }.into());
+        return Err(Error::EmptyReduction { operation: reduction.name(), shape: shape.to_vec() });
     }
     let results = context.device_array::<R>(&*split.shape)?;
     if results.size() == 0 {
@@ -219,7 +218,7 @@ impl Passes<'_, '_> {
     ) -> Result<Option<usize>> {
         let rounds = self.program.rounds();
         if whole.size() > most_of_launch(rounds) {
-            return Err(Error::ManyElements { given: whole.size(), limit: most_of_launch(rounds) }.into());
+            return Err(Error::ManyElements { given: whole.size(), limit: most_of_launch(rounds) });
         }
         let part = |axes: &[usize]| {
             let axes = axes.iter().rev().map(|&axis| whole.axes[whole.axes.len() - 1 - axis].clone()).collect();
@@ -309,7 +308,7 @@ impl Passes<'_, '_> {
             let end = (end * itemsize).next_multiple_of(4);
             if end.saturating_sub(start) > self.limits.max_range {
                 let (operation, nbytes, limit) = (self.reduction.name(), end - start, self.limits.max_range);
-                return Err(Error::LongOperand { operation, nbytes, limit }.into());
+                return Err(Error::LongOperand { operation, nbytes, limit });
             }
             let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], end - start) };
             pass.bases.push(offset - start / itemsize);

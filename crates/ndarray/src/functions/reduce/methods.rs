@@ -7,10 +7,10 @@ use super::axes::IntoAxes;
 use super::kind::Reduction;
 use super::launch::{dot, reduce};
 use super::position::position;
-use crate::array::DeviceNDArray;
+use crate::array::{DeviceNDArray, Number};
 use crate::elementwise::Evaluate;
 use crate::error::Result;
-use crate::expr::{Expr, Logic, Numeric, Operand};
+use crate::expr::{Expr, Floating, IntoExpr, Numeric, Operand};
 
 /// For an element type, the types of the results of reductions.
 pub trait Reducible: Element {
@@ -72,9 +72,8 @@ reducible! {
 /// # Errors
 ///
 /// All methods return the errors of [`Evaluate::eval`]; [`Error::Layout`](crate::Error::Layout) for axes that
-/// the array does not have; [`Error::Operation`](crate::Error::Operation) with
-/// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for the least element, the largest element or a position,
-/// among no elements, and with [`Error::ManyElements`](crate::Error::ManyElements) for a position among more than 2³²
+/// the array does not have; [`Error::EmptyReduction`](crate::Error::EmptyReduction) for the least element,
+/// the largest element or a position, among no elements; and [`Error::ManyElements`](crate::Error::ManyElements) for a position among more than 2³²
 /// elements.
 #[expect(clippy::missing_errors_doc, reason = "the trait has them, since they are the same for all methods")]
 pub trait Reduce: Operand
@@ -153,6 +152,59 @@ where
         }
         total(&(self.expr() * other), axes, Reduction::Sum)
     }
+
+    /// Whether all elements are close, by the rule of [`Operand::isclose`]: NumPy's `allclose`. Waits for the device.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 4.0, 1.0)?;
+    /// assert!(x.allclose(&x * 1.000_001, 1e-5, 1e-8)?);
+    /// assert!(!x.allclose(&x + 0.1, 1e-5, 1e-8)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression) for operands without a common shape, or an operation
+    /// that their type does not have; [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    fn allclose(&self, other: impl IntoExpr<Self::Item>, rtol: Self::Item, atol: Self::Item) -> Result<bool>
+    where
+        Self::Item: Floating + Numeric<Real = Self::Item> + Number,
+    {
+        are_all(&self.isclose(other, rtol, atol))
+    }
+
+    /// Whether shapes and all elements are equal: NumPy's `array_equal`. NaN is equal to nothing. Waits for the device if
+    /// the shapes are equal.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 4, 1)?;
+    /// assert!(x.array_equal(&x)? && !x.array_equal(&x + 1)? && !x.array_equal(0)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Expression`](crate::Error::Expression) for operands that cannot be evaluated;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    fn array_equal(&self, other: impl IntoExpr<Self::Item>) -> Result<bool> {
+        let (a, b) = (self.expr(), other.into_expr());
+        if a.shape() != b.shape() {
+            return Ok(false);
+        }
+        are_all(&a.equal(&b))
+    }
 }
 
 impl<O: Operand<Item: Reducible> + ?Sized> Reduce for O {}
@@ -184,4 +236,9 @@ fn on_stream_of<W: Element, U: Element>(
 ) -> Result<DeviceNDArray<U>> {
     let converted = wide.cast::<U>();
     expr.stream().map_or(converted.clone(), |stream| converted.on(stream)).eval()
+}
+
+/// Whether all elements are true. Waits for the device.
+fn are_all(condition: &Expr<Bool>) -> Result<bool> {
+    Ok(condition.all(..)?.item()?.into())
 }

@@ -7,9 +7,8 @@
 //! | file | what it has |
 //! |---|---|
 //! | `methods.rs`, `statistics.rs` | [`Reduce`], [`Statistics`]: the methods |
-//! | `quantile.rs` | [`Quantiles`]: medians and quantiles, from sorted elements |
+//! | `quantile.rs` | medians and quantiles, from sorted elements |
 //! | `text.rs` | [`ReductionKernel`]: reductions that are written in WGSL |
-//! | `compare.rs` | [`Compare`]: whether arrays are equal or close |
 //! | `axes.rs` | [`IntoAxes`]: which axes |
 //! | `kind.rs` | [`Reduction`](kind::Reduction): accumulators and how they are combined, as WGSL |
 //! | `share.rs` | how elements are shared out among invocations; plain data |
@@ -17,7 +16,6 @@
 //! | `launch.rs` | from an expression to dispatches |
 
 mod axes;
-mod compare;
 mod kernel;
 mod kind;
 mod launch;
@@ -29,8 +27,6 @@ mod statistics;
 mod text;
 
 pub use axes::{Axes, IntoAxes, keepdims};
-pub use compare::Compare;
 pub use methods::{Reduce, Reducible};
-pub use quantile::Quantiles;
 pub use statistics::{Precise, Statistics};
 pub use text::{ReductionCall, ReductionKernel};

@@ -1,37 +1,16 @@
-//! [`Quantiles`]: medians, quantiles and percentiles, taken from sorted elements.
+//! Medians, quantiles and percentiles, taken from sorted elements.
 
 use vkarray_layout::{Index, Order};
 
 use super::axes::{Axes, IntoAxes};
 use super::statistics::Precise;
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
-use crate::expr::{Expr, Logic, Operand};
-use crate::functions::operand::{AsOnStream, Widen, converted};
-use crate::functions::sorting::Sorting;
+use crate::expr::{Expr, Operand};
+use crate::functions::operand::{Widen, converted};
 
-/// Quantiles of floats over one axis, several, or all. Implemented for [`DeviceNDArray`] and, with a stream, for
-/// [`OnStream`].
-///
-/// The quantiles are NumPy's with the method `linear`: a quantile between two elements lies on the line through them.
-/// If one of the elements is NaN, the quantile is NaN. The place of a quantile is computed in `f64`, its value in the
-/// element type, or in `f32` for `f16` and `bf16`. The calls do not wait.
-///
-/// ```
-/// use vkarray::prelude::*;
-/// use vkarray::primitives::Quantiles;
-///
-/// # fn main() -> anyhow::Result<()> {
-/// let ctx = Context::open_default()?;
-/// let x = ctx.slice_to_device(&[3.0_f32, 1.0, 2.0, 10.0])?;
-/// assert_eq!(x.median(..)?.item()?, 2.5);
-/// assert_eq!(x.quantile(0.25, ..)?.item()?, 1.75);
-/// assert_eq!(x.percentiles(&[0.0, 100.0], ..)?.to_vec()?, [1.0, 10.0]);
-/// # Ok(())
-/// # }
-/// ```
-pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
+impl<T: Precise<Precision: Widen> + Widen> DeviceNDArray<T> {
     /// The middle one of the sorted elements, or the mean of the two middle ones if their number is even: NumPy's
     /// `median`.
     ///
@@ -41,23 +20,38 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn median(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
-        let sorted = SortedRows::of(self.as_on_stream(), axes.into_axes(), "median")?;
+    pub fn median(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<T>> {
+        let sorted = SortedRows::of(self, axes.into_axes(), "median")?;
         let (low, high) = ((sorted.count - 1) / 2, sorted.count / 2);
-        let half = <Self::Item as Precise>::Precision::nearest(0.5);
+        let half = <T as Precise>::Precision::nearest(0.5);
         sorted.between(low, high, |a, b| (a + b) * half)
     }
 
-    /// The quantile at `q`, which is between 0 and 1: NumPy's `quantile`.
+    /// The quantile at `q`, which is between 0 and 1: NumPy's `quantile` with the method `linear`. Does not wait.
+    ///
+    /// A quantile between two elements lies on the line through them. If one of the elements is NaN, the quantile is
+    /// NaN. The place of a quantile is computed in `f64`, its value in the element type, or in `f32` for `f16` and
+    /// `bf16`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[3.0_f32, 1.0, 2.0, 10.0])?;
+    /// assert_eq!(x.median(..)?.item()?, 2.5);
+    /// assert_eq!(x.quantile(0.25, ..)?.item()?, 1.75);
+    /// assert_eq!(x.percentiles(&[0.0, 100.0], ..)?.to_vec()?, [1.0, 10.0]);
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Quantile`](crate::Error::Quantile) for a `q` that is not between 0 and 1;
     /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements; and the errors of
-    /// [`Quantiles::median`].
-    fn quantile(&self, q: f64, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
+    /// [`DeviceNDArray::median`].
+    pub fn quantile(&self, q: f64, axes: impl IntoAxes) -> Result<DeviceNDArray<T>> {
         check(&[q], 1.0)?;
-        SortedRows::of(self.as_on_stream(), axes.into_axes(), "quantile")?.quantile(q)
+        SortedRows::of(self, axes.into_axes(), "quantile")?.quantile(q)
     }
 
     /// The quantiles at several places, along a new first axis: NumPy's `quantile` with a list. The elements are sorted once.
@@ -66,10 +60,10 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     ///
     /// [`Error::Quantile`](crate::Error::Quantile) for a place that is not between 0 and 1;
     /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements; and the errors of
-    /// [`Quantiles::quantile`].
-    fn quantiles(&self, q: &[f64], axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
+    /// [`DeviceNDArray::quantile`].
+    pub fn quantiles(&self, q: &[f64], axes: impl IntoAxes) -> Result<DeviceNDArray<T>> {
         check(q, 1.0)?;
-        SortedRows::of(self.as_on_stream(), axes.into_axes(), "quantiles")?.quantiles(q.iter().copied(), q.len())
+        SortedRows::of(self, axes.into_axes(), "quantiles")?.quantiles(q.iter().copied(), q.len())
     }
 
     /// The quantile at `q` hundredths: NumPy's `percentile`.
@@ -78,10 +72,10 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     ///
     /// [`Error::Quantile`](crate::Error::Quantile) for a `q` that is not between 0 and 100;
     /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements; and the errors of
-    /// [`Quantiles::quantile`].
-    fn percentile(&self, q: f64, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
+    /// [`DeviceNDArray::quantile`].
+    pub fn percentile(&self, q: f64, axes: impl IntoAxes) -> Result<DeviceNDArray<T>> {
         check(&[q], 100.0)?;
-        SortedRows::of(self.as_on_stream(), axes.into_axes(), "percentile")?.quantile(q / 100.0)
+        SortedRows::of(self, axes.into_axes(), "percentile")?.quantile(q / 100.0)
     }
 
     /// The quantiles at several hundredths, along a new first axis: NumPy's `percentile` with a list.
@@ -90,44 +84,42 @@ pub trait Quantiles: AsOnStream<Item: Precise<Precision: Widen> + Widen> {
     ///
     /// [`Error::Quantile`](crate::Error::Quantile) for a place that is not between 0 and 100;
     /// [`Error::EmptyReduction`](crate::Error::EmptyReduction) for no elements; and the errors of
-    /// [`Quantiles::percentile`].
-    fn percentiles(&self, q: &[f64], axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
+    /// [`DeviceNDArray::percentile`].
+    pub fn percentiles(&self, q: &[f64], axes: impl IntoAxes) -> Result<DeviceNDArray<T>> {
         check(q, 100.0)?;
-        let sorted = SortedRows::of(self.as_on_stream(), axes.into_axes(), "percentiles")?;
+        let sorted = SortedRows::of(self, axes.into_axes(), "percentiles")?;
         sorted.quantiles(q.iter().map(|q| q / 100.0), q.len())
     }
 }
 
-impl<A: AsOnStream<Item: Precise<Precision: Widen> + Widen> + ?Sized> Quantiles for A {}
-
 /// Checks places among sorted elements.
 fn check(q: &[f64], most: f64) -> Result<()> {
     match q.iter().find(|q| !(0.0..=most).contains(*q)) {
-        Some(&q) => Err(Error::Quantile { q, most }.into()),
+        Some(&q) => Err(Error::Quantile { q, most }),
         None => Ok(()),
     }
 }
 
 /// The elements of each result, sorted along the last axis. The axis has at least one element.
 struct SortedRows<'a, T: Precise> {
-    of: OnStream<'a, T>,
+    of: &'a DeviceNDArray<T>,
     elements: DeviceNDArray<T::Precision>,
     count: usize,
     shape: Vec<usize>,
 }
 
 impl<'a, T: Precise<Precision: Widen> + Widen> SortedRows<'a, T> {
-    fn of(x: OnStream<'a, T>, axes: Axes, operation: &'static str) -> Result<Self> {
-        let split = axes.split(x.array().shape())?;
+    fn of(x: &'a DeviceNDArray<T>, axes: Axes, operation: &'static str) -> Result<Self> {
+        let split = axes.split(x.shape())?;
         if split.count == 0 {
-            let shape = split.reduced.iter().map(|&axis| x.array().shape()[axis]).collect();
-            return Err(Error::EmptyReduction { operation, shape }.into());
+            let shape = split.reduced.iter().map(|&axis| x.shape()[axis]).collect();
+            return Err(Error::EmptyReduction { operation, shape });
         }
         let order: Vec<isize> = split.kept.iter().chain(&split.reduced).map(|axis| axis.cast_signed()).collect();
-        let rows: Vec<usize> = split.kept.iter().map(|&axis| x.array().shape()[axis]).chain([split.count]).collect();
-        let turned = x.array().transpose(Some(&order))?;
-        let rows = turned.on(x.stream()).reshape_copy(rows.as_slice(), Order::C)?;
-        let precise = converted::<T, T::Precision>(rows, x.stream())?;
+        let rows: Vec<usize> = split.kept.iter().map(|&axis| x.shape()[axis]).chain([split.count]).collect();
+        let turned = x.transpose(Some(&order))?;
+        let rows = turned.reshape_copy(rows.as_slice(), Order::C)?;
+        let precise = converted::<T, T::Precision>(&rows, x.stream())?;
         let elements = precise.on(x.stream()).sort(-1)?;
         Ok(Self { of: x, elements, count: split.count, shape: split.shape.to_vec() })
     }
@@ -163,7 +155,7 @@ impl<'a, T: Precise<Precision: Widen> + Widen> SortedRows<'a, T> {
 
     fn quantiles(&self, q: impl Iterator<Item = f64>, n: usize) -> Result<DeviceNDArray<T>> {
         let shape = [&[n], self.shape.as_slice()].concat();
-        let out = self.of.array().context().device_array::<T>(shape)?;
+        let out = self.of.context().device_array::<T>(shape)?;
         for (at, q) in (0..).zip(q) {
             out.slice_axis(0, Index::At(at))?.on(self.of.stream()).copy_from_device(&self.quantile(q)?)?;
         }

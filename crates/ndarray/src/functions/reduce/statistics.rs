@@ -7,7 +7,7 @@ use super::methods::{Reduce, Reducible};
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
-use crate::expr::{Expr, Floating, Logic, Operand};
+use crate::expr::{Expr, Floating, Operand};
 
 /// Floats, with the type in which statistics of them are computed.
 #[diagnostic::on_unimplemented(

@@ -38,7 +38,7 @@ pub struct ReductionKernel {
 }
 
 impl ReductionKernel {
-    /// A reduction of the values of `map`, a text as [`Elementwise::elementwise`](crate::Elementwise::elementwise)
+    /// A reduction of the values of `map`, a text as [`Context::elementwise`](crate::Context::elementwise)
     /// takes it, with one result. `combine` is an associative and commutative expression of `a` and `b`; `identity` is
     /// an expression without arguments, whose value changes nothing that it is combined with; `finish` is an expression
     /// of the combined value `a`.

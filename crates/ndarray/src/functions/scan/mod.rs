@@ -1,4 +1,4 @@
-//! Running sums and products along an axis: [`Scan::cumulative_sum`], [`Scan::cumulative_prod`].
+//! Running sums and products along an axis: [`DeviceNDArray::cumulative_sum`], [`DeviceNDArray::cumulative_prod`].
 //!
 //! A row is cut into blocks. The totals of the blocks are scanned in the same way, and then each block is scanned
 //! behind the total of the blocks before it. The order of operations depends on the shape alone, so floats have the
@@ -8,16 +8,15 @@
 mod piece;
 mod text;
 
-use half::{bf16, f16};
 use piece::{Bound, pieces};
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, Element};
 use vkarray_layout::{Index, IntoAxis};
 use vkarray_shaders::functions;
 
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::functions::operand::{Arithmetic, AsOnStream, Widen, axis_of, converted, kernel, numbers, packed, widened};
+use crate::functions::operand::{Arithmetic, Widen, axis_of, converted, kernel, numbers, packed, widened};
 
 pub use text::ScanKernel;
 
@@ -28,28 +27,7 @@ const BLOCK: usize = 256 * PER_LANE;
 const PER_LANE: usize = 7;
 const PER_LANE_TEXT: &str = "const PER_LANE = 7u;\n";
 
-/// A type of numbers that are added up or multiplied, with the type of the result: 64 bits for integers; floats keep
-/// their type.
-pub trait Accumulate: Widen {
-    /// The type of sums and products.
-    type Sum: Widen;
-}
-
-macro_rules! accumulate {
-    ($($ty:ty => $sum:ty),* $(,)?) => {
-        $(impl Accumulate for $ty {
-            type Sum = $sum;
-        })*
-    };
-}
-
-accumulate! {
-    i8 => i64, i16 => i64, i32 => i64, i64 => i64, u8 => u64, u16 => u64, u32 => u64, u64 => u64,
-    f16 => f16, bf16 => bf16, f32 => f32, f64 => f64,
-}
-
-/// Running sums and products. Implemented for [`DeviceNDArray`] and, with a stream, for [`OnStream`].
-pub trait Scan: AsOnStream<Item: Accumulate> {
+impl<T: Widen> DeviceNDArray<T> {
     /// The sum of each element and the elements before it along an axis: the array API's `cumulative_sum`, NumPy's
     /// `cumsum`.
     ///
@@ -75,12 +53,12 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "cumsum")]
-    fn cumulative_sum(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
-        scan(self.as_on_stream(), axis.into_axis(), Operation::Sum, false)
+    pub fn cumulative_sum(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T::Sum>> {
+        scan(self, axis.into_axis(), Operation::Sum, false)
     }
 
     /// The product of each element and the elements before it along an axis: the array API's `cumulative_prod`, NumPy's
-    /// `cumprod`. The types are those of [`Scan::cumulative_sum`].
+    /// `cumprod`. The types are those of [`DeviceNDArray::cumulative_sum`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -96,13 +74,13 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Kernel`](crate::Error::Kernel) for `f64` on a device without it; and the errors of
-    /// [`Scan::cumulative_sum`].
+    /// [`DeviceNDArray::cumulative_sum`].
     #[doc(alias = "cumprod")]
-    fn cumulative_prod(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
-        scan(self.as_on_stream(), axis.into_axis(), Operation::Product, false)
+    pub fn cumulative_prod(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T::Sum>> {
+        scan(self, axis.into_axis(), Operation::Product, false)
     }
 
-    /// [`Scan::cumulative_sum`] with a zero in front, so that the axis is longer by one: `include_initial` of the array
+    /// [`DeviceNDArray::cumulative_sum`] with a zero in front, so that the axis is longer by one: `include_initial` of the array
     /// API.
     ///
     /// ```
@@ -119,12 +97,12 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Kernel`](crate::Error::Kernel) for `f64` on a device without it; and the errors of
-    /// [`Scan::cumulative_sum`].
-    fn cumulative_sum_from_zero(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
-        scan(self.as_on_stream(), axis.into_axis(), Operation::Sum, true)
+    /// [`DeviceNDArray::cumulative_sum`].
+    pub fn cumulative_sum_from_zero(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T::Sum>> {
+        scan(self, axis.into_axis(), Operation::Sum, true)
     }
 
-    /// [`Scan::cumulative_prod`] with a one in front, so that the axis is longer by one: `include_initial` of the array
+    /// [`DeviceNDArray::cumulative_prod`] with a one in front, so that the axis is longer by one: `include_initial` of the array
     /// API.
     ///
     /// ```
@@ -141,13 +119,11 @@ pub trait Scan: AsOnStream<Item: Accumulate> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Kernel`](crate::Error::Kernel) for `f64` on a device without it; and the errors of
-    /// [`Scan::cumulative_prod`].
-    fn cumulative_prod_from_one(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<<Self::Item as Accumulate>::Sum>> {
-        scan(self.as_on_stream(), axis.into_axis(), Operation::Product, true)
+    /// [`DeviceNDArray::cumulative_prod`].
+    pub fn cumulative_prod_from_one(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T::Sum>> {
+        scan(self, axis.into_axis(), Operation::Product, true)
     }
 }
-
-impl<A: AsOnStream<Item: Accumulate> + ?Sized> Scan for A {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
@@ -171,18 +147,18 @@ impl Operation {
     }
 }
 
-fn scan<T: Accumulate>(
-    x: OnStream<'_, T>,
+fn scan<T: Widen>(
+    x: &DeviceNDArray<T>,
     axis: isize,
     operation: Operation,
     is_from_identity: bool,
 ) -> Result<DeviceNDArray<T::Sum>> {
-    let (stream, ctx) = (x.stream(), x.array().context());
-    let axis = axis_of(axis, x.array().ndim())?.cast_signed();
-    let sums = converted::<T, T::Sum>(x.array().move_axis(axis, -1)?, stream)?;
-    let rows = widened(sums.on(stream))?;
+    let (stream, ctx) = (x.stream(), x.context());
+    let axis = axis_of(axis, x.ndim())?.cast_signed();
+    let sums = converted::<T, T::Sum>(&x.move_axis(axis, -1)?, stream)?;
+    let rows = widened(&sums.on(stream))?;
     let scanned = scan_rows(&rows, stream, &operation.text::<<T::Sum as Widen>::Wide>(), numbers)?;
-    let scanned = converted::<_, T::Sum>(scanned, stream)?.move_axis(-1, axis)?;
+    let scanned = converted::<_, T::Sum>(&scanned, stream)?.move_axis(-1, axis)?;
     if !is_from_identity {
         return Ok(scanned);
     }
@@ -198,7 +174,7 @@ fn scan<T: Accumulate>(
 
 /// Numbers the flags that are set: the inclusive sums of words of 0 and 1.
 pub(crate) fn number_flags(flags: &DeviceNDArray<u32>, stream: &Stream) -> Result<DeviceNDArray<u32>> {
-    scan_rows(&packed(flags.on(stream))?, stream, &Operation::Sum.text::<u32>(), numbers)
+    scan_rows(&packed(&flags.on(stream))?, stream, &Operation::Sum.text::<u32>(), numbers)
 }
 
 /// Scans the rows of a packed array. `arg` gives the array to kernels.

@@ -7,7 +7,7 @@ use super::{PER_LANE_TEXT, scan_rows};
 use crate::array::DeviceNDArray;
 use crate::elementwise::{ElementwiseKernel, Evaluate};
 use crate::error::Result;
-use crate::functions::operand::{AsOnStream, Word, packed};
+use crate::functions::operand::{Word, packed};
 use crate::generate::{Combine, value_type, with_functions};
 
 /// Scans by an associative operation that a program writes: PyCUDA's `InclusiveScanKernel` and `ExclusiveScanKernel`.
@@ -49,10 +49,9 @@ impl ScanKernel {
     /// [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    pub fn inclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
-        let x = x.as_on_stream();
+    pub fn inclusive<T: Word>(&self, x: &DeviceNDArray<T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
         let axis = axis.into_axis();
-        let rows = packed(x.array().move_axis(axis, -1)?.on(x.stream()))?;
+        let rows = packed(&x.move_axis(axis, -1)?)?;
         let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
         let ty = value_type(DType::of::<T>());
         let text = with_functions(&format!("alias T = {ty};\n{PER_LANE_TEXT}{}", combine.text()));
@@ -68,8 +67,8 @@ impl ScanKernel {
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Text`](crate::Error::Text) for expressions that are not valid for the type; and the errors of
     /// [`ScanKernel::inclusive`].
-    pub fn exclusive<T: Word>(&self, x: impl AsOnStream<Item = T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
-        let (x, axis) = (x.as_on_stream(), axis.into_axis());
+    pub fn exclusive<T: Word>(&self, x: &DeviceNDArray<T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        let axis = axis.into_axis();
         let scanned = self.inclusive(x, axis)?;
         if scanned.size() == 0 {
             return Ok(scanned);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use vkarray_kernel::DType;
 use vkarray_shaders::functions;
 
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::error::Result;
 use crate::functions::operand::{Widen, flat, kernel, part, parts, run, to_u32, widened, words};
 
@@ -40,8 +40,8 @@ impl KeyKind {
 
 impl Keys {
     /// The keys of an array. For descending order their bits are inverted.
-    pub(super) fn of<T: Widen>(x: OnStream<'_, T>, is_descending: bool) -> Result<Self> {
-        let (source, count, kind) = (widened(x)?, x.array().size(), KeyKind::of::<T>());
+    pub(super) fn of<T: Widen>(x: &DeviceNDArray<T>, is_descending: bool) -> Result<Self> {
+        let (source, count, kind) = (widened(x)?, x.size(), KeyKind::of::<T>());
         to_u32(count)?;
         let words_of_keys = source.context().device_array::<u32>([count * kind.n_words])?;
         if count > 0 {

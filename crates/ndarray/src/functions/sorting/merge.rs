@@ -8,7 +8,7 @@ use vkarray_shaders::functions;
 
 use super::keys::Keys;
 use super::search::{Side, places_among};
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
 use crate::functions::indexing::{IndexMode, gather_rows, put};
@@ -17,24 +17,24 @@ use crate::functions::operand::{Widen, axis_of, flat, kernel, longest, part, run
 /// Number of keys that one workgroup sorts.
 const BLOCK: usize = 256;
 
-pub(super) fn sort<T: Widen>(x: OnStream<'_, T>, axis: isize, is_descending: bool) -> Result<DeviceNDArray<T>> {
-    let axis = axis_of(axis, x.array().ndim())?.cast_signed();
-    let rows = x.array().move_axis(axis, -1)?;
-    let (order, _) = order_rows(rows.on(x.stream()), is_descending)?;
-    let sorted = gather_rows(rows.on(x.stream()), &order, rows.ndim() - 1)?;
+pub(super) fn sort<T: Widen>(x: &DeviceNDArray<T>, axis: isize, is_descending: bool) -> Result<DeviceNDArray<T>> {
+    let axis = axis_of(axis, x.ndim())?.cast_signed();
+    let rows = x.move_axis(axis, -1)?;
+    let (order, _) = order_rows(&rows, is_descending)?;
+    let sorted = gather_rows(&rows, &order, rows.ndim() - 1)?;
     sorted.move_axis(-1, axis)
 }
 
-pub(super) fn argsort<T: Widen>(x: OnStream<'_, T>, axis: isize, is_descending: bool) -> Result<DeviceNDArray<u32>> {
-    let axis = axis_of(axis, x.array().ndim())?.cast_signed();
-    let rows = x.array().move_axis(axis, -1)?;
-    order_rows(rows.on(x.stream()), is_descending)?.0.move_axis(-1, axis)
+pub(super) fn argsort<T: Widen>(x: &DeviceNDArray<T>, axis: isize, is_descending: bool) -> Result<DeviceNDArray<u32>> {
+    let axis = axis_of(axis, x.ndim())?.cast_signed();
+    let rows = x.move_axis(axis, -1)?;
+    order_rows(&rows, is_descending)?.0.move_axis(-1, axis)
 }
 
 /// For each row, the places of its elements in sorted order, and the sorted keys. Rows and parts of rows that the device
 /// does not bind at once are sorted one after the other.
-pub(super) fn order_rows<T: Widen>(x: OnStream<'_, T>, is_descending: bool) -> Result<(DeviceNDArray<u32>, Keys)> {
-    let (array, stream) = (x.array(), x.stream());
+pub(super) fn order_rows<T: Widen>(x: &DeviceNDArray<T>, is_descending: bool) -> Result<(DeviceNDArray<u32>, Keys)> {
+    let (array, stream) = (x, x.stream());
     let keys = Keys::of(x, is_descending)?;
     let order = array.context().device_array::<u32>(array.shape())?;
     if keys.count == 0 {
@@ -98,11 +98,11 @@ impl Sorted {
             let before = places_among(&other.keys, &own.keys, side, stream)?;
             let places = (&ctx.arange(0, to_u32(own.keys.count)?, 1)? + before).on(stream).eval()?;
             let order = (&own.order + first).on(stream).eval()?;
-            put(all.order.on(stream), &places, &order, IndexMode::Clip)?;
+            put(&all.order.on(stream), &places, &order, IndexMode::Clip)?;
             let (from, to) = (&own.keys.words, &all.keys.words);
             match self.keys.kind.n_words {
-                1 => put(to.on(stream), &places, from, IndexMode::Clip)?,
-                _ => put(to.view::<u64>()?.on(stream), &places, &from.view()?, IndexMode::Clip)?,
+                1 => put(&to.on(stream), &places, from, IndexMode::Clip)?,
+                _ => put(&to.view::<u64>()?.on(stream), &places, &from.view()?, IndexMode::Clip)?,
             }
         }
         Ok(all)

@@ -1,4 +1,4 @@
-//! Order: [`Sorting::sort`], [`Sorting::searchsorted`], [`Sorting::unique_all`], [`Sorting::histogram`].
+//! Order: [`DeviceNDArray::sort`], [`DeviceNDArray::searchsorted`], [`DeviceNDArray::unique_all`], [`DeviceNDArray::histogram`].
 //!
 //! Numbers become keys that compare as unsigned integers, so that one kernel sorts every type, including 64-bit numbers
 //! on devices that cannot compute with them. The order is NumPy's: zeros of both signs are equal, and NaN comes last.
@@ -23,13 +23,11 @@ use vkarray_layout::IntoAxis;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::functions::operand::{AsOnStream, Binned, UniformFloat, Widen, converted};
+use crate::functions::operand::{UniformFloat, Widen, converted};
 pub use search::Side;
 pub use unique::Unique;
 
-/// Sorting, searching and counting. Implemented for [`DeviceNDArray`] and, with a stream, for
-/// [`OnStream`](crate::OnStream).
-pub trait Sorting: AsOnStream<Item: Widen> {
+impl<T: Widen> DeviceNDArray<T> {
     /// A sorted copy, ascending along an axis: NumPy's `sort`. The sort is stable; NaN comes last. The call does not
     /// wait.
     ///
@@ -49,8 +47,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn sort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
-        merge::sort(self.as_on_stream(), axis.into_axis(), false)
+    pub fn sort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        merge::sort(self, axis.into_axis(), false)
     }
 
     /// A sorted copy, descending along an axis. Equal elements keep their order; NaN comes first.
@@ -69,9 +67,9 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
-    /// [`Sorting::sort`].
-    fn sort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<Self::Item>> {
-        merge::sort(self.as_on_stream(), axis.into_axis(), true)
+    /// [`DeviceNDArray::sort`].
+    pub fn sort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        merge::sort(self, axis.into_axis(), true)
     }
 
     /// The places of the elements along an axis in ascending order: NumPy's `argsort(kind="stable")`.
@@ -90,9 +88,9 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
-    /// [`Sorting::sort`].
-    fn argsort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
-        merge::argsort(self.as_on_stream(), axis.into_axis(), false)
+    /// [`DeviceNDArray::sort`].
+    pub fn argsort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
+        merge::argsort(self, axis.into_axis(), false)
     }
 
     /// The places of the elements along an axis in descending order. Equal elements keep their order; NaN comes first.
@@ -111,9 +109,9 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
-    /// [`Sorting::sort`].
-    fn argsort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
-        merge::argsort(self.as_on_stream(), axis.into_axis(), true)
+    /// [`DeviceNDArray::sort`].
+    pub fn argsort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
+        merge::argsort(self, axis.into_axis(), true)
     }
 
     /// For each of `values`, the place in this sorted array of one axis at which it can be inserted: before equal elements
@@ -137,8 +135,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// [`Error::RankMismatch`](crate::Error::RankMismatch) if this array does not have one axis;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn searchsorted(&self, values: &DeviceNDArray<Self::Item>, side: Side) -> Result<DeviceNDArray<u32>> {
-        search::searchsorted(self.as_on_stream(), values, side)
+    pub fn searchsorted(&self, values: &DeviceNDArray<T>, side: Side) -> Result<DeviceNDArray<u32>> {
+        search::searchsorted(self, values, side)
     }
 
     /// Whether each element is among `values`, an array of any shape: `isin` of the array API. NaN is among no values.
@@ -159,8 +157,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn isin(&self, values: &DeviceNDArray<Self::Item>) -> Result<DeviceNDArray<Bool>> {
-        search::isin(self.as_on_stream(), values)
+    pub fn isin(&self, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
+        search::isin(self, values)
     }
 
     /// The different values in ascending order: `unique_values` of the array API. Each NaN is a value of its own; zeros
@@ -183,11 +181,11 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "unique")]
-    fn unique_values(&self) -> Result<DeviceNDArray<Self::Item>> {
-        unique::unique(self.as_on_stream())?.values()
+    pub fn unique_values(&self) -> Result<DeviceNDArray<T>> {
+        unique::unique(self)?.values()
     }
 
-    /// The different values and how often each occurs: `unique_counts` of the array API; see [`Sorting::unique_values`].
+    /// The different values and how often each occurs: `unique_counts` of the array API; see [`DeviceNDArray::unique_values`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -204,13 +202,13 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn unique_counts(&self) -> Result<(DeviceNDArray<Self::Item>, DeviceNDArray<u32>)> {
-        let runs = unique::unique(self.as_on_stream())?;
+    pub fn unique_counts(&self) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
+        let runs = unique::unique(self)?;
         Ok((runs.values()?, runs.counts()?))
     }
 
     /// The different values and, for each element of the array, the place of its value among them: `unique_inverse` of the
-    /// array API; see [`Sorting::unique_values`].
+    /// array API; see [`DeviceNDArray::unique_values`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -227,13 +225,13 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn unique_inverse(&self) -> Result<(DeviceNDArray<Self::Item>, DeviceNDArray<u32>)> {
-        let runs = unique::unique(self.as_on_stream())?;
+    pub fn unique_inverse(&self) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
+        let runs = unique::unique(self)?;
         Ok((runs.values()?, runs.inverse()?))
     }
 
     /// The different values with their first places, counts and inverse: `unique_all` of the array API; see
-    /// [`Sorting::unique_values`].
+    /// [`DeviceNDArray::unique_values`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -250,8 +248,8 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    fn unique_all(&self) -> Result<Unique<Self::Item>> {
-        let runs = unique::unique(self.as_on_stream())?;
+    pub fn unique_all(&self) -> Result<Unique<T>> {
+        let runs = unique::unique(self)?;
         let (values, indices) = (runs.values()?, runs.first_places()?);
         Ok(Unique { values, indices, inverse: runs.inverse()?, counts: runs.counts()? })
     }
@@ -277,17 +275,17 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "digitize")]
-    fn histogram_between(&self, edges: &[Self::Item]) -> Result<DeviceNDArray<u32>>
+    pub fn histogram_between(&self, edges: &[T]) -> Result<DeviceNDArray<u32>>
     where
-        Self::Item: PartialOrd,
+        T: PartialOrd,
     {
-        search::histogram(self.as_on_stream(), edges)
+        search::histogram(self, edges)
     }
 
     /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range.
     /// The edges are computed in `f64` and rounded to [`Binned::Edge`], the type in which elements are compared. A
     /// range of one number is widened by a half on each side. The bins count elements as in
-    /// [`Sorting::histogram_between`].
+    /// [`DeviceNDArray::histogram_between`].
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -309,19 +307,13 @@ pub trait Sorting: AsOnStream<Item: Widen> {
     ///
     /// [`Error::Edges`](crate::Error::Edges) if there are no bins, or the range descends or is not finite;
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
-    /// [`Sorting::histogram_between`].
-    fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<Self::Item>>
-    where
-        Self::Item: Binned,
-    {
+    /// [`DeviceNDArray::histogram_between`].
+    pub fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<T>> {
         let edges: Vec<_> = search::even_edges(bins, &range)?.into_iter().map(UniformFloat::of_f64).collect();
-        let x = self.as_on_stream();
-        let values = converted::<_, <Self::Item as Binned>::Edge>(x.array().clone(), x.stream())?;
-        Ok((search::histogram(values.on(x.stream()), &edges)?, edges))
+        let values = converted::<_, T::Edge>(self, self.stream())?;
+        Ok((search::histogram(&values.on(self.stream()), &edges)?, edges))
     }
 }
 
 /// The counts of the bins, and their edges. There is one edge more than bins.
-pub type Histogram<T> = (DeviceNDArray<u32>, Vec<<T as Binned>::Edge>);
-
-impl<A: AsOnStream<Item: Widen> + ?Sized> Sorting for A {}
+pub type Histogram<T> = (DeviceNDArray<u32>, Vec<<T as Widen>::Edge>);

@@ -9,7 +9,7 @@ use vkarray_shaders::functions;
 
 use super::keys::Keys;
 use super::merge::order_rows;
-use crate::array::{DeviceNDArray, OnStream, collect_values};
+use crate::array::{DeviceNDArray, collect_values};
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::functions::operand::{Widen, flat, kernel, longest, part, run, to_u32, words};
@@ -68,29 +68,29 @@ pub(super) fn places_among(sorted: &Keys, keys: &Keys, side: Side, stream: &Stre
 }
 
 /// Whether each element is among `values`.
-pub(super) fn isin<T: Widen>(x: OnStream<'_, T>, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
-    let (ctx, stream) = (x.array().context(), x.stream());
-    let flags = ctx.device_array::<u32>(x.array().shape())?;
+pub(super) fn isin<T: Widen>(x: &DeviceNDArray<T>, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
+    let (ctx, stream) = (x.context(), x.stream());
+    let flags = ctx.device_array::<u32>(x.shape())?;
     if values.size() == 0 {
         flags.on(stream).fill(0)?;
     } else if flags.size() > 0 {
         let values = values.on(stream).reshape_copy(values.size(), Order::C)?;
-        let (sorted, keys) = (order_rows(values.on(stream), false)?.1, Keys::of(x, false)?);
+        let (sorted, keys) = (order_rows(&values.on(stream), false)?.1, Keys::of(x, false)?);
         search([&sorted, &keys], (Side::Left, "search_equal"), &flags, stream)?;
     }
     flags.on(stream).astype()
 }
 
 pub(super) fn searchsorted<T: Widen>(
-    x: OnStream<'_, T>,
+    x: &DeviceNDArray<T>,
     values: &DeviceNDArray<T>,
     side: Side,
 ) -> Result<DeviceNDArray<u32>> {
-    if x.array().ndim() != 1 {
-        return Err(Error::RankMismatch { expected: 1, shape: x.array().shape().to_vec() });
+    if x.ndim() != 1 {
+        return Err(Error::RankMismatch { expected: 1, shape: x.shape().to_vec() });
     }
     let stream = x.stream();
-    let (sorted, keys) = (Keys::of(x, false)?, Keys::of(values.on(stream), false)?);
+    let (sorted, keys) = (Keys::of(x, false)?, Keys::of(&values.on(stream), false)?);
     places_among(&sorted, &keys, side, stream)?.reshape(values.shape())
 }
 
@@ -100,7 +100,7 @@ pub(super) fn searchsorted<T: Widen>(
 pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec<f64>> {
     let (&low, &high) = (range.start(), range.end());
     if bins == 0 || low > high || !(high - low).is_finite() {
-        return Err(Error::Edges { count: bins + 1 }.into());
+        return Err(Error::Edges { count: bins + 1 });
     }
     to_u32(bins)?;
     let half = if low == high { 0.5 } else { 0.0 };
@@ -109,21 +109,21 @@ pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec
     collect_values(bins + 1, (0..bins).map(|i| i as f64 * step + low).chain([high]))
 }
 
-pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) -> Result<DeviceNDArray<u32>> {
+pub(super) fn histogram<T: Widen + PartialOrd>(x: &DeviceNDArray<T>, edges: &[T]) -> Result<DeviceNDArray<u32>> {
     // NaN is neither smaller than nor equal to any value, so edges with NaN are refused here.
     if edges.len() < 2 || !edges.is_sorted_by(|a, b| a <= b) {
-        return Err(Error::Edges { count: edges.len() }.into());
+        return Err(Error::Edges { count: edges.len() });
     }
-    let (ctx, stream, n_bins) = (x.array().context(), x.stream(), edges.len() - 1);
+    let (ctx, stream, n_bins) = (x.context(), x.stream(), edges.len() - 1);
     let on_device = ctx.device_array::<T>([edges.len()])?;
     on_device.on(stream).copy_from_host(&ndarray::aview1(edges))?;
-    let edges = Keys::of(on_device.on(stream), false)?;
+    let edges = Keys::of(&on_device.on(stream), false)?;
     if edges.count > longest(ctx, size_of::<T::Wide>(), 1) {
         return histogram_of_sorted(x, &edges);
     }
     let counts = ctx.device_array::<u32>([n_bins])?;
     counts.on(stream).fill(0)?;
-    if x.array().size() > 0 {
+    if x.size() > 0 {
         let keys = Keys::of(x, false)?;
         let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, Side::Right)], "count_bins")?;
         for (range, own) in keys.parts()? {
@@ -136,10 +136,10 @@ pub(super) fn histogram<T: Widen + PartialOrd>(x: OnStream<'_, T>, edges: &[T]) 
 
 /// Counts in bins whose edges the device does not bind at once: the distances of the edges' places among the sorted
 /// elements. The last bin has its upper edge.
-fn histogram_of_sorted<T: Widen>(x: OnStream<'_, T>, edges: &Keys) -> Result<DeviceNDArray<u32>> {
+fn histogram_of_sorted<T: Widen>(x: &DeviceNDArray<T>, edges: &Keys) -> Result<DeviceNDArray<u32>> {
     let (stream, n_bins) = (x.stream(), edges.count - 1);
-    let elements = x.reshape_copy(x.array().size(), Order::C)?;
-    let sorted = order_rows(elements.on(stream), false)?.1;
+    let elements = x.reshape_copy(x.size(), Order::C)?;
+    let sorted = order_rows(&elements, false)?.1;
     let places = places_among(&sorted, edges, Side::Left, stream)?;
     let end = places_among(&sorted, &edges.part(&(n_bins..edges.count))?, Side::Right, stream)?;
     part(&places, &(n_bins..edges.count))?.on(stream).assign(&end)?;

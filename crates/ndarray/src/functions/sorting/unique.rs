@@ -6,15 +6,15 @@ use vkarray_layout::{Index, Order};
 
 use super::keys::Keys;
 use super::merge::order_rows;
-use crate::array::{DeviceNDArray, OnStream};
+use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
-use crate::expr::{Expr, Logic};
+use crate::expr::{Expr, Operand};
 use crate::functions::indexing::{IndexMode, gather_axis, positions_of, put};
 use crate::functions::operand::{Widen, part, to_u32};
 use crate::functions::scan::number_flags;
 
-/// The different values of an array; see [`Sorting::unique_all`](super::Sorting::unique_all).
+/// The different values of an array; see [`DeviceNDArray::unique_all`](crate::DeviceNDArray::unique_all).
 #[derive(Debug)]
 pub struct Unique<T: Element> {
     /// The values, ascending.
@@ -42,13 +42,13 @@ pub(super) struct KeyRuns<'a, T: Element> {
 }
 
 /// Finds the runs. Waits for the number of runs.
-pub(super) fn unique<'a, T: Widen>(x: OnStream<'a, T>) -> Result<KeyRuns<'a, T>> {
+pub(super) fn unique<'a, T: Widen>(x: &'a DeviceNDArray<T>) -> Result<KeyRuns<'a, T>> {
     let stream = x.stream();
-    let flat = x.reshape_copy(x.array().size(), Order::C)?;
-    let (order, keys) = order_rows(flat.on(stream), false)?;
+    let flat = x.reshape_copy(x.size(), Order::C)?;
+    let (order, keys) = order_rows(&flat, false)?;
     let begins = changes(&keys, stream)?;
-    let starts = positions_of(begins.on(stream))?;
-    Ok(KeyRuns { flat, shape: x.array().shape().to_vec(), order, begins, starts, stream })
+    let starts = positions_of(&begins.on(stream))?;
+    Ok(KeyRuns { flat, shape: x.shape().to_vec(), order, begins, starts, stream })
 }
 
 /// For each sorted key, whether it differs from the key before it. Each NaN, which has the greatest key, differs.
@@ -73,11 +73,11 @@ fn changes(keys: &Keys, stream: &Stream) -> Result<DeviceNDArray<Bool>> {
 
 impl<T: Element> KeyRuns<'_, T> {
     pub(super) fn values(&self) -> Result<DeviceNDArray<T>> {
-        gather_axis(self.flat.on(self.stream), &self.first_places()?, 0)
+        gather_axis(&self.flat.on(self.stream), &self.first_places()?, 0)
     }
 
     pub(super) fn first_places(&self) -> Result<DeviceNDArray<u32>> {
-        gather_axis(self.order.on(self.stream), &self.starts, 0)
+        gather_axis(&self.order.on(self.stream), &self.starts, 0)
     }
 
     /// The distances of the places at which runs begin, of the last one from the end.
@@ -99,7 +99,7 @@ impl<T: Element> KeyRuns<'_, T> {
         let inverse = self.flat.context().device_array::<u32>(self.shape.as_slice())?;
         let begins = self.begins.on(self.stream).astype::<u32>()?;
         let numbers = (&number_flags(&begins, self.stream)? - 1).on(self.stream).eval()?;
-        put(inverse.on(self.stream), &self.order, &numbers, IndexMode::Clip)?;
+        put(&inverse.on(self.stream), &self.order, &numbers, IndexMode::Clip)?;
         Ok(inverse)
     }
 }
