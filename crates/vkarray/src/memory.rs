@@ -30,8 +30,9 @@ pub use vkarray_allocator::{
     MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer, MemoryState, MigrationPath, OnBoth,
     OnDevice, OnHost, OomStep, OutOfMemory, Owner, PassthroughManager, Pending, PendingLimits, PinError, Pinned,
     PinnedMemory, PoolManager, Reference, RegisteredPath, Request, Result, SharedMemory, Shortage, StableDeref,
-    Statistics, StatisticsScope, Tracking, UnifiedBy, Usage, UsmKind, UsmMemory, UsmType, Verdict, connection_between,
-    memory_connection, memory_manager_names, note_connection_failure, register_memory_manager, set_memory_manager,
+    Statistics, StatisticsScope, StepOutcome, Tracking, UnifiedBy, Usage, UsmKind, UsmMemory, UsmType, Verdict,
+    connection_between, memory_connection, memory_manager_names, note_connection_failure, register_memory_manager,
+    set_memory_manager,
 };
 #[cfg(unix)]
 pub use vkarray_allocator::{ExportedMemory, IpcHandle};
