@@ -283,7 +283,7 @@ impl<T: Widen> DeviceNDArray<T> {
     }
 
     /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range.
-    /// The edges are computed in `f64` and rounded to [`Binned::Edge`], the type in which elements are compared. A
+    /// The edges are computed in `f64` and rounded to [`Widen::Edge`], the type in which elements are compared. A
     /// range of one number is widened by a half on each side. The bins count elements as in
     /// [`DeviceNDArray::histogram_between`].
     ///
