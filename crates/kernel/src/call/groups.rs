@@ -10,7 +10,6 @@ use vkarray_shader::Limits;
 use vkarray_shader::internal::AXES;
 
 use crate::call::args::AsArg;
-use crate::call::shape::ArgShape;
 use crate::error::{Error, Result};
 
 /// Invocations on one axis that `global_invocation_id`, a `u32`, can number.
@@ -30,16 +29,16 @@ const MAX_INVOCATIONS: u64 = 1 << 32;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Groups<'a>(pub(crate) Extent<'a>);
+pub struct Groups<'a>(pub(crate) Extent<&'a (dyn AsArg + Sync)>);
 
-/// See [`Groups`].
+/// See [`Groups`]. An `A` is an array of numbers of workgroups.
 #[derive(Clone, Copy)]
-pub(crate) enum Extent<'a> {
+pub(crate) enum Extent<A> {
     /// Invocations on each axis, to be divided by the workgroup's size.
     Items([u64; 3]),
     Workgroups([u64; 3]),
     /// Workgroups, as an array on the device says.
-    Indirect(Indirect<'a>),
+    Indirect(Indirect<A>),
     /// Items on so many axes, which are too many.
     TooManyAxes(usize),
 }
@@ -96,21 +95,25 @@ items_from!(usize isize u32 i32 u64);
 
 /// Where an array says how many workgroups to launch.
 #[derive(Clone, Copy)]
-pub(crate) struct Indirect<'a> {
-    pub(crate) array: &'a (dyn AsArg + Sync),
+pub(crate) struct Indirect<A> {
+    pub(crate) array: A,
     /// The element with the number for x.
     pub(crate) first: u64,
     /// Whether the caller promised that the numbers are within the device's limits.
     pub(crate) is_trusted: bool,
 }
 
-impl Indirect<'_> {
-    /// What the array looks like, for messages.
-    pub(crate) fn shape(&self) -> String {
-        match self.array.as_arg().shape() {
-            ArgShape::Array(shape) => shape.to_string(),
-            other => other.to_string(),
-        }
+impl<A> Extent<A> {
+    /// The same extent, with another form of the array.
+    pub(crate) fn map<'s, B>(&'s self, form: impl FnOnce(&'s A) -> Result<B>) -> Result<Extent<B>> {
+        Ok(match *self {
+            Self::Items(items) => Extent::Items(items),
+            Self::Workgroups(counts) => Extent::Workgroups(counts),
+            Self::TooManyAxes(n_axes) => Extent::TooManyAxes(n_axes),
+            Self::Indirect(Indirect { ref array, first, is_trusted }) => {
+                Extent::Indirect(Indirect { array: form(array)?, first, is_trusted })
+            }
+        })
     }
 }
 
@@ -295,7 +298,10 @@ impl fmt::Debug for Groups<'_> {
         match &self.0 {
             Extent::Items(items) => write!(f, "Groups::covering({items:?})"),
             Extent::Workgroups(counts) => write!(f, "Groups::exact({counts:?})"),
-            Extent::Indirect(indirect) => write!(f, "Groups::indirect({:?}, {})", indirect.shape(), indirect.first),
+            Extent::Indirect(indirect) => {
+                let array = indirect.array.as_arg().shape().to_string();
+                write!(f, "Groups::indirect({array:?}, {})", indirect.first)
+            }
             Extent::TooManyAxes(n_axes) => write!(f, "Groups::covering({n_axes} axes)"),
         }
     }
@@ -311,7 +317,7 @@ pub(crate) enum GroupCount<'a> {
     /// More invocations than 32 bits number: the axis, and its workgroups.
     TooManyInvocations(usize, u32),
     TooManyAxes(usize),
-    OnDevice(Indirect<'a>),
+    OnDevice(Indirect<&'a (dyn AsArg + Sync)>),
 }
 
 /// More workgroups on an axis than the device allows.

@@ -3,17 +3,17 @@
 //! Nothing here records work, and nothing converts a number or an array: what does not fit is an error. Constant memory
 //! ([`ConstArray`]) is the exception to "plain data": it sends its values to the device when a kernel first binds them.
 //!
-//! Read `shape.rs` first (what a check sees of an argument), then `check.rs` (the rules and every error), then
-//! `fast_check.rs`, which accepts common calls at little cost. `strided.rs` has what arrays with strides need.
+//! Read `shape.rs` first (what a check sees of an argument), then `rules.rs` (what fits one parameter, at little cost for
+//! common calls), then `check.rs` (a whole call and every error). `strided.rs` has what arrays with strides need.
 
 pub(crate) mod args;
 pub(crate) mod arguments;
 pub(crate) mod check;
 pub(crate) mod constant;
-pub(crate) mod fast_check;
 pub(crate) mod groups;
 pub(crate) mod memory;
 pub(crate) mod packing;
+pub(crate) mod rules;
 pub(crate) mod shape;
 pub(crate) mod strided;
 

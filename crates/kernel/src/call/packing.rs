@@ -6,7 +6,7 @@
 
 use vkarray_shader::{DType, ElementType, Leaf, Param, PushConstants, PushMember};
 
-use crate::call::shape::ArrayShape;
+use crate::call::shape::{ArrayShape, has_rows_of};
 
 /// How packed elements are laid out on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,12 +117,8 @@ fn is_packed(element: &ElementType, stride: u32, is_array: bool, array: &ArraySh
         // Each number is an element, whatever the axes.
         dtype if u64::from(dtype.itemsize()) == element.used_bytes() => true,
         dtype => {
-            let mut trailing = u64::from(dtype.itemsize());
             let axes = &array.shape[usize::from(is_array).min(array.shape.len())..];
-            !axes.iter().rev().any(|&len| {
-                trailing = trailing.saturating_mul(len as u64);
-                trailing == u64::from(stride)
-            })
+            !has_rows_of(stride, axes, dtype.itemsize())
         }
     }
 }

@@ -72,6 +72,15 @@ impl fmt::Display for ArrayShape<'_> {
     }
 }
 
+/// Whether some of the last axes, whose elements have `itemsize` bytes, make up `bytes` bytes.
+pub(crate) fn has_rows_of(bytes: u32, shape: &[usize], itemsize: u32) -> bool {
+    let mut trailing = u64::from(itemsize);
+    shape.iter().rev().any(|&len| {
+        trailing = trailing.saturating_mul(len as u64);
+        trailing == u64::from(bytes)
+    })
+}
+
 /// Numbers as NumPy prints a tuple, for messages: `()`, `(3,)`, `(2, 3)`.
 ///
 /// ```

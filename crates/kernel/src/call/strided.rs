@@ -8,9 +8,10 @@
 //! No number given here is trusted for the safety of memory: a shader reaches the bytes that are bound and no others.
 
 use smallvec::SmallVec;
-use vkarray_shader::{DType, ElementType, Limits, Param, ParamKind, PushMember, ScalarValue, Signature};
+use vkarray_shader::{DType, ElementType, Param, PushMember, ScalarValue, Signature};
 
 use crate::call::check::refusal;
+use crate::call::rules::ArrayRule;
 use crate::call::shape::ArrayShape;
 use crate::error::Mismatch;
 use crate::error::Result;
@@ -29,12 +30,12 @@ pub(crate) fn asked<'a>(signature: &Signature, member: &'a PushMember, param: &P
 /// Checks an array with strides, and writes what the shader asks of it to the block of push constants.
 pub(crate) fn pack(
     signature: &Signature,
+    rule: &ArrayRule,
     (param, array, strides): (&Param, &ArrayShape<'_>, &[isize]),
-    limits: &Limits,
     block: &mut [u8],
 ) -> Result<()> {
     let refuse = |name: &str, problem| refusal(&signature.entry, name, problem);
-    let first = first(param, array, strides, limits).map_err(|problem| refuse(&param.name, problem))?;
+    let first = first(param, rule, array, strides).map_err(|problem| refuse(&param.name, problem))?;
     let (mut has_first, mut has_strides) = (false, false);
     let mut fill = |member: &PushMember, fact: &str, at: u32, ty: &ElementType| {
         let values: SmallVec<[i128; 4]> = match fact {
@@ -67,9 +68,9 @@ pub(crate) fn pack(
 /// The number of bound elements before element (0, 0, …).
 fn first(
     param: &Param,
+    rule: &ArrayRule,
     array: &ArrayShape<'_>,
     strides: &[isize],
-    limits: &Limits,
 ) -> std::result::Result<u64, Mismatch> {
     let (itemsize, given) = (u64::from(array.dtype.itemsize()), || array.to_string());
     let is_plain = param.fixed_bytes == 0 && param.ty.runtime_array().is_some() && !param.is_constant;
@@ -86,10 +87,9 @@ fn first(
     if param.writes && may_overlap(array.shape, strides) {
         return Err(Mismatch::SharedElements { given: given() });
     }
-    let lead = lead(array, limits.offset_alignment(param.kind));
-    let (given, limit) = (array.nbytes.saturating_add(lead), limits.max_range(ParamKind::Storage));
-    if given > limit {
-        return Err(Mismatch::RangeLimit { given, limit, kind: "storage" });
+    let lead = rule.lead(array);
+    if let Some(problem) = rule.out_of_range(array.nbytes.saturating_add(lead)) {
+        return Err(problem);
     }
     Ok(lead / itemsize + before)
 }

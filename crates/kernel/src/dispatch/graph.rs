@@ -9,13 +9,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
-use vkarray_shader::ScalarValue;
 
 use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg};
 use crate::call::arguments::Arguments;
 use crate::call::check::{not_recorded, parameter_name};
 use crate::call::constant::ConstArray;
-use crate::call::groups::{Extent, Groups, Indirect};
+use crate::call::groups::{Extent, Groups};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, ArrayShape};
@@ -60,35 +59,21 @@ use crate::pipeline::kernel::Kernel;
 pub struct DispatchNode(Node<Dispatch>);
 
 /// What a node does.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Dispatch {
     kernel: Kernel,
-    groups: RecordedGroups,
-    args: Vec<(String, RecordedArg)>, // By parameter.
+    groups: Extent<KeptArg>,
+    args: Vec<(String, KeptArg)>, // By parameter.
 }
 
-/// An argument that outlives the call.
-#[derive(Debug, Clone)]
-enum RecordedArg {
-    /// The array's shape and strides are beside the rest of its description, which has none.
-    Array {
-        block: Arc<Block>,
-        shape: SmallVec<[usize; 4]>,
-        strides: Option<SmallVec<[isize; 4]>>,
-        rest: ArrayShape<'static>,
-    },
-    Constant(ConstArray),
-    Scalar(ScalarValue),
-    Scalars(SmallVec<[ScalarValue; 4]>),
-    Block(SmallVec<[u8; 32]>),
-}
+/// An argument that owns what it describes.
+type KeptArg = Arc<dyn AsArg + Send + Sync>;
 
-/// Groups that outlive the call.
-#[derive(Debug, Clone)]
-enum RecordedGroups {
-    Counted(Groups<'static>),
-    Indirect { array: RecordedArg, first: u64, is_trusted: bool },
-}
+/// An array as a [`KeptArg`]: its block, its shape and strides, and the rest of its description.
+struct KeptArray(Arc<Block>, SmallVec<[usize; 4]>, Option<SmallVec<[isize; 4]>>, ArrayShape<'static>);
+
+/// A struct of push constants as a [`KeptArg`].
+struct KeptBlock(SmallVec<[u8; 32]>);
 
 impl Kernel {
     /// Adds a dispatch over `groups` to a graph. Otherwise as [`Kernel::dispatch`]. [`DispatchNode`] has an example.
@@ -106,14 +91,14 @@ impl Kernel {
         let dispatch = args.with(|args| {
             // A named or surplus argument that the kernel does not take is refused with the others.
             let named = |(idx, given): (usize, &NamedArg<'_>)| {
-                Ok((parameter_name(self.signature(), args, &args[..idx], given), RecordedArg::new(&given.arg)?))
+                Ok((parameter_name(self.signature(), args, &args[..idx], given), kept(&given.arg)?))
             };
             let recorded = Dispatch {
                 kernel: self.clone(),
-                groups: RecordedGroups::new(groups)?,
+                groups: groups.0.map(|array| kept(&array.as_arg()))?,
                 args: args.iter().enumerate().map(named).collect::<Result<_>>()?,
             };
-            recorded.steps_for(graph.stream(), &resolved(args)?).map(|(steps, _)| (recorded, steps))
+            steps_for(self, groups, graph.stream(), &resolved(args)?).map(|(steps, _)| (recorded, steps))
         });
         let (dispatch, steps) = dispatch?;
         Ok(DispatchNode(graph.add(dispatch, steps)?))
@@ -127,8 +112,7 @@ impl Kernel {
         groups: Groups<'_>,
         args: &[NamedArg<'_>],
     ) -> Result<()> {
-        let dispatch = Dispatch { kernel: self.clone(), groups: RecordedGroups::new(groups)?, args: Vec::new() };
-        let (steps, report) = dispatch.steps_for(stream, &resolved(args)?)?;
+        let (steps, report) = steps_for(self, groups, stream, &resolved(args)?)?;
         let (graph, _) = Graph::record(stream, |graph| graph.add((), steps))?;
         graph.replay(stream)?;
         report.map_or(Ok(()), |report| report.read(stream))
@@ -169,21 +153,22 @@ impl DispatchNode {
     fn change(self, graph: &mut Graph, groups: Option<Groups<'_>>, changes: &[NamedArg<'_>]) -> Result<()> {
         let mut dispatch = graph.operation(self.0)?.clone();
         if let Some(groups) = groups {
-            dispatch.groups = RecordedGroups::new(groups)?;
+            dispatch.groups = groups.0.map(|array| kept(&array.as_arg()))?;
         }
         for (idx, change) in changes.iter().enumerate() {
             let signature = dispatch.kernel.signature();
             let name = parameter_name(signature, &dispatch.arguments(), &changes[..idx], change);
             dispatch.apply(name, change)?;
         }
-        let (steps, _) = dispatch.steps_for(graph.stream(), &dispatch.arguments())?;
+        let groups = Groups(dispatch.groups.map(|array| Ok(&**array as &(dyn AsArg + Sync)))?);
+        let (steps, _) = steps_for(&dispatch.kernel, groups, graph.stream(), &dispatch.arguments())?;
         Ok(graph.replace(self.0, dispatch, steps)?)
     }
 }
 
 impl Dispatch {
     fn arguments(&self) -> SmallVec<[NamedArg<'_>; 8]> {
-        self.args.iter().map(|(name, recorded)| NamedArg { name: Some(name), arg: recorded.as_arg() }).collect()
+        self.args.iter().map(|(name, kept)| NamedArg { name: Some(name), arg: kept.as_arg() }).collect()
     }
 
     /// Replaces one argument.
@@ -201,39 +186,38 @@ impl Dispatch {
             let (recorded, given) = (recorded.to_string(), given.to_string());
             return Err(Error::OtherLayout { kernel: signature.entry.clone(), param: name, recorded, given });
         }
-        *recorded = RecordedArg::new(&change.arg)?;
+        *recorded = kept(&change.arg)?;
         Ok(())
     }
+}
 
-    /// Checks the dispatch and describes it as steps of a graph: none if there is nothing to launch. Beside them is the report
-    /// of a kernel with checks.
-    fn steps_for(&self, stream: &Stream, args: &[NamedArg<'_>]) -> Result<(SmallVec<[Step; 1]>, Option<Report>)> {
-        let mut steps = SmallVec::new();
-        let (groups, mut kernel) = (self.groups.as_groups(), self.kernel.clone());
-        loop {
-            let before = Steps { stream, steps: &mut steps };
-            let mut launch = Launch::new(&kernel.pipeline);
-            match kernel.prepare(&mut launch, before, groups, args)? {
-                Prepared::Empty => return Ok((steps, None)),
-                Prepared::Folded(folded) => kernel = folded,
-                Prepared::WithCopies => unreachable!("the steps of a graph are one operation"),
-                Prepared::Launch => {
-                    launch.keep_arguments(args);
-                    self.groups.keep(&mut launch);
-                    let sanitizer = kernel.pipeline.sanitizer.as_ref();
-                    let report = sanitizer.map(|own| kernel.bind_report(stream, &mut launch, own)).transpose()?;
-                    let copies_back = launch.more.as_mut().map(|more| mem::take(&mut more.copies_back));
-                    steps.push(step(kernel, launch));
-                    for CopyBack { copy, block, bytes } in copies_back.iter().flatten() {
-                        steps.extend(block.copy_step(
-                            stream.device(),
-                            bytes.start,
-                            copy,
-                            0..bytes.end - bytes.start,
-                        )?);
-                    }
-                    return Ok((steps, report));
+/// Checks a dispatch and describes it as steps of a graph: none if there is nothing to launch. Beside them is the report of a
+/// kernel with checks.
+fn steps_for(
+    kernel: &Kernel,
+    groups: Groups<'_>,
+    stream: &Stream,
+    args: &[NamedArg<'_>],
+) -> Result<(SmallVec<[Step; 1]>, Option<Report>)> {
+    let (mut steps, mut kernel) = (SmallVec::new(), kernel.clone());
+    loop {
+        let before = Steps { stream, steps: &mut steps };
+        let mut launch = Launch::new(&kernel.pipeline);
+        match kernel.prepare(&mut launch, before, groups, args)? {
+            Prepared::Empty => return Ok((steps, None)),
+            Prepared::Folded(folded) => kernel = folded,
+            Prepared::WithCopies => unreachable!("the steps of a graph are one operation"),
+            Prepared::Launch => {
+                launch.keep_arguments(args);
+                let sanitizer = kernel.pipeline.sanitizer.as_ref();
+                let report = sanitizer.map(|own| kernel.bind_report(stream, &mut launch, own)).transpose()?;
+                let copies_back = launch.more.as_mut().map(|more| mem::take(&mut more.copies_back));
+                steps.push(step(kernel, launch));
+                for CopyBack { copy, block, bytes } in copies_back.iter().flatten() {
+                    let length = bytes.end - bytes.start;
+                    steps.extend(block.copy_step(stream.device(), bytes.start, copy, 0..length)?);
                 }
+                return Ok((steps, report));
             }
         }
     }
@@ -283,64 +267,31 @@ impl Preparation for Steps<'_> {
     }
 }
 
-impl RecordedGroups {
-    fn new(groups: Groups<'_>) -> Result<Self> {
-        Ok(match groups.0 {
-            Extent::Items(items) => Self::Counted(Groups(Extent::Items(items))),
-            Extent::Workgroups(counts) => Self::Counted(Groups(Extent::Workgroups(counts))),
-            Extent::TooManyAxes(n_axes) => Self::Counted(Groups(Extent::TooManyAxes(n_axes))),
-            Extent::Indirect(Indirect { array, first, is_trusted }) => {
-                Self::Indirect { array: RecordedArg::new(&array.as_arg())?, first, is_trusted }
-            }
-        })
-    }
-
-    fn as_groups(&self) -> Groups<'_> {
-        match self {
-            Self::Counted(groups) => *groups,
-            &Self::Indirect { ref array, first, is_trusted } => {
-                Groups(Extent::Indirect(Indirect { array, first, is_trusted }))
-            }
-        }
-    }
-
-    /// Lets the launch keep the memory of the groups alive.
-    fn keep(&self, launch: &mut Launch) {
-        if let Self::Indirect { array: RecordedArg::Array { block, .. }, .. } = self {
-            launch.keep(Arc::clone(block));
-        }
-    }
+/// The argument as one that outlives the call.
+fn kept(arg: &Arg<'_>) -> Result<KeptArg> {
+    let array = |&ArrayArg { block, shape }: &ArrayArg<'_>| {
+        let rest = ArrayShape { label: None, shape: &[], strides: None, ..shape };
+        KeptArray(Arc::clone(block), shape.shape.into(), shape.strides.map(Into::into), rest)
+    };
+    Ok(match arg {
+        Arg::Array(given) => Arc::new(array(given)),
+        Arg::Memory(memory) => Arc::new(array(&memory.recordable()?)),
+        Arg::Constant(constant) => Arc::new((*constant).clone()),
+        Arg::Scalar(value) => Arc::new(*value),
+        Arg::Scalars(values) => Arc::new(Arg::Scalars(values.clone())),
+        Arg::Block(bytes) => Arc::new(KeptBlock(SmallVec::from_slice(bytes))),
+    })
 }
 
-impl RecordedArg {
-    fn new(arg: &Arg<'_>) -> Result<Self> {
-        Ok(match arg {
-            Arg::Array(array) => Self::of(array),
-            Arg::Memory(memory) => Self::of(&memory.recordable()?),
-            Arg::Constant(constant) => Self::Constant((*constant).clone()),
-            Arg::Scalar(value) => Self::Scalar(*value),
-            Arg::Scalars(values) => Self::Scalars(values.clone()),
-            Arg::Block(bytes) => Self::Block(SmallVec::from_slice(bytes)),
-        })
-    }
-
-    fn of(array: &ArrayArg<'_>) -> Self {
-        let &ArrayArg { block, shape } = array;
-        let (rest, strides) = (ArrayShape { label: None, shape: &[], strides: None, ..shape }, shape.strides);
-        Self::Array { block: Arc::clone(block), shape: shape.shape.into(), strides: strides.map(Into::into), rest }
-    }
-}
-
-impl AsArg for RecordedArg {
+impl AsArg for KeptArray {
     fn as_arg(&self) -> Arg<'_> {
-        match self {
-            Self::Array { block, shape, strides, rest } => {
-                Arg::Array(ArrayArg { block, shape: ArrayShape { shape, strides: strides.as_deref(), ..*rest } })
-            }
-            Self::Constant(constant) => Arg::Constant(constant),
-            Self::Scalar(value) => Arg::Scalar(*value),
-            Self::Scalars(values) => Arg::Scalars(values.clone()),
-            Self::Block(bytes) => Arg::Block(bytes),
-        }
+        let Self(block, shape, strides, rest) = self;
+        Arg::Array(ArrayArg { block, shape: ArrayShape { shape, strides: strides.as_deref(), ..*rest } })
+    }
+}
+
+impl AsArg for KeptBlock {
+    fn as_arg(&self) -> Arg<'_> {
+        Arg::Block(&self.0)
     }
 }

@@ -13,7 +13,7 @@ use vkarray_driver::hazard::Stage;
 use vkarray_shader::internal::AXES;
 use vkarray_shader::{DType, Limits, ParamKind};
 
-use crate::call::args::{Arg, ArrayArg};
+use crate::call::args::{Arg, ArrayArg, AsArg};
 use crate::call::groups::{Groups, Indirect, most_workgroups};
 use crate::dispatch::launch::Launch;
 use crate::dispatch::preparation::Preparation;
@@ -31,12 +31,12 @@ pub(crate) struct Counts<'a> {
     offset: u64,
 }
 
-impl<'a> Indirect<'a> {
+impl<'a> Indirect<&'a (dyn AsArg + Sync)> {
     /// Checks the array and finds the three numbers.
     pub(crate) fn counts(&self, kernel: &Kernel) -> Result<Counts<'a>> {
         let entry = || kernel.signature().entry.clone();
         let Arg::Array(ArrayArg { block, shape }) = self.array.as_arg() else {
-            return Err(Error::CountsType { kernel: entry(), given: self.shape() });
+            return Err(Error::CountsType { kernel: entry(), given: self.array.as_arg().shape().to_string() });
         };
         if shape.dtype != DType::U32 {
             return Err(Error::CountsType { kernel: entry(), given: shape.to_string() });
@@ -60,10 +60,11 @@ impl<'a> Indirect<'a> {
 }
 
 impl Counts<'_> {
-    /// Makes a launch read the numbers where they are.
+    /// Makes a launch read the numbers where they are, and keep their memory alive.
     pub(crate) fn launch(self, launch: &mut Launch) {
         launch.accesses.push(self.block.read(self.offset..self.offset + BYTES, Stage::Indirect));
         launch.indirect = Some((self.block.buffer(), self.block.buffer_offset() + self.offset));
+        launch.keep(Arc::clone(self.block));
     }
 
     /// Makes a launch read a copy of the numbers that the gate has checked.
@@ -77,7 +78,6 @@ impl Counts<'_> {
         let gate = kernel.gate()?;
         before.run(&gate, self.admission(kernel, &gate, &admitted)?)?;
         Counts { block: &admitted, offset: 0 }.launch(launch);
-        launch.keep(admitted);
         Ok(())
     }
 

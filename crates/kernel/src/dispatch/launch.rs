@@ -1,8 +1,8 @@
 //! A dispatch that was checked and has its memory: [`Launch`], everything that recording takes.
 //!
-//! `stream.rs` and `graph.rs` both record launches. A call that the fast check accepts (`call/fast_check.rs`) is ready after
-//! one pass over its arguments; every other call goes through `call/check.rs`, which accepts it or says why not. The
-//! example `dispatch_cost checks` measures that pass.
+//! `stream.rs` and `graph.rs` both record launches. A common call is ready after one pass over its arguments, which asks
+//! the rules of the kernel (`call/rules.rs`); every other call goes through `call/check.rs`, which asks the same rules and
+//! accepts the call or says why not. The example `dispatch_cost checks` measures that pass.
 
 use std::ops::Range;
 use std::slice;
@@ -13,14 +13,14 @@ use smallvec::SmallVec;
 use vkarray_allocator::Block;
 use vkarray_driver::Device;
 use vkarray_driver::hazard::{Access, Mode, Stage};
-use vkarray_shader::{Limits, Param, ParamKind, Signature};
+use vkarray_shader::{Param, ParamKind, Signature};
 
 use crate::call::args::{Arg, ArrayArg, NamedArg};
 use crate::call::check::{Packed, check_arguments, refusal};
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
-use crate::call::strided::lead;
+use crate::call::rules::ArrayRule;
 use crate::dispatch::preparation::Preparation;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
@@ -139,7 +139,7 @@ impl Launch {
     /// nothing.
     #[inline]
     fn fit(&mut self, pipeline: &Pipeline, groups: Groups<'_>, args: &[NamedArg<'_>]) -> Fit {
-        let Some(rules) = &pipeline.fast_check else { return Fit::Unknown };
+        let rules = &pipeline.rules;
         if args.len() != rules.arrays.len() + rules.numbers.len() {
             return Fit::Unknown;
         }
@@ -228,7 +228,7 @@ impl Kernel {
         args: &[NamedArg<'_>],
     ) -> Result<Prepared> {
         let pipeline = &*self.pipeline;
-        let packed = check_arguments(&pipeline.signature, args, &pipeline.limits)?;
+        let packed = check_arguments(&pipeline.signature, &pipeline.rules, args)?;
         self.check_memory(&packed, args)?;
         check_aliasing(&pipeline.signature, &packed, args)?;
         let mut on_device = None;
@@ -254,13 +254,13 @@ impl Kernel {
         if let Some(folded) = folded {
             return Ok(Prepared::Folded(folded));
         }
-        let arrays = || pipeline.signature.params.iter().zip(packed.arrays.iter().map(|&idx| &args[idx].arg));
-        let is_copied = |(param, arg): (&Param, _)| param.writes && is_misaligned(param, &pipeline.limits, arg);
+        let arrays = || pipeline.rules.arrays.iter().zip(packed.arrays.iter().map(|&idx| &args[idx].arg));
+        let is_copied = |(rule, arg): (&ArrayRule, _)| rule.writes && is_misaligned(rule, arg);
         if !P::IS_ONE_OPERATION && arrays().any(is_copied) {
             return Ok(Prepared::WithCopies);
         }
-        for (param, arg) in arrays() {
-            bind(launch, &mut before, (param, &pipeline.limits), arg)?;
+        for (param, (rule, arg)) in pipeline.signature.params.iter().zip(arrays()) {
+            bind(launch, &mut before, (param, rule), arg)?;
         }
         launch.push_constants = packed.push_constants;
         match on_device {
@@ -337,11 +337,9 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
     Ok(())
 }
 
-/// Whether it is an array that the device cannot bind at its offset, nor at the bytes that an array with strides leads in.
-fn is_misaligned(param: &Param, limits: &Limits, arg: &Arg<'_>) -> bool {
-    let Arg::Array(ArrayArg { shape, .. }) = arg else { return false };
-    let alignment = limits.offset_alignment(param.kind);
-    !(shape.offset - lead(shape, alignment)).is_multiple_of(alignment)
+/// Whether it is an array that the device cannot bind where it lies.
+fn is_misaligned(rule: &ArrayRule, arg: &Arg<'_>) -> bool {
+    matches!(arg, Arg::Array(array) if rule.is_misaligned(&array.shape))
 }
 
 /// Finds the memory for an argument, and adds it. Constant memory is bound at the size that the shader declares; a view whose
@@ -349,15 +347,13 @@ fn is_misaligned(param: &Param, limits: &Limits, arg: &Arg<'_>) -> bool {
 fn bind(
     launch: &mut Launch,
     before: &mut impl Preparation,
-    (param, limits): (&Param, &Limits),
+    (param, rule): (&Param, &ArrayRule),
     arg: &Arg<'_>,
 ) -> Result<()> {
     let declared = param.fixed_bytes;
     let (made, size) = match arg {
-        Arg::Array(array) if param.is_constant && array.shape.nbytes < declared => {
-            (before.pad(array, declared)?, declared)
-        }
-        Arg::Array(array) if is_misaligned(param, limits, arg) => {
+        Arg::Array(array) if rule.is_short(&array.shape) => (before.pad(array, declared)?, declared),
+        Arg::Array(array) if rule.is_misaligned(&array.shape) => {
             let copy = before.copy(array)?;
             if param.writes {
                 let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
@@ -367,7 +363,7 @@ fn bind(
         }
         Arg::Array(array) => {
             let Range { start, end } = array.bytes();
-            let start = start - lead(&array.shape, limits.offset_alignment(param.kind));
+            let start = start - rule.lead(&array.shape);
             return Ok(launch.bind(array.block, start..end, param.kind, param.writes)?);
         }
         Arg::Constant(constant) => {

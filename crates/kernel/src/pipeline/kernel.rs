@@ -12,7 +12,7 @@ use vkarray_shader::{
     check_workgroup,
 };
 
-use crate::call::fast_check::FastCheck;
+use crate::call::rules::Rules;
 use crate::error::{Error, Result};
 use crate::fits::capabilities::{check_capabilities, limits_of_kernel};
 use crate::fits::extensions::check_extensions;
@@ -90,8 +90,7 @@ pub(crate) struct Pipeline {
     /// The groups that have buffers.
     pub(crate) sets: Vec<Set>, // Made from the layouts, which they do not need any more.
     pub(crate) push_bytes: usize,
-    /// `None` if the signature is not simple enough.
-    pub(crate) fast_check: Option<FastCheck>,
+    pub(crate) rules: Rules,
     pub(crate) label: Label,
     pub(crate) limits: Limits,
     /// Set if the kernel runs over several axes as if over one. Its limits are then the limits of that one axis.
@@ -142,7 +141,7 @@ impl Pipeline {
         let sanitizer = sanitized.map(|sanitized| Sanitizer::new(device, sanitized, source_name)).transpose()?;
         let label = device.kernel_label(&signature.entry);
         let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
-        let fast_check = FastCheck::new(&signature, &limits);
+        let rules = Rules::new(&signature, &limits);
         if let Some(fold) = fold {
             limits.max_workgroup_count = [Fold::capacity(fold.axes), 1, 1];
         }
@@ -154,7 +153,7 @@ impl Pipeline {
             signature,
             sets,
             push_bytes,
-            fast_check,
+            rules,
             label,
             limits,
             fold,

@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 /// What one argument is for.
 #[derive(Clone, Copy)]
 pub(super) enum Target<'a> {
-    /// A buffer or a push constant.
-    One(Parameter<'a>),
+    /// A buffer or a push constant, and its index among [`Signature::arguments`].
+    One(usize, Parameter<'a>),
     /// All push constants.
     Block(&'a PushConstants),
 }
@@ -29,21 +29,21 @@ pub(super) enum Target<'a> {
 impl<'a> Target<'a> {
     pub(super) fn name(&self) -> &'a str {
         match self {
-            Self::One(parameter) => parameter.name(),
+            Self::One(_, parameter) => parameter.name(),
             Self::Block(push) => &push.name,
         }
     }
 
     fn is_called(&self, name: &str) -> bool {
         match self {
-            Self::One(parameter) => parameter.is_called(name),
+            Self::One(_, parameter) => parameter.is_called(name),
             Self::Block(push) => push.name == name,
         }
     }
 
     pub(super) fn ty(&self) -> String {
         match self {
-            Self::One(parameter) => parameter.ty().to_string(),
+            Self::One(_, parameter) => parameter.ty().to_string(),
             Self::Block(push) => push.ty.clone(),
         }
     }
@@ -69,13 +69,14 @@ impl<'a> Targets<'a> {
     /// Buffers first, then push constants.
     pub(super) fn iter(&self) -> impl Iterator<Item = Target<'a>> {
         let &Self { signature, is_block, ref strided } = self;
-        let is_given = move |parameter: &Parameter<'_>| match parameter {
+        let is_given = move |(_, parameter): &(usize, Parameter<'_>)| match parameter {
             Parameter::Array(_) => true,
             Parameter::Scalar(member) => {
                 !is_block && !strided.iter().any(|param| asked(signature, member, param).is_some())
             }
         };
-        let one_by_one = signature.arguments().filter(is_given).map(Target::One);
+        let one_by_one =
+            signature.arguments().enumerate().filter(is_given).map(|(at, parameter)| Target::One(at, parameter));
         one_by_one.chain(signature.push_constants.as_ref().filter(move |_| is_block).map(Target::Block))
     }
 
@@ -160,7 +161,7 @@ pub(crate) fn parameter_name(
     let targets = Targets { signature, is_block, strided: strided(signature, call) };
     let is_array = shape.is_array();
     let n_before = before.iter().filter(|other| other.to_argument().shape.is_array() == is_array).count();
-    let mut of_kind = targets.iter().filter(|target| matches!(target, Target::One(Parameter::Array(_))) == is_array);
+    let mut of_kind = targets.iter().filter(|target| matches!(target, Target::One(_, Parameter::Array(_))) == is_array);
     of_kind.nth(n_before).map_or("", |target| target.name()).to_owned()
 }
 

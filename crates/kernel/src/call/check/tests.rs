@@ -1,7 +1,8 @@
 //! What fits, what does not with the whole message, and where the bytes of push constants go.
 
 use super::*;
-use crate::{Module, Options, ScalarValue, Source};
+use crate::call::shape::ArrayShape;
+use crate::{DType, Module, Options, Source};
 
 pub(crate) const LIMITS: Limits = Limits { max_storage_buffer_range: 1 << 20, ..Limits::MINIMUM };
 

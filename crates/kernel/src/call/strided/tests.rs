@@ -1,6 +1,6 @@
 //! Tests of `strided.rs`: what is bound, what the push constants hold, and what is refused.
 
-use vkarray_shader::{Field, PushConstants};
+use vkarray_shader::{Field, Limits, ParamKind, PushConstants};
 
 use super::*;
 
@@ -15,6 +15,10 @@ fn limits() -> Limits {
 
 fn array<'a>(shape: &'a [usize], strides: &'a [isize], offset: u64, nbytes: u64) -> ArrayShape<'a> {
     ArrayShape { offset, strides: Some(strides), ..ArrayShape::new(DType::F32, shape, nbytes) }
+}
+
+fn first_of(param: &Param, array: &ArrayShape<'_>) -> std::result::Result<u64, Mismatch> {
+    first(param, &ArrayRule::new(param, &limits()), array, array.strides.expect("an array with strides"))
 }
 
 /// Shape, strides, offset and bytes of an array; the first element, or why there is none.
@@ -41,7 +45,7 @@ fn the_first_element_is_counted_from_the_aligned_byte() {
     ];
     for &(shape, strides, offset, nbytes, expected) in cases {
         let array = array(shape, strides, offset, nbytes);
-        match (first(&param(false), &array, strides, &limits()), expected) {
+        match (first_of(&param(false), &array), expected) {
             (Ok(first), Ok(expected)) => assert_eq!(first, expected, "{array}"),
             (Err(problem), Err(words)) => assert!(problem.to_string().contains(words), "{array}: {problem}"),
             other => panic!("{array}: {other:?}"),
@@ -82,8 +86,8 @@ fn elements_that_share_memory_are_not_written() {
     ];
     for &(shape, strides, shared) in cases {
         let array = array(shape, strides, 0, 4096);
-        assert!(first(&param(false), &array, strides, &limits()).is_ok(), "{array}");
-        let refused = first(&param(true), &array, strides, &limits());
+        assert!(first_of(&param(false), &array).is_ok(), "{array}");
+        let refused = first_of(&param(true), &array);
         assert_eq!(matches!(refused, Err(Mismatch::SharedElements { .. })), shared, "{array}");
     }
 }
@@ -111,7 +115,8 @@ fn the_shader_is_told_by_names_a_struct_or_the_whole_block() {
         let (signature, array) = (signature(name, members), array(shape, strides, 4, 1 << 40));
         let limits = Limits { max_storage_buffer_range: u64::MAX, ..limits() };
         let mut block = vec![0; 64];
-        let packed = pack(&signature, (&signature.params[0], &array, strides), &limits, &mut block);
+        let param = &signature.params[0];
+        let packed = pack(&signature, &ArrayRule::new(param, &limits), (param, &array, strides), &mut block);
         packed.map(|()| block).map_err(|error| error.to_string())
     };
     let block = filled("p", vec![("n", u32.clone()), ("x_layout", layout(fields.clone()))], &[3, 2], &[-2, 1]);
