@@ -14,7 +14,7 @@ use vkarray_shader::ScalarValue;
 
 use crate::call::constant::ConstArray;
 use crate::call::memory::MemoryArg;
-use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
+use crate::call::shape::{ArgShape, Argument, ArrayShape};
 
 /// An array, as a kernel binds it: a range of a block, and a description of what it holds.
 ///
@@ -200,10 +200,9 @@ pub struct NamedArg<'a> {
     pub arg: Arg<'a>,
 }
 
-impl ToArgument for NamedArg<'_> {
-    fn to_argument(&self) -> Argument<'_> {
-        Argument { name: self.name, shape: self.arg.shape() }
-    }
+/// What is checked of the arguments.
+pub(crate) fn arguments<'a>(args: &'a [NamedArg<'_>]) -> SmallVec<[Argument<'a>; 8]> {
+    args.iter().map(|given| Argument { name: given.name, shape: given.arg.shape() }).collect()
 }
 
 /// Something that can be one argument: arrays, memory objects, [`ConstArray`], numbers, arrays of numbers, [`Immediate`].

@@ -56,13 +56,19 @@ impl<A: AsArg> Arguments for [(&str, A)] {
     }
 }
 
-impl<A: AsArg, const N: usize> Arguments for [(&str, A); N] {
+impl<T, const N: usize> Arguments for [T; N]
+where
+    [T]: Arguments,
+{
     fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
         self.as_slice().with(call)
     }
 }
 
-impl<A: AsArg> Arguments for Vec<(&str, A)> {
+impl<T> Arguments for Vec<T>
+where
+    [T]: Arguments,
+{
     fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
         self.as_slice().with(call)
     }
@@ -73,12 +79,6 @@ impl Arguments for [Arg<'_>] {
         let arguments: SmallVec<[NamedArg<'_>; 8]> =
             self.iter().map(|arg| NamedArg { name: None, arg: arg.clone() }).collect();
         call(&arguments)
-    }
-}
-
-impl Arguments for Vec<Arg<'_>> {
-    fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
-        self.as_slice().with(call)
     }
 }
 

@@ -12,7 +12,7 @@ use vkarray_shader::{Limits, Parameter, PushConstants, PushMember, ScalarValue, 
 
 use crate::call::packing::Packing;
 use crate::call::rules::{NumberRule, Rules};
-use crate::call::shape::{ArgShape, Argument, ToArgument};
+use crate::call::shape::{ArgShape, Argument};
 use crate::call::strided;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
@@ -70,14 +70,14 @@ pub fn check(signature: &Signature, arguments: &[Argument<'_>], limits: &Limits)
     check_arguments(signature, &Rules::new(signature, limits), arguments)
 }
 
-/// As [`check()`], of arguments in any form, by the rules of the signature.
-pub(crate) fn check_arguments(signature: &Signature, rules: &Rules, arguments: &[impl ToArgument]) -> Result<Packed> {
+/// As [`check()`], by the rules of the signature.
+pub(crate) fn check_arguments(signature: &Signature, rules: &Rules, arguments: &[Argument<'_>]) -> Result<Packed> {
     let (targets, order) = bind_arguments(signature, arguments)?;
     let kernel = &signature.entry;
     let block_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
     let mut packed = Packed { push_constants: smallvec![0; block_bytes], arrays: SmallVec::new(), empty: None };
     for (target, &index) in targets.iter().zip(&order) {
-        let shape = arguments[index].to_argument().shape;
+        let shape = arguments[index].shape;
         let block = &mut packed.push_constants;
         match (target, &shape) {
             (Target::One(at, Parameter::Array(param)), ArgShape::Array(array) | ArgShape::Constant(array)) => {

@@ -134,18 +134,6 @@ pub struct Argument<'a> {
     pub shape: ArgShape<'a>,
 }
 
-/// What can be checked as an [`Argument`], so that no list of arguments has to be made for a check.
-pub(crate) trait ToArgument {
-    /// The argument.
-    fn to_argument(&self) -> Argument<'_>;
-}
-
-impl ToArgument for Argument<'_> {
-    fn to_argument(&self) -> Argument<'_> {
-        *self
-    }
-}
-
 impl<'a> From<ArgShape<'a>> for Argument<'a> {
     fn from(shape: ArgShape<'a>) -> Self {
         Self { name: None, shape }

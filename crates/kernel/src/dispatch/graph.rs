@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
 
-use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg};
+use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg, arguments};
 use crate::call::arguments::Arguments;
 use crate::call::check::{not_recorded, parameter_name};
 use crate::call::constant::ConstArray;
@@ -90,8 +90,9 @@ impl Kernel {
         self.check_recordable()?;
         let dispatch = args.with(|args| {
             // A named or surplus argument that the kernel does not take is refused with the others.
+            let shapes = arguments(args);
             let named = |(idx, given): (usize, &NamedArg<'_>)| {
-                Ok((parameter_name(self.signature(), args, &args[..idx], given), kept(&given.arg)?))
+                Ok((parameter_name(self.signature(), &shapes, &shapes[..idx], &shapes[idx]), kept(&given.arg)?))
             };
             let recorded = Dispatch {
                 kernel: self.clone(),
@@ -155,9 +156,11 @@ impl DispatchNode {
         if let Some(groups) = groups {
             dispatch.groups = groups.0.map(|array| kept(&array.as_arg()))?;
         }
+        let shapes = arguments(changes);
         for (idx, change) in changes.iter().enumerate() {
-            let signature = dispatch.kernel.signature();
-            let name = parameter_name(signature, &dispatch.arguments(), &changes[..idx], change);
+            let (signature, recorded) = (dispatch.kernel.signature(), dispatch.arguments());
+            let name = parameter_name(signature, &arguments(&recorded), &shapes[..idx], &shapes[idx]);
+            drop(recorded);
             dispatch.apply(name, change)?;
         }
         let groups = Groups(dispatch.groups.map(|array| Ok(&**array as &(dyn AsArg + Sync)))?);

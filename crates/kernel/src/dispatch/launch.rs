@@ -15,7 +15,7 @@ use vkarray_driver::Device;
 use vkarray_driver::hazard::{Access, Mode, Stage};
 use vkarray_shader::{Param, ParamKind, Signature};
 
-use crate::call::args::{Arg, ArrayArg, NamedArg};
+use crate::call::args::{Arg, NamedArg, arguments};
 use crate::call::check::{Packed, check_arguments, refusal};
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
@@ -75,16 +75,6 @@ pub(crate) enum Prepared {
     WithCopies,
 }
 
-/// The result of the fast check.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fit {
-    Fits,
-    /// It fits, and there is nothing to launch.
-    Empty,
-    /// The full check has to decide.
-    Unknown,
-}
-
 impl Launch {
     /// An empty launch of that pipeline, its push constants zero.
     #[inline]
@@ -125,23 +115,18 @@ impl Launch {
         writes: bool,
     ) -> vkarray_allocator::Result<()> {
         self.buffers.push(block.binding(&range)?);
-        let stage = match kind {
-            ParamKind::Storage => Stage::Compute,
-            ParamKind::Uniform => Stage::Constant,
-        };
-        let mode = if writes { Mode::Write } else { Mode::Read };
-        self.accesses.push(Access { mode, ..block.read(range, stage) });
+        self.accesses.push(access(block, range, kind, writes));
         self.writes_mapped |= writes && block.is_mapped();
         Ok(())
     }
 
     /// Fills the launch if the fast check accepts the call and there is something to launch. Otherwise what it holds means
-    /// nothing.
+    /// nothing. `None` if the full check has to decide.
     #[inline]
-    fn fit(&mut self, pipeline: &Pipeline, groups: Groups<'_>, args: &[NamedArg<'_>]) -> Fit {
+    fn fit(&mut self, pipeline: &Pipeline, groups: Groups<'_>, args: &[NamedArg<'_>]) -> Option<Prepared> {
         let rules = &pipeline.rules;
         if args.len() != rules.arrays.len() + rules.numbers.len() {
-            return Fit::Unknown;
+            return None;
         }
         let (mut arrays, mut numbers) = (rules.arrays.iter(), rules.numbers.iter());
         for given in args {
@@ -158,37 +143,47 @@ impl Launch {
                 Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
             };
             if !fits || given.name.is_some() {
-                return Fit::Unknown;
+                return None;
             }
         }
-        if self.is_aliased() {
-            return Fit::Unknown;
+        if conflict(&self.accesses).is_some() {
+            return None;
         }
         match groups.counts(pipeline.signature.workgroup_size, &pipeline.limits) {
             GroupCount::Counts(counts) => self.counts = counts,
-            GroupCount::Empty => return Fit::Empty,
-            _ => return Fit::Unknown,
+            GroupCount::Empty => return Some(Prepared::Empty),
+            _ => return None,
         }
-        Fit::Fits
+        Some(Prepared::Launch)
     }
+}
 
-    /// Whether two arrays share bytes of which the kernel writes one.
-    #[inline(always)]
-    fn is_aliased(&self) -> bool {
-        let accesses = &self.accesses[..];
-        for (i, a) in accesses.iter().enumerate() {
-            for b in &accesses[..i] {
-                if a.block == b.block
-                    && a.range.start < b.range.end
-                    && b.range.start < a.range.end
-                    && (a.mode == Mode::Write || b.mode == Mode::Write)
-                {
-                    return true;
-                }
+/// How a kernel uses the array of a parameter.
+#[inline(always)]
+fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> Access {
+    let stage = match kind {
+        ParamKind::Storage => Stage::Compute,
+        ParamKind::Uniform => Stage::Constant,
+    };
+    let mode = if writes { Mode::Write } else { Mode::Read };
+    Access { mode, ..block.read(range, stage) }
+}
+
+/// The places of two accesses that share bytes of which the kernel writes some.
+#[inline(always)]
+fn conflict(accesses: &[Access]) -> Option<[usize; 2]> {
+    for (i, a) in accesses.iter().enumerate() {
+        for (j, b) in accesses[..i].iter().enumerate() {
+            if a.block == b.block
+                && a.range.start < b.range.end
+                && b.range.start < a.range.end
+                && (a.mode == Mode::Write || b.mode == Mode::Write)
+            {
+                return Some([j, i]);
             }
         }
-        false
     }
+    None
 }
 
 /// `n` zeros. For up to 128 no loop runs and nothing is allocated.
@@ -207,14 +202,11 @@ impl Kernel {
         groups: Groups<'_>,
         args: &[NamedArg<'_>],
     ) -> Result<Prepared> {
-        match launch.fit(&self.pipeline, groups, args) {
-            Fit::Fits => Ok(Prepared::Launch),
-            Fit::Empty => Ok(Prepared::Empty),
-            Fit::Unknown => {
-                *launch = Launch::new(&self.pipeline);
-                self.check_and_prepare(launch, before, groups, &resolved(args)?)
-            }
+        if let Some(prepared) = launch.fit(&self.pipeline, groups, args) {
+            return Ok(prepared);
         }
+        *launch = Launch::new(&self.pipeline);
+        self.check_and_prepare(launch, before, groups, &resolved(args)?)
     }
 
     /// [`Kernel::prepare`] by the full check.
@@ -228,7 +220,7 @@ impl Kernel {
         args: &[NamedArg<'_>],
     ) -> Result<Prepared> {
         let pipeline = &*self.pipeline;
-        let packed = check_arguments(&pipeline.signature, &pipeline.rules, args)?;
+        let packed = check_arguments(&pipeline.signature, &pipeline.rules, &arguments(args))?;
         self.check_memory(&packed, args)?;
         check_aliasing(&pipeline.signature, &packed, args)?;
         let mut on_device = None;
@@ -313,28 +305,16 @@ impl Kernel {
 /// Refuses two parameters that share bytes if the kernel writes one of them: the result would depend on the order of its
 /// invocations.
 fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
-    let array = |i: usize| match &args[packed.arrays[i]].arg {
-        Arg::Array(array) => Some(array),
+    let arrays = signature.params.iter().zip(&packed.arrays).filter_map(|(param, &idx)| match &args[idx].arg {
+        Arg::Array(array) => Some((param, access(array.block, array.bytes(), param.kind, param.writes))),
         _ => None,
-    };
-    let share = |a: &ArrayArg<'_>, b: &ArrayArg<'_>| {
-        let (a_bytes, b_bytes) = (a.bytes(), b.bytes());
-        Arc::ptr_eq(a.block, b.block) && a_bytes.start < b_bytes.end && b_bytes.start < a_bytes.end
-    };
-    for (i, first) in signature.params.iter().enumerate() {
-        for (j, second) in signature.params.iter().enumerate().skip(i + 1) {
-            let (Some(a), Some(b)) = (array(i), array(j)) else { continue };
-            if (first.writes || second.writes) && share(a, b) {
-                let (written, other) = if first.writes { (first, second) } else { (second, first) };
-                return Err(Error::Aliased {
-                    kernel: signature.entry.clone(),
-                    written: written.name.clone(),
-                    other: other.name.clone(),
-                });
-            }
-        }
-    }
-    Ok(())
+    });
+    let (params, accesses): (Vec<_>, Vec<_>) = arrays.unzip();
+    let Some(places) = conflict(&accesses) else { return Ok(()) };
+    let [first, second] = places.map(|place| params[place]);
+    let (written, other) = if first.writes { (first, second) } else { (second, first) };
+    let (kernel, written, other) = (signature.entry.clone(), written.name.clone(), other.name.clone());
+    Err(Error::Aliased { kernel, written, other })
 }
 
 /// Whether it is an array that the device cannot bind where it lies.

@@ -12,7 +12,7 @@ use vkarray_shader::internal::nearest;
 use vkarray_shader::{Names, Param, Parameter, PushConstants, Signature};
 
 use super::refusal;
-use crate::call::shape::{ArgShape, Argument, ArrayShape, ToArgument};
+use crate::call::shape::{ArgShape, Argument, ArrayShape};
 use crate::call::strided::asked;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
@@ -58,7 +58,7 @@ pub(super) struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    fn new(signature: &'a Signature, arguments: &[impl ToArgument]) -> Result<Self> {
+    fn new(signature: &'a Signature, arguments: &[Argument<'_>]) -> Result<Self> {
         let (strided, is_block) = (strided(signature, arguments), is_block(signature, arguments)?);
         if let (true, Some(param), Some(push)) = (is_block, strided.first(), &signature.push_constants) {
             return Err(mixed(signature, push, format!("the strides of `{}`", param.name)));
@@ -91,13 +91,13 @@ pub(super) type ArgumentOrder = SmallVec<[usize; 16]>;
 /// Finds the argument for each target.
 pub(super) fn bind_arguments<'a>(
     signature: &'a Signature,
-    arguments: &[impl ToArgument],
+    arguments: &[Argument<'_>],
 ) -> Result<(Targets<'a>, ArgumentOrder)> {
     const UNBOUND: usize = usize::MAX;
     let kernel = || signature.entry.clone();
     let targets = Targets::new(signature, arguments)?;
     let n_targets = targets.iter().count();
-    let n_positional = arguments.iter().take_while(|given| given.to_argument().name.is_none()).count();
+    let n_positional = arguments.iter().take_while(|given| given.name.is_none()).count();
     if n_positional > n_targets || (n_positional == arguments.len() && n_positional < n_targets) {
         let (given, names) = (arguments.len(), targets.names());
         return Err(Error::ArgumentCount { kernel: kernel(), expected: n_targets, given, names });
@@ -107,7 +107,7 @@ pub(super) fn bind_arguments<'a>(
         order[position] = index;
     }
     for (index, given) in arguments.iter().enumerate().skip(n_positional) {
-        let Some(name) = given.to_argument().name else {
+        let Some(name) = given.name else {
             return Err(Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 });
         };
         let Some(position) = targets.iter().position(|target| target.is_called(name)) else {
@@ -132,11 +132,10 @@ pub(super) fn bind_arguments<'a>(
 
 /// The target of each argument without a name: the next of its kind. If there are more arguments of a kind than parameters,
 /// the arguments go to the targets as they stand, so that the first one of the wrong kind is named.
-fn positions(signature: &Signature, arguments: &[impl ToArgument], n_targets: usize) -> ArgumentOrder {
+fn positions(signature: &Signature, arguments: &[Argument<'_>], n_targets: usize) -> ArgumentOrder {
     let (mut next_array, mut next_number) = (0, signature.params.len());
-    let next = |given: &_| {
-        let shape = ToArgument::to_argument(given).shape;
-        let next = if shape.is_array() { &mut next_array } else { &mut next_number };
+    let next = |given: &Argument<'_>| {
+        let next = if given.shape.is_array() { &mut next_array } else { &mut next_number };
         *next += 1;
         *next - 1
     };
@@ -149,27 +148,26 @@ fn positions(signature: &Signature, arguments: &[impl ToArgument], n_targets: us
 /// beyond the last. The whole call says which arrays have strides.
 pub(crate) fn parameter_name(
     signature: &Signature,
-    call: &[impl ToArgument],
-    before: &[impl ToArgument],
-    given: &impl ToArgument,
+    call: &[Argument<'_>],
+    before: &[Argument<'_>],
+    given: &Argument<'_>,
 ) -> String {
-    let Argument { name, shape } = given.to_argument();
+    let &Argument { name, shape } = given;
     if let Some(name) = name {
         return signature.own_name(name).to_owned();
     }
     let is_block = matches!(shape, ArgShape::Block(_));
     let targets = Targets { signature, is_block, strided: strided(signature, call) };
     let is_array = shape.is_array();
-    let n_before = before.iter().filter(|other| other.to_argument().shape.is_array() == is_array).count();
+    let n_before = before.iter().filter(|other| other.shape.is_array() == is_array).count();
     let mut of_kind = targets.iter().filter(|target| matches!(target, Target::One(_, Parameter::Array(_))) == is_array);
     of_kind.nth(n_before).map_or("", |target| target.name()).to_owned()
 }
 
 /// The parameters whose arrays are given with strides.
-fn strided<'a>(signature: &'a Signature, arguments: &[impl ToArgument]) -> SmallVec<[&'a Param; 4]> {
+fn strided<'a>(signature: &'a Signature, arguments: &[Argument<'_>]) -> SmallVec<[&'a Param; 4]> {
     let mut params = signature.params.iter();
-    let param_of = |given: &_| {
-        let Argument { name, shape } = ToArgument::to_argument(given);
+    let param_of = |&Argument { name, shape }: &Argument<'_>| {
         let param = match name {
             Some(name) => signature.params.iter().find(|param| param.is_called(name)),
             None if shape.is_array() => params.next(),
@@ -181,13 +179,12 @@ fn strided<'a>(signature: &'a Signature, arguments: &[impl ToArgument]) -> Small
 }
 
 /// Whether the push constants are given as one struct. Refuses some of them beside it, and a struct for one of them.
-fn is_block(signature: &Signature, arguments: &[impl ToArgument]) -> Result<bool> {
-    let is_struct = |given: &_| matches!(ToArgument::to_argument(given).shape, ArgShape::Block(_));
+fn is_block(signature: &Signature, arguments: &[Argument<'_>]) -> Result<bool> {
+    let is_struct = |given: &Argument<'_>| matches!(given.shape, ArgShape::Block(_));
     let (true, Some(push)) = (arguments.iter().any(is_struct), &signature.push_constants) else {
         return Ok(arguments.iter().any(is_struct));
     };
     for given in arguments {
-        let given = given.to_argument();
         let is_number = matches!(given.shape, ArgShape::Scalar(_) | ArgShape::Scalars(_));
         let member = given.name.and_then(|name| {
             let is_buffer = signature.params.iter().any(|param| param.is_called(name));

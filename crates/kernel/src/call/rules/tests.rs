@@ -78,8 +78,8 @@ fn a_number_is_written_where_its_rule_says_and_nowhere_else() {
             for count in 0..=n + 1 {
                 let mut block = vec![0; 32];
                 assert_eq!(rule.pack(&given(count, value), &mut block), fits && count == n, "{}: {value}", member.name);
-                for (at, byte) in block.iter().enumerate().filter(|&(_, byte)| *byte != 0) {
-                    let is_own = |(leaf, dtype): Leaf| (leaf..leaf + dtype.itemsize()).contains(&(at as u32));
+                for (at, byte) in (0_u32..).zip(&block).filter(|&(_, byte)| *byte != 0) {
+                    let is_own = |(leaf, dtype): Leaf| (leaf..leaf + dtype.itemsize()).contains(&at);
                     assert!(member.leaves().any(is_own), "{}: {byte} at {at}", member.name);
                 }
             }
