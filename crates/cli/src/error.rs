@@ -14,8 +14,6 @@ use vkarray::io::FileError;
 use vkarray::kernel::{BadScalar, Error as KernelError, Names, ShaderError};
 use vkarray::memory::Error as MemoryError;
 
-use crate::array::shape_text;
-
 /// A result with this crate's error.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
@@ -314,4 +312,10 @@ mod tests {
         let error: Error = FileError::Elements { name: "x.npy".into(), reason: io_error() }.into();
         assert_eq!(error.to_string(), "x.npy: the elements are damaged: the reason"); // One level deeper.
     }
+}
+
+/// Formats a shape as the command line takes it: `[3,4]`.
+pub(crate) fn shape_text(shape: &[usize]) -> String {
+    let lens: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("[{}]", lens.join(","))
 }

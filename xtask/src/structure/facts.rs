@@ -57,9 +57,9 @@ impl FileFacts {
         matches!(self.path.to_str(), Some("lib.rs" | "main.rs"))
     }
 
-    /// Whether the file may refer to every room: the crate's root, its error enum and tests may.
+    /// Whether the file may refer to every room: the crate's root and tests may.
     pub(crate) fn is_free(&self) -> bool {
-        self.is_root() || self.room() == "error" || self.is_test
+        self.is_root() || self.is_test
     }
 }
 

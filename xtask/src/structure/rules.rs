@@ -1,9 +1,10 @@
 //! Compares the facts of source files with the rules. Each broken rule is a message with the file and the line.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use super::facts::SourceFacts;
-use super::{MAX_LINES, MAX_ROOMS};
+use super::facts::{FileFacts, SourceFacts};
+use super::{FREE_ERRORS, MAX_LINES, MAX_ROOMS};
 
 /// The rules that a crate breaks.
 pub(crate) fn of_crate(facts: &SourceFacts) -> Vec<String> {
@@ -81,8 +82,10 @@ fn cycles(facts: &SourceFacts) -> Vec<String> {
 /// The rooms that each room uses, with the first use of each.
 fn uses(facts: &SourceFacts) -> Uses<'_> {
     let rooms: BTreeSet<&str> = facts.files.iter().map(|file| file.room()).collect();
+    let has_free_error = FREE_ERRORS.iter().any(|folder| facts.folder == Path::new(folder));
+    let is_free = |file: &FileFacts| file.is_free() || has_free_error && file.room() == "error";
     let mut uses = Uses::new();
-    for file in facts.files.iter().filter(|file| !file.is_free()) {
+    for file in facts.files.iter().filter(|file| !is_free(file)) {
         for (name, line) in &file.references {
             let room = match facts.reexports.get(name) {
                 Some(room) if !rooms.contains(name.as_str()) => room.as_str(),
@@ -124,8 +127,6 @@ fn shortest_cycle<'a>(next: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a st
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     /// The rules that a crate `c` of these files breaks.
@@ -161,6 +162,18 @@ mod tests {
             ("b.rs", "pub struct Other; use crate::{a, Thing}; fn f() { super::a::g() } // crate::b"),
         ];
         assert!(objections(&files).is_empty(), "{:?}", objections(&files));
+    }
+
+    #[test]
+    fn a_cycle_through_the_error_of_a_crate_is_reported() {
+        let files = [
+            ("lib.rs", "mod a; mod error;"),
+            ("a.rs", "pub struct Report; use crate::error::Error;"),
+            ("error.rs", "use crate::a::Report; pub struct Error(Report);"),
+        ];
+        let expected = "crates/c/src: rooms import each other in a cycle: a → error → a\n  a.rs:2 uses `error` of \
+                        error\n  error.rs:2 uses `a` of a";
+        assert_eq!(objections(&files), [expected]);
     }
 
     #[test]

@@ -118,9 +118,3 @@ pub(crate) fn nbytes(shape: &[usize], dtype: DType) -> Option<usize> {
     isize::try_from(limit).ok()?;
     Some(shape.iter().fold(itemsize, |bytes, &len| bytes * len))
 }
-
-/// Formats a shape as the command line takes it: `[3,4]`.
-pub(crate) fn shape_text(shape: &[usize]) -> String {
-    let lens: Vec<String> = shape.iter().map(usize::to_string).collect();
-    format!("[{}]", lens.join(","))
-}

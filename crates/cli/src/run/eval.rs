@@ -20,8 +20,8 @@ use super::output::{Output, report_beside, write_all};
 use super::report::{Clock, Dispatches};
 use super::value::{PictureOptions, Value, split_pair};
 use crate::args::EvalArgs;
-use crate::array::{HostArray, HostElement, shape_text, with_array, with_type};
-use crate::error::{Error, Result};
+use crate::array::{HostArray, HostElement, with_array, with_type};
+use crate::error::{Error, Result, shape_text};
 use crate::files::Files;
 
 /// The most elements that are printed.

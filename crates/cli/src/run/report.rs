@@ -13,7 +13,7 @@ use serde::Serialize;
 use vkarray::DType;
 use vkarray::kernel::{Param, Signature};
 
-use crate::array::shape_text;
+use crate::error::shape_text;
 
 /// The report of one run.
 #[derive(Debug, Serialize)]

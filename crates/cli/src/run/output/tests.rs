@@ -56,7 +56,7 @@ fn a_png_takes_only_what_it_can_hold() {
         let error = png.check(*dtype, shape).unwrap_err();
         let expected = format!(
             "x.png: `x` is {dtype}{}; a .png holds bool, u8, u16, i32, u32 or f32 of shape h x w or h x w x 1, 3 or 4, a .npy any array",
-            crate::array::shape_text(shape)
+            crate::error::shape_text(shape)
         );
         assert_eq!(error.to_string().replace(&format!("{}/", folder.path().display()), ""), expected);
         npy.check(*dtype, shape).unwrap();
