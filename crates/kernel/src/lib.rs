@@ -17,7 +17,8 @@
 //! | `pipeline` | a kernel as Vulkan objects, its builder, its variants, the cache of all of them | yes |
 //! | `dispatch` | a checked call recorded into a stream or a graph | yes |
 //!
-//! **Start here:** [`KernelBuilder`], then [`Kernel::dispatch`].
+//! **Start here:** [`KernelBuilder`], then [`Kernel::dispatch`]. The examples have a `Context` and arrays, as `vkarray` has
+//! them; `examples/include/context.rs` is what they use.
 
 mod call;
 mod disk_cache;

@@ -31,9 +31,9 @@ impl<'a> ArrayArg<'a> {
     /// Describes an array in the memory of `block`. A dispatch refuses bytes outside it.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
-    /// use vkarray::kernel::{ArrayArg, ArrayShape};
+    /// use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let add = ctx
@@ -46,7 +46,7 @@ impl<'a> ArrayArg<'a> {
     ///     ))
     ///     .build()?;
     /// // The second half of an array's block.
-    /// let x = ctx.zeros::<u32>([128])?;
+    /// let x = ctx.zeros::<u32>(128)?;
     /// let shape = ArrayShape { offset: 256, ..ArrayShape::new(DType::U32, &[64], 256) };
     /// add.launch(Groups::covering(64), (Arg::Array(ArrayArg::new(x.block(), shape)), 3_u32))?;
     /// let values = x.to_vec()?;
@@ -75,8 +75,9 @@ impl<'a> ArrayArg<'a> {
     /// This array as one that no kernel may write: a dispatch of a kernel that writes it is refused.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Arg, AsArg, Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let add = ctx
@@ -88,7 +89,7 @@ impl<'a> ArrayArg<'a> {
     ///          }",
     ///     ))
     ///     .build()?;
-    /// let x = ctx.zeros::<u32>([4])?;
+    /// let x = ctx.zeros::<u32>(4)?;
     /// let Arg::Array(x) = x.as_arg() else { unreachable!("an array is an array") };
     /// let error = add.launch(Groups::covering(4), (Arg::Array(x.read_only()), 1_u32)).unwrap_err();
     /// assert!(error.to_string().contains("which is read-only"), "{error}");
@@ -104,8 +105,9 @@ impl<'a> ArrayArg<'a> {
     /// This array as one that may be given for longer constant memory: what the array lacks reads as zero.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Arg, AsArg, Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let copy = ctx
@@ -115,7 +117,7 @@ impl<'a> ArrayArg<'a> {
     ///          @compute @workgroup_size(1) fn copy() { out[0] = taps[0].w; out[1] = taps[1].x; }",
     ///     ))
     ///     .build()?;
-    /// let (taps, out) = (ctx.full([4], 5_u32)?, ctx.full([2], 9_u32)?);
+    /// let (taps, out) = (ctx.full(4, 5_u32)?, ctx.full(2, 9_u32)?);
     /// let Arg::Array(taps) = taps.as_arg() else { unreachable!("an array is an array") };
     /// copy.launch(Groups::exact([1, 1, 1]), (Arg::Array(taps.padded()), &out))?;
     /// assert_eq!(out.to_vec()?, [5, 0]);
@@ -139,7 +141,7 @@ impl<'a> ArrayArg<'a> {
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
+/// use vkarray_kernel::{Arg, AsArg};
 ///
 /// let n = 7_u32;
 /// assert!(matches!(n.as_arg(), Arg::Scalar(_)));
@@ -184,8 +186,7 @@ impl<'a> Arg<'a> {
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::{Arguments, NamedArg};
+/// use vkarray_kernel::{Arguments, AsArg, NamedArg};
 ///
 /// let args = [NamedArg { name: Some("n"), arg: 7_u32.as_arg() }];
 /// assert_eq!(args.as_slice().with(|args| args.len()), 1);
@@ -210,11 +211,12 @@ pub(crate) fn arguments<'a>(args: &'a [NamedArg<'_>]) -> SmallVec<[Argument<'a>;
 /// For a type of the program's own, return the argument of a field.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
+/// use vkarray_kernel::{Arg, AsArg};
 ///
 /// struct Image {
-///     pixels: DeviceNDArray<f32>,
+///     pixels: DeviceArray<f32>,
 /// }
 ///
 /// impl AsArg for Image {
@@ -224,8 +226,8 @@ pub(crate) fn arguments<'a>(args: &'a [NamedArg<'_>]) -> SmallVec<[Argument<'a>;
 /// }
 ///
 /// let ctx = Context::open_default()?;
-/// let image = Image { pixels: ctx.zeros([16, 16])? };
-/// assert!(matches!(image.as_arg(), Arg::Array(array) if array.shape().shape == [16, 16]));
+/// let image = Image { pixels: ctx.zeros(256)? };
+/// assert!(matches!(image.as_arg(), Arg::Array(array) if array.shape().shape == [256]));
 /// # Ok(())
 /// # }
 /// ```
@@ -272,7 +274,7 @@ impl AsArg for Arg<'_> {
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
-/// use vkarray::kernel::{Arguments, Immediate};
+/// use vkarray_kernel::{Arguments, Immediate};
 ///
 /// // For `struct Params { n: u32, scale: f32, shift: vec2<f32> } var<immediate> params: Params;`
 /// #[derive(Clone, Copy, Pod, Zeroable)]

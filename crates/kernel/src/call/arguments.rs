@@ -10,8 +10,9 @@ use crate::call::args::{Arg, AsArg, NamedArg};
 /// [`ArgList`]. [`Kernel::dispatch`](crate::Kernel::dispatch) says which position is for which parameter.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
+/// use vkarray_kernel::{AsArg, Groups, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let add = ctx
@@ -23,7 +24,7 @@ use crate::call::args::{Arg, AsArg, NamedArg};
 ///          }",
 ///     ))
 ///     .build()?;
-/// let x = ctx.zeros::<u32>([4])?;
+/// let x = ctx.zeros::<u32>(4)?;
 /// add.launch(Groups::covering(4), (&x, 1_u32))?;
 /// add.launch(Groups::covering(4), [x.as_arg(), 2_u32.as_arg()].as_slice())?;
 /// add.launch(Groups::covering(4), [("n", 4_u32.as_arg()), ("x", x.as_arg())])?;
@@ -91,7 +92,7 @@ impl Arguments for [NamedArg<'_>] {
 /// A list of arguments of different types, added one by one: by position first, then by name in any order.
 ///
 /// ```
-/// use vkarray::kernel::{ArgList, Arguments};
+/// use vkarray_kernel::{ArgList, Arguments};
 ///
 /// let (width, scale) = (640_u32, 0.5_f32);
 /// let args = ArgList::new().name("scale", &scale).name("width", &width);

@@ -41,8 +41,7 @@ pub struct Packed {
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::{ArgShape, Argument, ArrayShape, Limits, Module, Options, ScalarValue, check};
+/// use vkarray_kernel::{ArgShape, Argument, ArrayShape, DType, Limits, Module, Options, ScalarValue, Source, check};
 ///
 /// let source = Source::wgsl(
 ///     "@group(0) @binding(0) var<storage, read_write> x: array<f32>;

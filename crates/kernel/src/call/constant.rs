@@ -29,8 +29,9 @@ use crate::error::{Error, Result};
 /// [padded](ConstArray::padded).
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
+/// use vkarray_kernel::{ConstArray, Groups, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let convolve = ctx
@@ -42,8 +43,8 @@ use crate::error::{Error, Result};
 ///          }",
 ///     ))
 ///     .build()?;
-/// let taps = ctx.const_array(&[1.0_f32, 2.0, 3.0, 10.0, 20.0, 30.0], &[2, 3])?;
-/// let sums = ctx.zeros::<f32>([2])?;
+/// let taps = ConstArray::new(ctx.allocator(), &[1.0_f32, 2.0, 3.0, 10.0, 20.0, 30.0], &[2, 3]);
+/// let sums = ctx.zeros::<f32>(2)?;
 /// convolve.launch(Groups::exact([1, 1, 1]), (&taps, &sums))?;
 /// assert_eq!(sums.to_vec()?, [6.0, 60.0]);
 /// taps.update(ctx.default_stream(), &[0.5_f32; 6])?;
@@ -99,8 +100,9 @@ impl ConstArray {
     /// Copies `values`, in C order with that shape. Nothing is sent to the device before a kernel takes the constant.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::ConstArray;
     ///
     /// let ctx = Context::open_default()?;
     /// let taps = ConstArray::new(ctx.allocator(), &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
@@ -120,8 +122,9 @@ impl ConstArray {
     /// Copies `values`, in F order with that shape: the first axis runs fastest, and kernels read the values in that order.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::ConstArray;
     ///
     /// let ctx = Context::open_default()?;
     /// let matrix = ConstArray::column_major(ctx.allocator(), &[1.0_f32, 3.0, 2.0, 4.0], &[2, 2]);
@@ -160,8 +163,9 @@ impl ConstArray {
     /// constant that is shorter than the kernel declares is refused. Shares the values and their memory with this one.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{ConstArray, Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let last = ctx
@@ -171,7 +175,7 @@ impl ConstArray {
     ///          @compute @workgroup_size(1) fn last() { out[0] = table[0].x; out[1] = table[3].w; }",
     ///     ))
     ///     .build()?;
-    /// let (table, out) = (ctx.const_array(&[7_u32; 4], &[4])?, ctx.full([2], 1_u32)?);
+    /// let (table, out) = (ConstArray::new(ctx.allocator(), &[7_u32; 4], &[4]), ctx.full(2, 1_u32)?);
     /// assert!(last.launch(Groups::exact([1, 1, 1]), (&table, &out)).is_err());
     /// last.launch(Groups::exact([1, 1, 1]), (&table.padded(), &out))?;
     /// assert_eq!(out.to_vec()?, [7, 0]);

@@ -19,8 +19,7 @@ const MAX_INVOCATIONS: u64 = 1 << 32;
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::kernel::Limits;
-/// use vkarray::prelude::*;
+/// use vkarray_kernel::{Groups, Limits};
 ///
 /// // 1000 items in workgroups of 64 take 16 workgroups.
 /// let groups = Groups::covering(1000);
@@ -49,7 +48,7 @@ pub(crate) enum Extent<A> {
 /// usual type; a negative one stands for no items, as in a range. A slice without axes is one item.
 ///
 /// ```
-/// use vkarray::kernel::Items;
+/// use vkarray_kernel::Items;
 ///
 /// assert_eq!(Items::from(640), Items::from([640, 1]));
 /// assert_eq!(Items::from(&[640, 480][..]), Items::from([640, 480]));
@@ -104,7 +103,7 @@ pub(crate) struct Indirect<A> {
 }
 
 impl<A> Extent<A> {
-    /// The same extent, with another form of the array.
+    /// This extent with another form of the array.
     pub(crate) fn map<'s, B>(&'s self, form: impl FnOnce(&'s A) -> Result<B>) -> Result<Extent<B>> {
         Ok(match *self {
             Self::Items(items) => Extent::Items(items),
@@ -122,8 +121,7 @@ impl<'a> Groups<'a> {
     ///
     /// ```
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::kernel::Limits;
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Groups, Limits};
     ///
     /// assert_eq!(Groups::exact([2, 3, 1]).resolve([64, 1, 1], &Limits::MINIMUM)?, Some([2, 3, 1]));
     /// # Ok(())
@@ -147,8 +145,7 @@ impl<'a> Groups<'a> {
     ///
     /// ```
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::kernel::Limits;
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Groups, Limits};
     ///
     /// let groups = Groups::covering([1000, 3]);
     /// assert_eq!(groups.resolve([256, 1, 1], &Limits::MINIMUM)?, Some([4, 3, 1]));
@@ -172,8 +169,9 @@ impl<'a> Groups<'a> {
     /// [`Error::InvocationCount`].
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let count = ctx.kernel(Source::wgsl(
@@ -181,7 +179,7 @@ impl<'a> Groups<'a> {
     ///      @compute @workgroup_size(1) fn count() { atomicAdd(&n[0], 1u); }",
     /// ))
     /// .build()?;
-    /// let (n, counts) = (ctx.zeros::<u32>([1])?, ctx.shaped_to_device(&[5_u32, 2, 1], [3])?);
+    /// let (n, counts) = (ctx.zeros::<u32>(1)?, ctx.to_device(&[5_u32, 2, 1])?);
     /// count.launch(Groups::indirect(&counts, 0), (&n,))?;
     /// assert_eq!(n.to_vec()?, [10]);
     /// # Ok(())
@@ -215,8 +213,7 @@ impl<'a> Groups<'a> {
     /// axes; [`Error::CountsOnDevice`] for [`Groups::indirect`].
     ///
     /// ```
-    /// use vkarray::kernel::{Error, Limits};
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Error, Groups, Limits};
     ///
     /// assert_eq!(Groups::covering(0).resolve([64, 1, 1], &Limits::MINIMUM).unwrap(), None);
     /// let error = Groups::exact([1, 70_000, 1]).resolve([64, 1, 1], &Limits::MINIMUM).unwrap_err();

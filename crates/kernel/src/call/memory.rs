@@ -20,9 +20,10 @@ use crate::error::{Error, Result};
 /// Bytes fit a parameter of any element type, if they are a whole number of its elements, laid out as the shader has them.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::memory::DeviceMemory;
-/// use vkarray::prelude::*;
+/// use vkarray_allocator::DeviceMemory;
+/// use vkarray_kernel::{Groups, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let add = ctx

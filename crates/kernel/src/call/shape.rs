@@ -7,8 +7,7 @@ use vkarray_shader::{DType, ScalarValue};
 /// What is checked of an array.
 ///
 /// ```
-/// use vkarray::kernel::ArrayShape;
-/// use vkarray::prelude::*;
+/// use vkarray_kernel::{ArrayShape, DType};
 ///
 /// let array = ArrayShape::new(DType::F32, &[3, 4], 48);
 /// assert_eq!(array.to_string(), "an array of f32 with shape (3, 4)");

@@ -85,14 +85,15 @@ impl CacheFile {
     /// Reads the start of the file; `None` if that fails, or another version of this library wrote the file.
     ///
     /// ```
-    /// use vkarray::kernel::CacheSettings;
-    /// # use vkarray::prelude::*;
-    ///
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray_kernel::{CacheSettings, KernelCache, Source};
+    ///
     /// # let folder = tempfile::tempdir()?;
     /// let cache = CacheSettings::at(folder.path());
-    /// let ctx = Context::builder().kernel_cache(cache.clone()).open()?;
-    /// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}").named("n.wgsl")).build()?;
+    /// # let ctx = Context::open_default()?;
+    /// let kernels = KernelCache::with_disk(ctx.device(), cache.clone())?;
+    /// kernels.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}").named("n.wgsl")).build()?;
     /// assert_eq!(cache.files()?[0].kernel().as_deref(), Some("n.wgsl: nothing"));
     /// # Ok(())
     /// # }

@@ -34,20 +34,21 @@ pub enum CacheMode {
 /// Whether and where kernels are stored on disk.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::{CacheMode, CacheSettings};
+/// use vkarray_kernel::{CacheMode, CacheSettings, KernelCache, Source};
 ///
 /// assert_eq!(CacheSettings::off().mode(), CacheMode::Off);
 /// let settings = CacheSettings::at("/var/cache/my-program").max_bytes(64 << 20).read_only();
 /// assert_eq!(settings.mode(), CacheMode::ReadOnly);
 ///
-/// // A context that finds its kernels in a folder of the program's own.
+/// // A cache that finds its kernels in a folder of the program's own.
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
-/// let ctx = Context::builder().kernel_cache(CacheSettings::at(folder)).open()?;
-/// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}")).build()?;
-/// assert_eq!(ctx.kernel_cache().counters().translations.written, 1);
+/// # let ctx = Context::open_default()?;
+/// let kernels = KernelCache::with_disk(ctx.device(), CacheSettings::at(folder))?;
+/// kernels.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}")).build()?;
+/// assert_eq!(kernels.counters().translations.written, 1);
 /// # Ok(())
 /// # }
 /// ```
@@ -97,7 +98,7 @@ impl CacheSettings {
     /// The folder, which need not exist; `None` if the disk is not used.
     ///
     /// ```
-    /// use vkarray::kernel::CacheSettings;
+    /// use vkarray_kernel::CacheSettings;
     ///
     /// assert_eq!(CacheSettings::at("kernels").directory(), Some("kernels".as_ref()));
     /// assert_eq!(CacheSettings::off().directory(), None);
@@ -109,7 +110,7 @@ impl CacheSettings {
     /// How many bytes the folder holds at most.
     ///
     /// ```
-    /// use vkarray::kernel::CacheSettings;
+    /// use vkarray_kernel::CacheSettings;
     ///
     /// assert_eq!(CacheSettings::at("kernels").limit(), 256 << 20);
     /// ```
@@ -120,15 +121,16 @@ impl CacheSettings {
     /// The files of the cache, the last used first.
     ///
     /// ```
-    /// use vkarray::kernel::CacheSettings;
-    /// # use vkarray::prelude::*;
-    ///
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray_kernel::{CacheSettings, KernelCache, Source};
+    ///
     /// # let folder = tempfile::tempdir()?;
     /// # let folder = folder.path();
     /// let cache = CacheSettings::at(folder);
-    /// let ctx = Context::builder().kernel_cache(cache.clone()).open()?;
-    /// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}")).build()?;
+    /// # let ctx = Context::open_default()?;
+    /// let kernels = KernelCache::with_disk(ctx.device(), cache.clone())?;
+    /// kernels.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}")).build()?;
     /// let n_files = cache.files()?.len() as u64;
     /// assert!(n_files > 0);
     /// assert_eq!(cache.clear()?, n_files);
@@ -150,9 +152,9 @@ impl CacheSettings {
     /// the same time build their kernels again.
     ///
     /// ```
-    /// use vkarray::kernel::CacheSettings;
-    ///
     /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray_kernel::CacheSettings;
+    ///
     /// # let folder = tempfile::tempdir()?;
     /// let cache = CacheSettings::at(folder.path());
     /// std::fs::write(folder.path().join("notes.txt"), "not of the cache")?;
@@ -199,12 +201,13 @@ impl CacheSettings {
     /// [`Error::BadSetting`] for an unknown value.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
-    /// use vkarray::kernel::CacheSettings;
+    /// use vkarray_kernel::{CacheSettings, KernelCache};
     ///
-    /// let ctx = Context::builder().kernel_cache(CacheSettings::from_environment()?).open()?;
-    /// assert!(ctx.kernel_cache().is_empty());
+    /// # let ctx = Context::open_default()?;
+    /// let kernels = KernelCache::with_disk(ctx.device(), CacheSettings::from_environment()?)?;
+    /// assert!(kernels.is_empty());
     /// # Ok(())
     /// # }
     /// ```

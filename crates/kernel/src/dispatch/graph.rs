@@ -27,8 +27,10 @@ use crate::pipeline::kernel::Kernel;
 /// A dispatch in a graph. Made by [`Kernel::record`].
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
+/// use vkarray_driver::{Graph, GraphRecorder};
+/// use vkarray_kernel::{Groups, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let add = ctx
@@ -40,7 +42,7 @@ use crate::pipeline::kernel::Kernel;
 ///          }",
 ///     ))
 ///     .build()?;
-/// let (x, other) = (ctx.zeros::<u32>([4])?, ctx.zeros::<u32>([4])?);
+/// let (x, other) = (ctx.zeros::<u32>(4)?, ctx.zeros::<u32>(4)?);
 /// let (mut graph, node) = Graph::record(ctx.default_stream(), |graph: &mut GraphRecorder| {
 ///     add.record(graph, Groups::covering(4), (&x, 1_u32))
 /// })?;

@@ -25,11 +25,12 @@ impl Kernel {
     /// arrays are gone, or if the kernel was built without a context.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
-    /// let x = ctx.full([100], 1.5_f32)?;
+    /// let x = ctx.full(100, 1.5_f32)?;
     /// let scale = ctx.kernel(Source::wgsl(
     ///     "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
     ///      var<immediate> factor: f32;
@@ -38,7 +39,7 @@ impl Kernel {
     ///      }",
     /// ))
     /// .build()?;
-    /// scale.launch(Groups::covering(x.shape()), (&x, 2.0_f32))?;
+    /// scale.launch(Groups::covering(100), (&x, 2.0_f32))?;
     /// assert_eq!(x.to_vec()?, vec![3.0; 100]);
     /// # Ok(())
     /// # }
@@ -69,8 +70,10 @@ impl Kernel {
     /// that it found is returned as [`Error::Found`].
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_driver::Stream;
+    /// use vkarray_kernel::{AsArg, Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let add = ctx.kernel(Source::wgsl(
@@ -79,7 +82,7 @@ impl Kernel {
     ///      @compute @workgroup_size(1) fn add(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] += n; }",
     /// ))
     /// .build()?;
-    /// let (stream, x) = (ctx.stream()?, ctx.zeros::<u32>([3])?);
+    /// let (stream, x) = (Stream::new(ctx.device())?, ctx.zeros::<u32>(3)?);
     /// add.dispatch(&stream, Groups::covering(3), (&x, 1_u32))?; // By position.
     /// add.dispatch(&stream, Groups::covering(3), (2_u32, &x))?; // In the order of the shader.
     /// add.dispatch(&stream, Groups::covering(3), [("n", 4_u32.as_arg()), ("x", x.as_arg())])?; // By name.

@@ -6,9 +6,9 @@
 /// bytes.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::{Error, Mismatch};
+/// use vkarray_kernel::{Error, Groups, Mismatch, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let add = ctx
@@ -20,7 +20,7 @@
 ///          }",
 ///     ))
 ///     .build()?;
-/// let x = ctx.zeros::<f32>([4])?;
+/// let x = ctx.zeros::<f32>(4)?;
 /// let Err(Error::Argument { param, problem, .. }) = add.launch(Groups::covering(4), (&x, 1_u32)) else {
 ///     unreachable!("an array of f32 does not fit an array of u32")
 /// };

@@ -16,9 +16,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a shader could not be used, or a launch was refused.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::Error;
+/// use vkarray_kernel::{Error, Groups, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let scale = ctx
@@ -28,7 +28,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///          @compute @workgroup_size(1) fn scale() { x[0] *= factor; }",
 ///     ))
 ///     .build()?;
-/// let x = ctx.zeros::<f32>([1])?;
+/// let x = ctx.zeros::<f32>(1)?;
 /// let error = scale.launch(Groups::covering(1), (&x,)).unwrap_err();
 /// assert!(matches!(error, Error::ArgumentCount { expected: 2, given: 1, .. }));
 /// assert_eq!(error.to_string(), "kernel `scale` takes 2 arguments (`x`, `factor`), got 1");

@@ -27,9 +27,9 @@ fn max_storage_buffer_range(device: &DeviceInfo) -> u32 {
 /// The limits of a device that decide whether a kernel can be built and launched.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::{Limits, limits_of};
+/// use vkarray_kernel::{Limits, limits_of};
 ///
 /// let ctx = Context::open_default()?;
 /// let limits = limits_of(ctx.info());
@@ -73,10 +73,10 @@ pub(crate) fn limits_of_kernel(device: &DeviceInfo, spirv: &[u32]) -> Limits {
 /// [`Error::NoCapability`] if no device is opened with it.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::device::Features;
-/// use vkarray::kernel::{Module, Options};
+/// use vkarray_driver::Features;
+/// use vkarray_kernel::{Module, Options, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let source = Source::wgsl("enable f16; @compute @workgroup_size(1) fn half() { var x = 1h; x += x; }");

@@ -99,9 +99,9 @@ const PROVIDERS: &[(&str, Provider)] = {
 /// [`Error::Extension`] with the first that the device was not opened with.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::Signature;
+/// use vkarray_kernel::Signature;
 ///
 /// let ctx = Context::open_default()?;
 /// let extensions = vec!["SPV_KHR_storage_buffer_storage_class".to_owned()]; // In Vulkan itself.

@@ -44,9 +44,9 @@ fn is_alike(one: &str, other: &str) -> bool {
 /// [`Error::Matrices`] with the first that it does not, and all that it does.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::Signature;
+/// use vkarray_kernel::Signature;
 ///
 /// let ctx = Context::open_default()?;
 /// vkarray_kernel::check_matrices(&Signature::default(), ctx.info())?; // It uses none.

@@ -16,10 +16,10 @@ use crate::error::{Error, Result};
 /// [`Error::FullSubgroups`], each with what the kernel needs and what the device allows.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::device::Features;
-/// use vkarray::kernel::{Signature, Subgroups};
+/// use vkarray_driver::Features;
+/// use vkarray_kernel::{Signature, Subgroups};
 ///
 /// let ctx = Context::open_default()?;
 /// let subgroups = Subgroups { size: None, full: true };

@@ -30,8 +30,9 @@ impl KernelCache {
     /// exits while a driver compiles may crash.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
     /// ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn later() {}")).prefetch()?;

@@ -15,8 +15,9 @@ use crate::pipeline::kernel::Kernel;
 /// What a kernel is built from: a source, an entry point, constants and options.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
+/// use vkarray_kernel::{Groups, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let double = ctx
@@ -30,8 +31,8 @@ use crate::pipeline::kernel::Kernel;
 ///     .constant("SIZE", 32)
 ///     .sanitize(false)
 ///     .build()?;
-/// let x = ctx.full([100], 1.5_f32)?;
-/// double.launch(Groups::covering(x.shape()), (&x,))?;
+/// let x = ctx.full(100, 1.5_f32)?;
+/// double.launch(Groups::covering(100), (&x,))?;
 /// assert_eq!(x.to_vec()?, [3.0; 100]);
 /// # Ok(())
 /// # }
@@ -87,8 +88,9 @@ impl KernelBuilder {
     /// Chooses the entry point. Without this the shader must have exactly one.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
     /// let source = Source::wgsl(
@@ -110,8 +112,9 @@ impl KernelBuilder {
     /// digits.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
     /// let double = ctx
@@ -137,8 +140,9 @@ impl KernelBuilder {
     /// `var<workgroup> tile: array<f32, N>`. [`Kernel::shared`] does so for a kernel that is built.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
     /// let tiled = ctx
@@ -163,8 +167,9 @@ impl KernelBuilder {
     /// `@workgroup_size(N)`. An axis for which the shader has a number must have the same one here.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
     /// let double = ctx
@@ -190,9 +195,9 @@ impl KernelBuilder {
     /// device's [`DeviceInfo`](vkarray_driver::DeviceInfo), or on some drivers another size for each kernel.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
-    /// use vkarray::kernel::Error;
+    /// use vkarray_kernel::{Error, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let source = Source::wgsl("@compute @workgroup_size(64) fn nothing() {}");
@@ -231,10 +236,15 @@ impl KernelBuilder {
     /// multiplication with an addition, and rearrange sums. SPIR-V of other compilers stays as it is.
     ///
     /// ```
-    /// let ctx = vkarray::Context::open_default()?;
-    /// let source = vkarray::Source::wgsl("@compute @workgroup_size(1) fn f() {}");
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray_kernel::Source;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let source = Source::wgsl("@compute @workgroup_size(1) fn f() {}");
     /// let kernel = ctx.kernel(source).exact_floats(true).build()?;
-    /// # anyhow::Ok(())
+    /// # Ok(())
+    /// # }
     /// ```
     pub fn exact_floats(mut self, on: bool) -> Self {
         self.options.exact_floats = on;
@@ -244,8 +254,9 @@ impl KernelBuilder {
     /// Adds no counters to loops, so that the driver may compile them to faster code; `docs/decisions/035` has figures.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// // SAFETY: the loop ends after `n` rounds, and nothing else writes `i`.
@@ -257,7 +268,7 @@ impl KernelBuilder {
     ///     .assume_loops_end()
     /// }
     /// .build()?;
-    /// let x = ctx.slice_to_device(&[4_u32, 0])?;
+    /// let x = ctx.to_device(&[4_u32, 0])?;
     /// sum.launch(Groups::exact([1, 1, 1]), (&x,))?;
     /// assert_eq!(x.to_vec()?, [4, 10]);
     /// # Ok(())
@@ -279,9 +290,9 @@ impl KernelBuilder {
     /// memory and buffers, reads of shared memory before it is written, and barriers that not all invocations reach.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
-    /// use vkarray::kernel::Error;
+    /// use vkarray_kernel::{Error, Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let fill = ctx
@@ -291,7 +302,7 @@ impl KernelBuilder {
     ///     ))
     ///     .sanitize(true)
     ///     .build()?;
-    /// let error = fill.launch(Groups::covering(100), (&ctx.zeros::<u32>([100])?,)).unwrap_err();
+    /// let error = fill.launch(Groups::covering(100), (&ctx.zeros::<u32>(100)?,)).unwrap_err();
     /// assert!(matches!(error, Error::Found(_)), "the last workgroup reaches past the array: {error}");
     /// # Ok(())
     /// # }
@@ -305,8 +316,9 @@ impl KernelBuilder {
     /// Leaves out the checks of indices.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// // SAFETY: the kernel compares its index with the array's length.
@@ -320,7 +332,7 @@ impl KernelBuilder {
     ///     .unchecked()
     /// }
     /// .build()?;
-    /// let x = ctx.full([3], 1.0_f32)?;
+    /// let x = ctx.full(3, 1.0_f32)?;
     /// double.launch(Groups::covering(3), (&x,))?;
     /// assert_eq!(x.to_vec()?, [2.0; 3]);
     /// # Ok(())
@@ -360,8 +372,9 @@ impl KernelBuilder {
     /// finds it or waits for it, and returns its error.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
     /// let source = Source::wgsl("@compute @workgroup_size(1) fn later() {}");

@@ -63,9 +63,9 @@ impl KernelSlot {
 /// A context has one (`Context::kernel_cache`), so most programs do not make their own.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
-/// use vkarray::kernel::KernelCache;
+/// use vkarray_kernel::{KernelCache, Source};
 ///
 /// let ctx = Context::open_default()?;
 /// let cache = KernelCache::new(ctx.device())?;
@@ -119,9 +119,9 @@ impl KernelCache {
     /// are built anew.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
-    /// use vkarray::kernel::{CacheSettings, KernelCache};
+    /// use vkarray_kernel::{CacheSettings, KernelCache, Source};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let folder = folder.path();
@@ -189,8 +189,9 @@ impl KernelCache {
     /// does as `VKARRAY_SANITIZE` says.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// ctx.kernel_cache().set_sanitize(true);
@@ -200,7 +201,7 @@ impl KernelCache {
     ///          @compute @workgroup_size(64) fn fill(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
     ///     ))
     ///     .build()?;
-    /// assert!(fill.launch(Groups::covering([100]), (&ctx.zeros::<u32>([100])?,)).is_err());
+    /// assert!(fill.launch(Groups::covering([100]), (&ctx.zeros::<u32>(100)?,)).is_err());
     /// # Ok(())
     /// # }
     /// ```
@@ -216,8 +217,9 @@ impl KernelCache {
     /// runs every test with checks skips a test that has such a kernel.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
     /// let source = || Source::wgsl("@compute @workgroup_size(1) fn nothing() {}");

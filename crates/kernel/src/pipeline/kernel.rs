@@ -33,8 +33,9 @@ const REQUIRE_FULL_SUBGROUPS: vk::PipelineShaderStageCreateFlags =
 /// Built by [`KernelBuilder::build`](crate::KernelBuilder::build), run by [`Kernel::launch`] and [`Kernel::dispatch`].
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray::prelude::*;
+/// use vkarray_kernel::Source;
 ///
 /// let ctx = Context::open_default()?;
 /// let add = ctx

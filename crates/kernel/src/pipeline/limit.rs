@@ -15,18 +15,20 @@ use crate::pipeline::cache::{KernelCache, KernelSlot, driver_cache};
 /// A kernel that was dropped is built again when it is needed, from the files of the cache on disk where that is used.
 ///
 /// ```
-/// use vkarray::kernel::KernelLimit;
-/// use vkarray::prelude::*;
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
+/// # fn main() -> anyhow::Result<()> {
+/// use vkarray_kernel::{KernelLimit, Source};
 ///
-/// let limit = KernelLimit { kernels: 8, ..KernelLimit::default() };
-/// let ctx = Context::builder().kernel_limit(limit).open()?;
-/// let x = ctx.ones::<f32>(4)?;
+/// let ctx = Context::open_default()?;
+/// ctx.kernel_cache().set_limit(KernelLimit { kernels: 8, ..KernelLimit::default() });
 /// for n in 0..20 {
-///     ctx.elementwise(&format!("x + {n}.0")).arg("x", &x).result::<f32>()?.eval()?.to_vec()?;
+///     let text = format!("@compute @workgroup_size(1) fn count() {{ var n = {n}; n += 1; }}");
+///     ctx.kernel(Source::wgsl(text)).build()?;
 /// }
 /// let kept = ctx.kernel_cache().statistics();
 /// assert!(kept.kernels <= 8 && kept.dropped >= 12, "{kept:?}");
-/// # anyhow::Ok(())
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelLimit {
@@ -124,11 +126,14 @@ impl KernelCache {
     /// How many kernels are kept in memory at most.
     ///
     /// ```
-    /// use vkarray::kernel::KernelLimit;
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray_kernel::KernelLimit;
     ///
-    /// let ctx = vkarray::Context::open_default()?;
+    /// let ctx = Context::open_default()?;
     /// assert_eq!(ctx.kernel_cache().limit(), KernelLimit::default());
-    /// # anyhow::Ok(())
+    /// # Ok(())
+    /// # }
     /// ```
     pub fn limit(&self) -> KernelLimit {
         let [kernels, spirv_bytes] = [0, 1].map(|at: usize| self.limit[at].load(Relaxed));

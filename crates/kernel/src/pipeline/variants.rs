@@ -73,8 +73,9 @@ impl Kernel {
     /// the search, keep the kernel that is returned.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::{Groups, Source};
     ///
     /// let ctx = Context::open_default()?;
     /// let length = ctx.kernel(Source::wgsl(
@@ -88,7 +89,7 @@ impl Kernel {
     ///      }",
     /// ))
     /// .build()?;
-    /// let out = ctx.zeros::<u32>([1])?;
+    /// let out = ctx.zeros::<u32>(1)?;
     /// length.launch(Groups::exact([1, 1, 1]), (&out,))?;
     /// length.shared("tile", 32)?.launch(Groups::exact([1, 1, 1]), (&out,))?;
     /// assert_eq!(out.to_vec()?, [36]);

@@ -8,8 +8,9 @@ impl Kernel {
     /// A handle that does not keep the kernel in memory.
     ///
     /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray::prelude::*;
+    /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
     /// let kernel = ctx.kernel(Source::wgsl("@compute @workgroup_size(1) fn nothing() {}")).build()?;
