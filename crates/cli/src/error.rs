@@ -252,6 +252,12 @@ fn already(written: &[PathBuf]) -> String {
     format!(" (already written: {})", paths.join(", "))
 }
 
+/// Formats a shape as the command line takes it: `[3,4]`.
+pub(crate) fn shape_text(shape: &[usize]) -> String {
+    let lens: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("[{}]", lens.join(","))
+}
+
 #[cfg(test)]
 mod tests {
     use vkarray::memory::{MemoryKind, OutOfMemory, Shortage};
@@ -312,10 +318,4 @@ mod tests {
         let error: Error = FileError::Elements { name: "x.npy".into(), reason: io_error() }.into();
         assert_eq!(error.to_string(), "x.npy: the elements are damaged: the reason"); // One level deeper.
     }
-}
-
-/// Formats a shape as the command line takes it: `[3,4]`.
-pub(crate) fn shape_text(shape: &[usize]) -> String {
-    let lens: Vec<String> = shape.iter().map(usize::to_string).collect();
-    format!("[{}]", lens.join(","))
 }

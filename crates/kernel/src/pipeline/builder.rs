@@ -117,17 +117,9 @@ impl KernelBuilder {
     /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
-    /// let double = ctx
-    ///     .kernel(Source::wgsl(
-    ///         "override SIZE: u32 = 64;
-    ///          @group(0) @binding(0) var<storage, read_write> x: array<f32>;
-    ///          @compute @workgroup_size(SIZE) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
-    ///              if id.x < arrayLength(&x) { x[id.x] *= 2.0; }
-    ///          }",
-    ///     ))
-    ///     .constant("SIZE", 32)
-    ///     .build()?;
-    /// assert_eq!(double.signature().workgroup_size, [32, 1, 1]);
+    /// let source = Source::wgsl("override SIZE: u32 = 64; @compute @workgroup_size(SIZE) fn sized() {}");
+    /// let sized = ctx.kernel(source).constant("SIZE", 32).build()?;
+    /// assert_eq!(sized.signature().workgroup_size, [32, 1, 1]);
     /// # Ok(())
     /// # }
     /// ```
@@ -172,17 +164,9 @@ impl KernelBuilder {
     /// use vkarray_kernel::Source;
     ///
     /// let ctx = Context::open_default()?;
-    /// let double = ctx
-    ///     .kernel(Source::wgsl(
-    ///         "override SIZE: u32 = 64;
-    ///          @group(0) @binding(0) var<storage, read_write> x: array<f32>;
-    ///          @compute @workgroup_size(SIZE) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
-    ///              if id.x < arrayLength(&x) { x[id.x] *= 2.0; }
-    ///          }",
-    ///     ))
-    ///     .workgroup_size([128, 1, 1])
-    ///     .build()?;
-    /// assert_eq!(double.signature().workgroup_size, [128, 1, 1]);
+    /// let source = Source::wgsl("override SIZE: u32 = 64; @compute @workgroup_size(SIZE) fn sized() {}");
+    /// let sized = ctx.kernel(source).workgroup_size([128, 1, 1]).build()?;
+    /// assert_eq!(sized.signature().workgroup_size, [128, 1, 1]);
     /// # Ok(())
     /// # }
     /// ```
