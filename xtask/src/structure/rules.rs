@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::facts::{FileFacts, SourceFacts};
-use super::{FREE_ERRORS, MAX_LINES, MAX_ROOMS};
+use super::{FREE_ERROR, MAX_LINES, MAX_ROOMS};
 
 /// The rules that a crate breaks.
 pub(crate) fn of_crate(facts: &SourceFacts) -> Vec<String> {
@@ -82,7 +82,7 @@ fn cycles(facts: &SourceFacts) -> Vec<String> {
 /// The rooms that each room uses, with the first use of each.
 fn uses(facts: &SourceFacts) -> Uses<'_> {
     let rooms: BTreeSet<&str> = facts.files.iter().map(|file| file.room()).collect();
-    let has_free_error = FREE_ERRORS.iter().any(|folder| facts.folder == Path::new(folder));
+    let has_free_error = facts.folder == Path::new(FREE_ERROR);
     let is_free = |file: &FileFacts| file.is_free() || has_free_error && file.room() == "error";
     let mut uses = Uses::new();
     for file in facts.files.iter().filter(|file| !is_free(file)) {
