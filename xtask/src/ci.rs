@@ -79,7 +79,7 @@ fn benches(subcommand: &str) -> CommandLine {
 /// code with `unsafe`, locks or atomics that needs no device.
 const MIRI_MODULES: [(&str, &[&str]); 3] = [
     ("driver", &["lock", "drop_later", "host_access", "label"]),
-    ("allocator", &["defer_guard", "cleanup_queue", "deferred", "frame"]),
+    ("allocator", &["pending", "frame"]),
     ("layout", &["layout"]),
 ];
 

@@ -8,9 +8,9 @@
 //!
 //! | folder | what is decided there |
 //! |---|---|
+//! | `pending` | what waits for the device before it is free, and how much of it may wait |
 //! | `memory` | kinds of memory, host mappings, what a manager gives out |
 //! | `oom` | what is tried when memory runs out, and what the error says |
-//! | `free` | when dropped memory may be freed, and how much of it may wait |
 //! | `vulkan` | how memory is asked of the driver: chunks, imports of host memory |
 //! | `manager` | where memory comes from and when it goes back: the trait, the pool, the arena, adaptors, the choice by name |
 //! | `staging` | pinned memory and threads that host copies go through |
@@ -22,11 +22,11 @@
 mod allocator;
 mod copy;
 mod error;
-mod free;
 mod interop;
 mod manager;
 mod memory;
 mod oom;
+mod pending;
 mod staging;
 mod usm;
 mod vulkan;
@@ -34,7 +34,6 @@ mod vulkan;
 pub use allocator::{Allocator, Block, HostRead, HostWrite, connection_between, note_connection_failure};
 pub use copy::{BlockRange, BoundMemory, CopyNode, FillNode, PinError, Pinned, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
-pub use free::{DeferCleanup, PendingLimits};
 #[cfg(target_os = "linux")]
 pub use interop::IpcError;
 #[cfg(feature = "dlpack")]
@@ -57,9 +56,8 @@ pub use memory::{
 };
 #[cfg(unix)]
 pub use memory::{ExportedMemory, IpcHandle};
-pub use oom::{
-    HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, PendingOn, Shortage, StepOutcome, StepOutcomes,
-};
+pub use oom::{HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, Shortage, StepOutcome, StepOutcomes};
+pub use pending::{DeferCleanup, PendingLimits, PendingOn};
 /// What an owner of pinned memory promises: its elements stay where they are when it is moved.
 pub use stable_deref_trait::StableDeref;
 pub use usm::{

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use super::Allocator;
 use crate::error::Result;
-use crate::free::DeferCleanup;
 use crate::manager::{Counters, MemoryInfo, Pending, Usage};
 use crate::memory::MemoryKind;
 use crate::oom::OomCounts;
+use crate::pending::DeferCleanup;
 
 impl Allocator {
     /// Holds frees back, of all threads, until this guard and every other guard is dropped.
@@ -53,7 +53,7 @@ impl Allocator {
     /// whose uses could not be queried stays pending.
     pub fn try_flush(&self) -> Result<()> {
         self.device().check_process()?;
-        self.shared.external.try_flush()?;
+        self.shared.external.pending.try_flush()?;
         self.manager().try_flush()
     }
 
@@ -65,7 +65,7 @@ impl Allocator {
     /// The errors of waiting for the device. Blocks whose wait failed stay pending.
     pub fn flush(&self) -> Result<()> {
         self.device().check_process()?;
-        self.shared.external.flush()?;
+        self.shared.external.pending.flush()?;
         self.manager().flush()
     }
 

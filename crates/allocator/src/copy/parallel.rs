@@ -119,7 +119,7 @@ impl<'a, P, C: Iterator<Item = (u64, P)> + Send> ParallelCopy<'a, C> {
                 Some(slot) => slot,
                 None => {
                     let mut oldest: BorrowedSlot<'_> = sent.pop_front().expect("a thread has one slot at least");
-                    oldest.wait_until_emptied()?;
+                    oldest.wait_until_idle()?;
                     oldest
                 }
             };

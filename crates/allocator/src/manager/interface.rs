@@ -12,11 +12,11 @@ use vkarray_driver::Device;
 
 use super::{Counters, HostOptions, MemoryInfo, Pending, Request, Usage};
 use crate::error::{Error, Result};
-use crate::free::DeferCleanup;
 #[cfg(unix)]
 use crate::memory::IpcHandle;
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::OomCounts;
+use crate::pending::DeferCleanup;
 
 /// The version of [`MemoryManager`] that this crate calls.
 pub const INTERFACE_VERSION: u32 = 1;

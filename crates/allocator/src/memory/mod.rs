@@ -2,7 +2,7 @@
 //! memory of one context reaches another one (`connection/`).
 //!
 //! Nothing here allocates, frees or calls the driver, except [`Mapping`], which flushes and invalidates. Every other folder
-//! builds on this one. Read `kind.rs` first, then `pointer.rs`.
+//! but `pending` builds on this one. Read `kind.rs` first, then `pointer.rs`.
 
 mod bytes;
 mod connection;
@@ -10,7 +10,6 @@ mod exported;
 pub(crate) mod kind;
 mod label;
 mod mapping;
-mod pending_uses;
 mod pointer;
 pub(crate) mod route;
 
@@ -27,7 +26,6 @@ pub(crate) use kind::{coherent_types, host_visible_types};
 pub use label::BlockLabel;
 pub(crate) use mapping::HostIntent;
 pub use mapping::Mapping;
-pub(crate) use pending_uses::PendingUses;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
 pub(crate) use route::{BlockSide, Bus, ChunkPlan, CopyQueue, CopyRequest, HostSide, Load, Route, Via, route};
 pub use route::{is_by_rows, is_packed_first};

@@ -9,4 +9,4 @@ mod report;
 
 pub(crate) use fallback::{MAX_WAIT, OomFallback, OomHandler};
 pub use fallback::{OomCounts, OomStep, OomStepCount, StepOutcome, StepOutcomes};
-pub use report::{HeapUse, LiveBlock, OutOfMemory, PendingOn, Shortage};
+pub use report::{HeapUse, LiveBlock, OutOfMemory, Shortage};

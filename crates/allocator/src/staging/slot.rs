@@ -105,26 +105,14 @@ impl StagingSlot {
         Access::write(self.id, part, Stage::Transfer)
     }
 
-    /// Waits for uses of a part by the device that conflict with an access in `mode`.
-    pub(crate) fn wait_for_uses(&self, part: Range<u64>, mode: Mode) -> Result<()> {
-        Ok(self.uses(part, mode).iter().try_for_each(|point| point.wait(None))?)
-    }
-
-    /// Waits for uses of a part like [`StagingSlot::wait_for_uses`], for copies that are in flight and soon complete.
+    /// Waits for copies in flight that use a part, and that conflict with an access in `mode`.
     pub(crate) fn wait_for_copies(&self, part: Range<u64>, mode: Mode) -> Result<()> {
         Ok(self.uses(part, mode).iter().try_for_each(Point::wait_polling)?)
     }
 
-    /// Waits until the device does not use the slot, for copies that are in flight and soon complete.
-    pub(crate) fn wait_until_emptied(&mut self) -> Result<()> {
-        self.wait_for_copies(0..self.size(), Mode::Write)?;
-        self.used = 0;
-        Ok(())
-    }
-
     /// Waits until the device does not use the slot, so that all of it can be written.
     pub(crate) fn wait_until_idle(&mut self) -> Result<()> {
-        self.wait_for_uses(0..self.size(), Mode::Write)?;
+        self.wait_for_copies(0..self.size(), Mode::Write)?;
         self.used = 0;
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! This file and `external.rs` allocate device memory, here through gpu-allocator. Managers cut chunks into ranges and
 //! decide when a chunk goes back. `memory/kind.rs` chooses the memory type of a kind; `refusal.rs` classifies errors.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,19 +22,39 @@ use crate::vulkan::budget_cache::BudgetCache;
 /// reaches the last byte.
 const GRANULE: u64 = 16;
 
-/// A buffer and the memory bound to it. Only [`ChunkSource::free`] frees it.
+/// A buffer and the memory bound to it. Dropping it frees both, so a manager keeps it until the uses of everything that
+/// lies in it are over, and leaks it if they never end.
 #[derive(Debug)]
-#[must_use = "dropping a chunk leaks it"]
 pub(crate) struct Chunk {
-    buffer: vk::Buffer,
-    allocation: Allocation,
+    buffer: Owned<vk::Buffer>, // Destroyed before the memory it is bound to.
+    memory: ChunkMemory,
     mapping: Option<Mapping>,
     size: u64,
 }
 
+/// The memory of a chunk. A leaked chunk keeps the source alive, whose end would free the memory of all chunks.
+#[derive(Debug)]
+struct ChunkMemory {
+    allocation: Allocation,
+    source: Arc<ChunkSource>,
+}
+
+impl Drop for ChunkMemory {
+    fn drop(&mut self) {
+        if self.source.leak_if_forked() {
+            return;
+        }
+        if let Err(error) = self.source.memory().free(mem::take(&mut self.allocation)) {
+            // Only for an allocation of another source, and each chunk holds its own.
+            unreachable!("gpu-allocator refused its own allocation: {error}");
+        }
+        self.source.budgets.forget();
+    }
+}
+
 impl Chunk {
     pub(crate) fn buffer(&self) -> vk::Buffer {
-        self.buffer
+        self.buffer.raw()
     }
 
     /// Bytes of the chunk's buffer.
@@ -43,7 +64,7 @@ impl Chunk {
 
     /// Bytes of the chunk's memory, which alignment can make larger than the buffer.
     pub(crate) fn memory_size(&self) -> u64 {
-        self.allocation.size()
+        self.memory.allocation.size()
     }
 
     /// The mapping of the chunk's first byte, if the host addresses it.
@@ -73,7 +94,7 @@ pub(crate) struct SourceUsage {
 /// How long the driver's budgets are cached. Other processes allocate meanwhile.
 const BUDGETS_GOOD_FOR: Duration = Duration::from_millis(10);
 
-/// Takes chunks from the driver and gives them back.
+/// Takes chunks from the driver. A chunk gives itself back.
 ///
 /// The lock is held while the driver allocates, which takes milliseconds. Fast paths never take the lock.
 pub(crate) struct ChunkSource {
@@ -84,7 +105,7 @@ pub(crate) struct ChunkSource {
 }
 
 impl ChunkSource {
-    pub(crate) fn new(device: &Arc<Device>) -> Result<Self> {
+    pub(crate) fn new(device: &Arc<Device>) -> Result<Arc<Self>> {
         let mut debug_settings = AllocatorDebugSettings::default();
         debug_settings.log_leaks_on_shutdown = false; // Leaks here are deliberate, and reported by the manager.
         let description = AllocatorCreateDesc {
@@ -99,15 +120,23 @@ impl ChunkSource {
         let is_scarce = MemoryKind::ALL.map(|kind| kind.is_scarce(device.info()));
         let budgets = BudgetCache::new(BUDGETS_GOOD_FOR);
         let memory = Mutex::new(Rank::Chunks, memory);
-        Ok(Self { memory, is_scarce, budgets, device: Arc::clone(device) })
+        Ok(Arc::new(Self { memory, is_scarce, budgets, device: Arc::clone(device) }))
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
         &self.device
     }
 
+    /// Leaks the source in a forked process, since its memory belongs to the parent process. Returns whether it did.
+    pub(crate) fn leak_if_forked(self: &Arc<Self>) -> bool {
+        if self.device.is_forked() {
+            mem::forget(Arc::clone(self));
+        }
+        self.device.is_forked()
+    }
+
     /// Makes a chunk of at least `size` bytes.
-    pub(crate) fn make(&self, size: u64, kind: MemoryKind, backing: Backing) -> Result<Chunk> {
+    pub(crate) fn make(self: &Arc<Self>, size: u64, kind: MemoryKind, backing: Backing) -> Result<Chunk> {
         let limit = self.device.info().limits.max_buffer_size;
         let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
         let rounded = rounded.ok_or(Error::TooLarge { bytes: size, limit })?;
@@ -145,22 +174,20 @@ impl ChunkSource {
             }
             None => Error::SubAllocator(error),
         })?;
-        // SAFETY: the handle is used for the bind below and nothing else; the allocation is not freed before.
-        let memory = unsafe { allocation.memory() };
+        let memory = ChunkMemory { allocation, source: Arc::clone(self) };
+        let (allocation, mapped) = (&memory.allocation, memory.allocation.mapped_ptr());
+        // SAFETY: the handle is used for the bind and the mapping below; the allocation is not freed before the chunk.
+        let raw = unsafe { allocation.memory() };
         // SAFETY: the memory is of the type the buffer requires, aligned and large enough, and bound only here.
-        let bound = unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory, allocation.offset()) };
-        if let Err(code) = bound {
-            self.free_memory(allocation);
-            return Err(self.refused("vkBindBufferMemory", code, size, kind));
-        }
-        let mapping = allocation.mapped_ptr().map(|address| match host_coherent {
+        unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), raw, allocation.offset()) }
+            .map_err(|code| self.refused("vkBindBufferMemory", code, size, kind))?;
+        let mapping = mapped.map(|address| match host_coherent {
             true => Mapping::from(address.cast()),
             // SAFETY: gpu-allocator has mapped the memory until it is freed. This part of the memory, which belongs to
             // the chunk alone, begins and ends with an atom.
-            false => unsafe { Mapping::non_coherent(address.cast(), memory, allocation.offset()) },
+            false => unsafe { Mapping::non_coherent(address.cast(), raw, allocation.offset()) },
         });
-        // From here on the chunk owns the handle, and `free` destroys it.
-        Ok(Chunk { buffer: buffer.into_raw(), allocation, mapping, size: rounded })
+        Ok(Chunk { buffer, memory, mapping, size: rounded })
     }
 
     /// Refuses scarce memory beyond the driver's budget: some drivers would allocate it and then move allocations to slower
@@ -182,17 +209,6 @@ impl ChunkSource {
         let atom = self.device.info().limits.non_coherent_atom_size.max(1);
         requirements.alignment = requirements.alignment.max(atom); // Both are powers of two.
         requirements.size = requirements.size.next_multiple_of(atom);
-    }
-
-    /// Gives a chunk back to the driver.
-    ///
-    /// # Safety
-    ///
-    /// The chunk is of this source, and the device and the host no longer use its buffer.
-    pub(crate) unsafe fn free(&self, chunk: Chunk) {
-        // SAFETY: this device made the buffer, the chunk alone owns it, and the caller promises that it is not used any more.
-        drop(unsafe { Owned::new(chunk.buffer, self.device.logical()) });
-        self.free_memory(chunk.allocation);
     }
 
     pub(crate) fn usage(&self) -> SourceUsage {
@@ -236,14 +252,6 @@ impl ChunkSource {
     pub(crate) fn heap_index(&self, kind: MemoryKind) -> Option<u32> {
         let info = self.device.info();
         Some(info.memory_types[kind.memory_type(info, u32::MAX)? as usize].heap)
-    }
-
-    fn free_memory(&self, allocation: Allocation) {
-        if let Err(error) = self.memory().free(allocation) {
-            // Only for an allocation of another source, which the contract of `free` excludes.
-            unreachable!("gpu-allocator refused its own allocation: {error}");
-        }
-        self.budgets.forget();
     }
 
     fn memory(&self) -> MutexGuard<'_, gpu_allocator::vulkan::Allocator> {

@@ -7,17 +7,17 @@
 #[cfg(unix)]
 mod descriptor;
 
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::{Device, Owned, log_in_drop};
+use vkarray_driver::{Device, Owned};
 
 use super::chunk::create_buffer;
 use crate::error::{Error, Result};
-use crate::free::{DeferCount, Deferred, PendingLimits};
 use crate::memory::{MemoryDescription, MemoryKind, MemoryPointer, host_visible_types};
 use crate::oom::{OutOfMemory, Shortage};
+use crate::pending::PendingQueue;
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
 
@@ -26,7 +26,7 @@ const GRANULE: u64 = 16;
 
 /// The exportable and imported memory of one device.
 pub(crate) struct ExternalMemory {
-    dropped: ManuallyDrop<Deferred<MemoryPointer>>,
+    pub(crate) pending: PendingQueue<MemoryPointer>,
     device: Arc<Device>,
 }
 
@@ -40,8 +40,7 @@ struct Dedicated {
 
 impl ExternalMemory {
     pub(crate) fn new(device: &Arc<Device>) -> Self {
-        let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), DeferCount::default()));
-        Self { dropped, device: Arc::clone(device) }
+        Self { pending: PendingQueue::new(device), device: Arc::clone(device) }
     }
 
     /// Allocates device memory that can be exported.
@@ -128,26 +127,13 @@ impl ExternalMemory {
     }
 
     /// Frees the memory, at once if its last uses are over. Returns memory that is not external.
-    pub(crate) fn end(&self, memory: MemoryPointer) -> Option<MemoryPointer> {
+    pub(crate) fn end(&self, mut memory: MemoryPointer) -> Option<MemoryPointer> {
         if dedicated(&memory).is_none() {
             return Some(memory);
         }
-        let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
-        self.dropped.push(points, 0, bytes, memory);
-        if let Err(error) = self.try_flush() {
-            log::warn!("shared memory stays pending: {error}");
-        }
+        let (uses, bytes) = (mem::take(memory.last_uses_mut()), memory.size());
+        self.pending.free_or_push(uses, bytes, memory);
         None
-    }
-
-    /// Frees dropped memory that is no longer used. Never blocks.
-    pub(crate) fn try_flush(&self) -> Result<()> {
-        self.dropped.try_flush(drop)
-    }
-
-    /// Frees memory that was dropped before the call. Waits for its uses.
-    pub(crate) fn flush(&self) -> Result<()> {
-        self.dropped.flush(drop)
     }
 }
 
@@ -160,14 +146,4 @@ fn dedicated(memory: &MemoryPointer) -> Option<&Dedicated> {
     memory.owner().and_then(|owner| (**owner).downcast_ref::<Dedicated>())
 }
 
-impl Drop for ExternalMemory {
-    fn drop(&mut self) {
-        match self.dropped.drain(drop) {
-            // SAFETY: the value is dropped here and never touched again.
-            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
-            Err(error) => log_in_drop(|| log::error!("shared memory is leaked: its last use never ended: {error}")),
-        }
-    }
-}
-
-vkarray_driver::debug_fields!(ExternalMemory, this => dropped: this.dropped);
+vkarray_driver::debug_fields!(ExternalMemory, this => pending: this.pending);

@@ -4,19 +4,19 @@
 //! device no longer uses it. Managers have an [`Imports`] beside their own memory. `copy/slice_pages.rs` decides which
 //! pages of a slice are imported.
 
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use ash::{ext, vk};
 use vkarray_driver::lock::{Mutex, Rank};
-use vkarray_driver::{Device, DeviceInfo, Owned, Point, log_in_drop};
+use vkarray_driver::{Device, DeviceInfo, Owned};
 
 use super::chunk::create_buffer;
 use crate::error::{Error, Result};
-use crate::free::{DeferCount, Deferred, PendingLimits, free_now};
 use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner, coherent_types};
+use crate::pending::PendingQueue;
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
 
@@ -27,7 +27,7 @@ pub(crate) struct Imports {
     /// The addresses of imported pages.
     live: Arc<Mutex<Vec<Range<usize>>>>,
     /// Imports that were given back. Guards never hold these back, since the program waits to use its memory again.
-    dropped: ManuallyDrop<Deferred<MemoryPointer>>,
+    pub(crate) pending: PendingQueue<MemoryPointer>,
     device: Arc<Device>,
 }
 
@@ -50,9 +50,8 @@ impl Imports {
         let instance = device.physical().instance().raw();
         let imports = device.external().host_memory.importable;
         let host = imports.then(|| ext::external_memory_host::Device::new(instance, device.raw()));
-        let dropped = ManuallyDrop::new(Deferred::new(device, PendingLimits::default(), DeferCount::default()));
         let live = Arc::new(Mutex::new(Rank::ImportedPages, Vec::new()));
-        Self { host, live, dropped, device: Arc::clone(device) }
+        Self { host, live, pending: PendingQueue::new(device), device: Arc::clone(device) }
     }
 
     /// Imports memory of the program.
@@ -96,39 +95,13 @@ impl Imports {
     }
 
     /// Ends the import of `memory`, at once if its last uses are over. Returns memory that is not imported.
-    pub(crate) fn end(&self, memory: MemoryPointer) -> Option<MemoryPointer> {
+    pub(crate) fn end(&self, mut memory: MemoryPointer) -> Option<MemoryPointer> {
         if !is_import(&memory) {
             return Some(memory);
         }
-        let (points, bytes) = (self.device.points(memory.last_uses()), memory.size());
-        let is_over = |point: &Point| point.is_complete().is_ok_and(|is_complete| is_complete);
-        let ended = if !self.device.is_forked() && points.iter().all(is_over) {
-            // Freed here and not through the queue: another thread could take it from the queue, and still be busy with
-            // it when this returns.
-            free_now(memory, drop)
-        } else {
-            self.dropped.push(points, 0, bytes, memory);
-            self.try_flush()
-        };
-        if let Err(error) = ended {
-            log::warn!("ending an import of host memory failed: {error}");
-        }
+        let (uses, bytes) = (mem::take(memory.last_uses_mut()), memory.size());
+        self.pending.free_or_push(uses, bytes, memory);
         None
-    }
-
-    /// Ends the imports that were given back and that the device no longer uses. Never blocks.
-    pub(crate) fn try_flush(&self) -> Result<()> {
-        self.dropped.try_flush(drop)
-    }
-
-    /// Ends the imports that were given back before the call. Waits for their uses.
-    pub(crate) fn flush(&self) -> Result<()> {
-        self.dropped.flush(drop)
-    }
-
-    /// The number of imports that were given back and not ended, and their bytes.
-    pub(crate) fn pending(&self) -> (usize, u64) {
-        self.dropped.pending()
     }
 
     /// Reserves the pages from `pointer` on, if they are whole and not imported.
@@ -177,18 +150,6 @@ impl Imports {
     }
 }
 
-impl Drop for Imports {
-    fn drop(&mut self) {
-        match self.dropped.drain(drop) {
-            // SAFETY: the value is dropped here and never touched again.
-            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.dropped) },
-            Err(error) => {
-                log_in_drop(|| log::error!("pinned memory stays pinned: its last use never ended: {error}"));
-            }
-        }
-    }
-}
-
 impl Drop for Pages {
     fn drop(&mut self) {
         let mut live = self.live.lock();
@@ -201,7 +162,7 @@ pub(crate) fn is_import(memory: &MemoryPointer) -> bool {
     memory.owner().is_some_and(|owner| (**owner).is::<Import>())
 }
 
-vkarray_driver::debug_fields!(Imports, this => dropped: this.dropped);
+vkarray_driver::debug_fields!(Imports, this => pending: this.pending);
 
 /// The size of the pages that the device imports, in bytes; 0 if it imports none.
 pub(crate) fn page(device: &DeviceInfo) -> u64 {

@@ -97,7 +97,7 @@ ranks! {
     /// The staging memory of an allocator.
     Staging,
     /// Memory that was dropped and may still be in use.
-    CleanupQueue,
+    PendingQueue,
     /// Pages of the program that are imported.
     ImportedPages,
     /// The budgets of the heaps, which the driver is asked for at limited intervals.

@@ -6,11 +6,11 @@
 
 mod frame;
 
+use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use vkarray_driver::hazard::{LastUses, merge_last_use};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, log_in_drop};
 
@@ -19,6 +19,7 @@ use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Us
 use crate::error::{Error, Result};
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::{OutOfMemory, Shortage};
+use crate::pending::{PendingUses, Uses};
 use crate::vulkan::check_same_device;
 
 /// Gives out device memory of the current frame. Clones are handles to the same arena: the allocator gets one handle,
@@ -59,7 +60,7 @@ struct ArenaShared {
 
 /// The frames of one device.
 struct ArenaState {
-    ring: Mutex<Ring<LastUses>>,
+    ring: Mutex<Ring<PendingUses>>,
     /// Each frame's memory, in the ring's order.
     memory: Vec<MemoryPointer>,
     /// Blocks of frames that were given out.
@@ -107,7 +108,7 @@ impl ArenaManager {
         let begun = ring.advance().map_err(|(frame, n_blocks)| Error::FrameInUse { frame, n_blocks })?;
         let mut previous_uses = ring.previous_uses().clone();
         drop(ring); // The device's tracker is asked without the lock.
-        if state.device.forget_complete(&mut previous_uses).is_ok() {
+        if previous_uses.forget_complete(&state.device).is_ok() {
             let mut ring = state.ring();
             if ring.current() == begun {
                 // If the query fails, the uses are kept until the frame is reused.
@@ -126,10 +127,10 @@ impl ArenaManager {
     }
 
     /// Gives frames back from which no block was given out, with the uses that they came with.
-    fn give_frames_back(&self, memory: Vec<MemoryPointer>, uses: Vec<LastUses>) {
+    fn give_frames_back(&self, memory: Vec<MemoryPointer>, uses: Vec<PendingUses>) {
         for (frame, uses) in memory.into_iter().zip(uses) {
             // SAFETY: `initialize` got the frame from the other manager, and no block of it was given out since.
-            unsafe { self.source().memfree(frame.after(uses)) };
+            unsafe { self.source().memfree(frame.carrying(uses)) };
         }
     }
 
@@ -161,7 +162,7 @@ impl ArenaManager {
         // SAFETY: the bytes are a frame's, whose memory is as a pointer's must be by the contract of the other manager, and
         // stays as long as one of its blocks. The ring gives them out once until they came back, at multiples of 256.
         let pointer =
-            unsafe { MemoryPointer::new(frame.buffer(), frame.offset() + offset, size, kind) }.after(previous_uses);
+            unsafe { MemoryPointer::new(frame.buffer(), frame.offset() + offset, size, kind) }.carrying(previous_uses);
         let Some(start) = frame.mapping() else { return Ok(pointer) };
         // SAFETY: the offset lies inside the frame's mapping, and is a multiple of 256.
         let mapping = unsafe { start.after(offset) };
@@ -171,7 +172,7 @@ impl ArenaManager {
 }
 
 impl ArenaState {
-    fn ring(&self) -> MutexGuard<'_, Ring<LastUses>> {
+    fn ring(&self) -> MutexGuard<'_, Ring<PendingUses>> {
         // A panic under the lock leaves no change half done.
         self.ring.lock()
     }
@@ -191,7 +192,7 @@ impl Drop for ArenaShared {
                 });
                 continue;
             }
-            frame.set_last_uses(ring.take_uses(place));
+            *frame.last_uses_mut() = ring.take_uses(place);
             // SAFETY: the other manager gave the frame out. All of its blocks came back, and these are their last uses.
             unsafe { self.upstream.memfree(frame) };
         }
@@ -224,7 +225,7 @@ unsafe impl MemoryManager for ArenaManager {
         for _ in 0..n_frames {
             match self.source().memalloc(&request) {
                 Ok(mut frame) => {
-                    uses.push(frame.take_last_uses());
+                    uses.push(mem::take(frame.last_uses_mut()));
                     memory.push(frame);
                 }
                 Err(error) => {
@@ -263,8 +264,8 @@ unsafe impl MemoryManager for ArenaManager {
             // manager.
             return unsafe { self.source().memfree(memory) };
         };
-        let uses = memory.take_last_uses();
-        if !state.ring().free(place, |held| uses.iter().for_each(|last| merge_last_use(held, last))) {
+        let uses = mem::take(memory.last_uses_mut());
+        if !state.ring().free(place, |held| held.merge(&uses)) {
             return log::error!(
                 "memory was given back to a frame of an arena of which all blocks are back: {memory:?}"
             );

@@ -34,7 +34,7 @@ impl PassthroughCounts {
     }
 
     /// Counts a chunk that was dropped.
-    pub(super) fn drop(&self, kind: MemoryKind, bytes: u64) {
+    pub(super) fn dropped(&self, kind: MemoryKind, bytes: u64) {
         let of = &self.kinds[kind.index()];
         of.pending.fetch_add(bytes, Ordering::Relaxed);
         of.n_pending.fetch_add(1, Ordering::Relaxed);
@@ -83,7 +83,7 @@ mod tests {
         counts.make(kind, 100);
         counts.make(kind, 20);
         assert_eq!(seen(), ([120, 120, 0, 120, 2], 2, 0));
-        counts.drop(kind, 100);
+        counts.dropped(kind, 100);
         assert_eq!(seen(), ([20, 120, 100, 120, 2], 1, 1));
         counts.free(kind, 100);
         assert_eq!(seen(), ([20, 120, 0, 20, 1], 1, 0));

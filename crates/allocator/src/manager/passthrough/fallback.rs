@@ -41,22 +41,24 @@ impl OomHandler for PassthroughAttempt<'_> {
     }
 
     fn take(&mut self, step: OomStep) -> Result<StepOutcome> {
-        let state = self.state;
-        let (dropped, free) = (&state.dropped, |garbage| state.free(garbage));
-        let begun = Instant::now();
-        let outcome = match step {
-            OomStep::Reclaim => dropped.reclaim(false, free),
-            OomStep::HeldBack => dropped.reclaim(true, free),
-            OomStep::Wait => dropped.wait_for_enough(self.heap, self.size, self.wait_left, free),
-            OomStep::Drain => dropped.wait_for_all(self.wait_left, free),
-            OomStep::Dedicated => {
+        let (pending, begun) = (&self.state.pending, Instant::now());
+        let n_freed = match (step, pending.is_held_back()) {
+            (OomStep::Reclaim, false) | (OomStep::HeldBack, true) => pending.free_over().map(Some),
+            (OomStep::Reclaim, true) => Ok(Some(0)),
+            (OomStep::Wait, _) => pending.wait_for_enough(self.heap, self.size, self.wait_left),
+            (OomStep::Drain, _) => pending.wait_for_all(Some(self.wait_left)),
+            (OomStep::Dedicated, _) => {
                 self.backing = Backing::Dedicated;
-                Ok(StepOutcome::Relieved)
+                return Ok(StepOutcome::Relieved);
             }
-            OomStep::Trim | OomStep::Smaller => Ok(StepOutcome::Absent),
+            (OomStep::HeldBack | OomStep::Trim | OomStep::Smaller, _) => return Ok(StepOutcome::Absent),
         };
         self.wait_left = self.wait_left.saturating_sub(begun.elapsed());
-        outcome
+        Ok(match n_freed? {
+            None => StepOutcome::TimedOut,
+            Some(0) => StepOutcome::Nothing,
+            Some(_) => StepOutcome::Relieved,
+        })
     }
 
     /// Adds live and pending blocks to the report.
@@ -64,6 +66,6 @@ impl OomHandler for PassthroughAttempt<'_> {
         let live = self.state.live();
         report.set_live_blocks(live.iter().map(|live| (live.size, &live.label)));
         drop(live);
-        (report.n_pending, report.pending) = self.state.dropped.pending_by_stream();
+        (report.n_pending, report.pending) = self.state.pending.pending_by_stream();
     }
 }

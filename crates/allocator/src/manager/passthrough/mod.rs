@@ -6,7 +6,7 @@
 mod counts;
 mod fallback;
 
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
@@ -17,10 +17,10 @@ use vkarray_driver::{Device, log_in_drop};
 use self::counts::PassthroughCounts;
 use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
-use crate::free::{DeferCleanup, DeferCount, Deferred, PendingLimits};
 use crate::manager::MemoryInfo;
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::{OomCounts, OomFallback};
+use crate::pending::{DeferCleanup, DeferCount, PendingLimits, PendingQueue};
 use crate::vulkan::{Chunk, ChunkSource, Imports, check_same_device};
 
 /// Gives out every allocation as a separate buffer.
@@ -49,17 +49,25 @@ pub struct PassthroughManager {
 struct PassthroughState {
     /// Memory that is given out.
     live: Mutex<LiveChunks>,
-    dropped: Deferred<Dropped>,
-    counts: PassthroughCounts,
+    /// Memory that came back.
+    pending: PendingQueue<Dropped>,
+    counts: Arc<PassthroughCounts>,
     imports: Imports,
     fallback: OomFallback,
-    source: ManuallyDrop<ChunkSource>,
+    source: Arc<ChunkSource>,
 }
 
-/// Memory that came back.
+/// Memory that came back. Dropping it frees the memory.
 struct Dropped {
     kind: MemoryKind,
     chunk: Chunk,
+    counts: Arc<PassthroughCounts>,
+}
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.counts.free(self.kind, self.chunk.memory_size());
+    }
 }
 
 /// Memory that is given out.
@@ -121,7 +129,7 @@ impl PassthroughManager {
 }
 
 // SAFETY: each piece of memory is a chunk of its own, of the device that the state was made for. It lives in `live`
-// under its tag until it comes back, then in `dropped` until its last uses are over. Host memory is mapped. `Imports`
+// under its tag until it comes back, then in `pending` until its last uses are over. Host memory is mapped. `Imports`
 // does the same for memory of the program. A state with memory that did not come back leaks it: see its `Drop`.
 unsafe impl MemoryManager for PassthroughManager {
     fn interface_version(&self) -> u32 {
@@ -131,12 +139,12 @@ unsafe impl MemoryManager for PassthroughManager {
     fn initialize(&self, device: &Arc<Device>) -> Result<()> {
         if self.state.get().is_none() {
             let limits = self.limits.map_or_else(PendingLimits::from_environment, Ok)?;
-            let dropped = Deferred::new(device, limits, self.deferrals.clone());
-            let source = ManuallyDrop::new(ChunkSource::new(device)?);
+            let pending = PendingQueue::with_limits(device, limits, self.deferrals.clone());
+            let source = ChunkSource::new(device)?;
             let imports = Imports::new(device);
             let live = Mutex::new(Rank::PassthroughLive, LiveChunks::default());
-            let (counts, fallback) = (PassthroughCounts::default(), OomFallback::default());
-            let state = PassthroughState { live, dropped, counts, imports, fallback, source };
+            let (counts, fallback) = (Arc::default(), OomFallback::default());
+            let state = PassthroughState { live, pending, counts, imports, fallback, source };
             // Another thread may have set the state first; that state serves as well.
             let _ = self.state.set(state);
         }
@@ -159,17 +167,17 @@ unsafe impl MemoryManager for PassthroughManager {
 
     unsafe fn memfree(&self, memory: MemoryPointer) {
         let Some(state) = self.state.get() else { return };
-        let Some(memory) = state.imports.end(memory) else { return };
+        let Some(mut memory) = state.imports.end(memory) else { return };
         let Some(Live { chunk, heap, .. }) = state.live().take(&memory) else {
             return log::error!("memory was given back that is not this manager's: {memory:?}");
         };
-        let points = state.source.device().points(memory.last_uses());
-        let (kind, bytes) = (memory.kind(), chunk.memory_size());
-        state.counts.drop(kind, bytes);
-        state.dropped.push(points, heap, bytes, Dropped { kind, chunk });
+        let (kind, bytes, counts) = (memory.kind(), chunk.memory_size(), Arc::clone(&state.counts));
+        state.counts.dropped(kind, bytes);
+        let uses = mem::take(memory.last_uses_mut());
+        state.pending.push(uses, heap, bytes, Dropped { kind, chunk, counts });
         // The error is the loss of the device, which the next call that returns errors reports. The entry stays in the
         // queue.
-        if let Err(error) = state.dropped.free_due(|dropped| state.free(dropped)) {
+        if let Err(error) = state.pending.free_due() {
             log::warn!("dropped memory stays pending: {error}");
         }
     }
@@ -184,7 +192,7 @@ unsafe impl MemoryManager for PassthroughManager {
         let index = heap.index as usize;
         let live: u64 =
             state.live().iter().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
-        Ok(MemoryInfo::of(heap, live + state.dropped.bytes_on(index), 0))
+        Ok(MemoryInfo::of(heap, live + state.pending.bytes_on(index), 0))
     }
 
     fn defer_cleanup(&self) -> DeferCleanup {
@@ -193,21 +201,21 @@ unsafe impl MemoryManager for PassthroughManager {
 
     fn try_flush(&self) -> Result<()> {
         let state = self.state()?;
-        state.imports.try_flush()?;
-        state.dropped.try_flush(|dropped| state.free(dropped))
+        state.imports.pending.try_flush()?;
+        state.pending.try_flush()
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.state()?;
-        state.imports.flush()?;
-        state.dropped.flush(|dropped| state.free(dropped))
+        state.imports.pending.flush()?;
+        state.pending.flush()
     }
 
     fn usage(&self) -> Usage {
         let Some(state) = self.state.get() else {
             return Usage::default();
         };
-        let ((n_chunks, chunks), (n_imports, imports)) = (state.dropped.pending(), state.imports.pending());
+        let ((n_chunks, chunks), (n_imports, imports)) = (state.pending.pending(), state.imports.pending.pending());
         let held = state.source.usage();
         let (n_pending, pending) = (n_chunks + n_imports, chunks + imports);
         Usage { in_use: held.in_use, reserved: held.reserved, n_pending, pending }
@@ -235,13 +243,13 @@ unsafe impl MemoryManager for PassthroughManager {
 
 impl PassthroughState {
     fn allocate(&self, size: u64, kind: MemoryKind, label: BlockLabel) -> Result<MemoryPointer> {
-        self.dropped.free_due(|dropped| self.free(dropped))?;
+        self.pending.free_due()?;
         let chunk = self.make(size, kind)?;
         let (buffer, mapping) = (chunk.buffer(), chunk.mapping());
         self.counts.make(kind, chunk.memory_size());
         let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), label });
         // SAFETY: the source made the buffer for every use, on this device, with at least `size` bytes rounded up to 16.
-        // Nothing else lies in it, and it stays in `live` until `memfree`, then in `dropped` until the last uses are over.
+        // Nothing else lies in it, and it stays in `live` until `memfree`, then in `pending` until the last uses are over.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
         Ok(match mapping {
             // SAFETY: the source mapped the chunk from its first byte on, which gpu-allocator aligned to at least 16, for
@@ -256,13 +264,6 @@ impl PassthroughState {
         self.source.heap_index(kind).map_or(0, |heap| heap as usize)
     }
 
-    fn free(&self, Dropped { kind, chunk }: Dropped) {
-        self.counts.free(kind, chunk.memory_size());
-        // SAFETY: the chunk was made by this source. It was given back with all uses that were not over, by the contract of
-        // `memfree`, and the queue returns it once, when they are over.
-        unsafe { self.source.free(chunk) };
-    }
-
     fn live(&self) -> MutexGuard<'_, LiveChunks> {
         self.live.lock()
     }
@@ -270,16 +271,13 @@ impl PassthroughState {
 
 impl Drop for PassthroughState {
     fn drop(&mut self) {
-        // If a wait fails or memory was never given back, the source is leaked: it would free the memory of all chunks.
-        let n_live = self.live.get_mut().iter().len();
-        match self.dropped.drain(|dropped| self.free(dropped)) {
-            Ok(()) if n_live > 0 => {
-                log_in_drop(|| log::error!("memory is leaked: {n_live} allocations were never given back"));
-            }
-            // SAFETY: this is the end of the state, so nothing touches the source again.
-            Ok(()) => unsafe { ManuallyDrop::drop(&mut self.source) },
-            Err(error) => log_in_drop(|| log::error!("memory is leaked: its last use never ended: {error}")),
+        // Memory that was never given back may be in use, so it is leaked, and its source with it.
+        let live = mem::take(self.live.get_mut());
+        if live.iter().len() > 0 {
+            log_in_drop(|| log::error!("memory is leaked: {} allocations were never given back", live.iter().len()));
         }
+        mem::forget(live);
+        self.source.leak_if_forked();
     }
 }
 

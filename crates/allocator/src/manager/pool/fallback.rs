@@ -7,11 +7,9 @@ use super::buffer_range::BufferRange;
 use super::growth::GrowthSize;
 use super::sizing::Need;
 use super::state::PoolState;
-use super::uses;
 use crate::error::{Error, Result};
-use crate::free::bytes_by_stream;
-use crate::memory::PendingUses;
 use crate::oom::{MAX_WAIT, OomHandler, OomStep, OutOfMemory, StepOutcome};
+use crate::pending::{PendingUses, bytes_by_stream};
 
 /// One allocation and its retries.
 struct PoolAttempt<'a> {
@@ -38,12 +36,13 @@ impl PoolAttempt<'_> {
         let pool = &state.kinds[need.kind.index()];
         let pending = state.pending();
         // All work is submitted first, so that the device continues with it while the first uses are waited for.
-        pending.iter().try_for_each(|range| uses::send(state.device(), &range.uses))?;
+        let mut points = pending.iter().flat_map(|range| state.device().points(&range.uses));
+        points.try_for_each(|point| point.flush())?;
         let mut outcome = StepOutcome::Nothing;
         for range in pending {
             let begun = Instant::now();
             state.waits.fetch_add(1, Ordering::Relaxed);
-            let is_over = uses::wait(state.device(), &range.uses, Some(self.wait_left))?;
+            let is_over = range.uses.wait(state.device(), Some(self.wait_left))?;
             self.wait_left = self.wait_left.saturating_sub(begun.elapsed());
             if !is_over {
                 return Ok(StepOutcome::TimedOut);
@@ -105,7 +104,7 @@ impl OomHandler for PoolAttempt<'_> {
         let held: Vec<_> = state.caches.iter().flat_map(|shard| shard.lock().live()).collect();
         report.set_live_blocks(held.iter().map(|(bytes, label)| (*bytes, label)));
         let pending = state.pending();
-        let uses = pending.iter().map(|range| (state.device().points(&range.uses), range.bytes));
-        (report.n_pending, report.pending) = (pending.len(), bytes_by_stream(uses));
+        let uses = pending.iter().map(|range| (&range.uses, range.bytes));
+        (report.n_pending, report.pending) = (pending.len(), bytes_by_stream(state.device(), uses));
     }
 }

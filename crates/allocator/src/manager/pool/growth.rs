@@ -10,10 +10,10 @@ use super::size_class::{Class, GRANULE};
 use super::sizing::Need;
 use super::state::{KindPool, PoolState};
 use super::tag::SlotId;
-use super::uses::{self, CompletionQuery};
 use crate::error::{Error, Result};
-use crate::memory::{MemoryKind, PendingUses};
+use crate::memory::MemoryKind;
 use crate::oom::{OutOfMemory, Shortage};
+use crate::pending::{CompletionQuery, PendingUses};
 use crate::vulkan::{Backing, Chunk};
 
 /// Whether the error says that there is no memory now. Requests larger than any chunk were refused earlier.
@@ -132,7 +132,7 @@ impl PoolState {
 
     /// Removes the uses that are over from all cached ranges. Never blocks.
     pub(super) fn update_all_uses(&self) -> Result<()> {
-        let mut query = CompletionQuery::new(self.device());
+        let mut query = CompletionQuery::new(|uses: &mut PendingUses| uses.forget_complete(self.device()));
         for PendingRange { cache, id, mut uses, .. } in self.pending() {
             query.forget_complete(&mut uses)?;
             let shard = &self.caches[cache];
@@ -166,7 +166,7 @@ impl PoolState {
                 *heap += bytes;
             }
         }
-        if self.deferrals.is_active() || !limits.are_exceeded(usize::try_from(n_blocks).unwrap_or(usize::MAX), &heaps) {
+        if self.deferrals.is_active() || !limits.are_exceeded(usize::try_from(n_blocks).unwrap_or(usize::MAX), heaps) {
             return;
         }
         // The error is the loss of the device, which the next call that returns errors reports.
@@ -185,7 +185,7 @@ impl PoolState {
     /// Waits until the uses of all ranges that are cached now are over.
     pub(super) fn wait_for_all(&self) -> Result<()> {
         for PendingRange { cache, id, uses, .. } in self.pending() {
-            uses::wait(self.device(), &uses, None)?;
+            uses.wait(self.device(), None)?;
             let shard = &self.caches[cache];
             shard.lock().update_uses(id, PendingUses::default(), &shard.gauges);
         }
@@ -224,9 +224,7 @@ impl PoolState {
         let mut gone = 0;
         for chunk in empty {
             let bytes = chunk.size();
-            // SAFETY: this source made the chunk; no range of it is given out, and the uses of all ranges that were
-            // given out are over.
-            unsafe { self.source.free(chunk) };
+            drop(chunk); // No range of it is given out, and the uses of all ranges that were given out are over.
             self.unclaim(bytes);
             pool.reserved.fetch_sub(bytes, Ordering::Relaxed);
             pool.chunks.fetch_sub(1, Ordering::Relaxed);

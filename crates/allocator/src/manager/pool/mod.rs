@@ -18,11 +18,9 @@ mod lane_history;
 mod search;
 mod size_class;
 mod sizing;
-
 mod state;
 mod tag;
 mod thread_cache;
-mod uses;
 
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
@@ -32,10 +30,10 @@ use vkarray_driver::Device;
 use self::state::PoolState;
 use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
-use crate::free::{DeferCleanup, DeferCount, PendingLimits};
 use crate::manager::Pending;
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
 use crate::oom::OomCounts;
+use crate::pending::{DeferCleanup, DeferCount, PendingLimits};
 use crate::vulkan::check_same_device;
 
 /// Keeps memory for the next block, by default without a limit.
@@ -187,13 +185,13 @@ unsafe impl MemoryManager for PoolManager {
 
     fn try_flush(&self) -> Result<()> {
         let state = self.checked_state()?;
-        state.imports.try_flush()?;
+        state.imports.pending.try_flush()?;
         if state.deferrals.is_active() { Ok(()) } else { state.free_dropped() }
     }
 
     fn flush(&self) -> Result<()> {
         let state = self.checked_state()?;
-        state.imports.flush()?;
+        state.imports.pending.flush()?;
         if state.deferrals.is_active() {
             return Ok(());
         }
@@ -226,7 +224,7 @@ unsafe impl MemoryManager for PoolManager {
         let (n_blocks, kinds) = state.dropped();
         // In a forked process the lock may stay locked forever.
         let is_forked = state.device().is_forked();
-        let (n_imports, imports) = if is_forked { (0, 0) } else { state.imports.pending() };
+        let (n_imports, imports) = if is_forked { (0, 0) } else { state.imports.pending.pending() };
         let n_blocks = usize::try_from(n_blocks).unwrap_or(usize::MAX).saturating_add(n_imports);
         Pending { n_blocks, bytes: kinds.iter().sum::<u64>() + imports }
     }

@@ -8,9 +8,9 @@ use super::growth::{GrowthSize, is_out_of_memory};
 use super::sizing::Need;
 use super::state::{Caller, PoolState};
 use super::thread_cache::{CachedRange, RangeState, ReusePolicy};
-use super::uses::CompletionQuery;
 use crate::error::Result;
 use crate::memory::MemoryPointer;
+use crate::pending::Uses;
 
 /// A place where memory may be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,8 +107,8 @@ impl PoolState {
     fn oldest(&self, need: &Need, caller: Caller<'_>) -> Result<Option<MemoryPointer>> {
         let shard = &self.caches[caller.cache];
         let Some((id, mut uses)) = shard.lock().oldest_pending(need) else { return Ok(None) };
-        CompletionQuery::new(self.device()).forget_complete(&mut uses)?;
-        if !uses.is_empty() {
+        uses.forget_complete(self.device())?;
+        if !uses.are_over() {
             return Ok(None);
         }
         shard.lock().update_uses(id, uses, &shard.gauges);

@@ -3,7 +3,7 @@
 //! An allocation that finds a range in its thread's cache takes one lock, once. All other allocations go through
 //! `search.rs`. Locks are taken one at a time: a cache's, a free list's, or the chunk source's.
 
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,11 +18,11 @@ use super::sizing::{Need, Sizing};
 use super::tag::{N_CACHES, SlotId, tag, untag};
 use super::thread_cache::{CachedRange, FreeError, ReusePolicy, ThreadCache};
 use crate::error::{Error, Result};
-use crate::free::{DeferCount, Deferred, HeapLimits, PendingLimits};
 use crate::manager::MemoryInfo;
 use crate::manager::counters::Counters;
-use crate::memory::{BlockLabel, MemoryKind, MemoryPointer, PendingUses};
+use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
 use crate::oom::OomFallback;
+use crate::pending::{DeferCount, HeapLimits, PendingLimits, PendingQueue, PendingUses, Uses};
 use crate::vulkan::{Chunk, ChunkSource, Imports};
 
 /// A thread cache behind its lock, aligned so that no two share a cache line.
@@ -146,7 +146,7 @@ pub(super) struct PoolState {
     pub(super) fallback: OomFallback,
     /// Imported memory of the program, which is not part of the pool.
     pub(super) imports: Imports,
-    pub(super) source: ManuallyDrop<ChunkSource>,
+    pub(super) source: Arc<ChunkSource>,
 }
 
 impl PoolState {
@@ -170,7 +170,7 @@ impl PoolState {
             pending_limits,
             fallback: OomFallback::default(),
             imports: Imports::new(device),
-            source: ManuallyDrop::new(ChunkSource::new(device)?),
+            source: ChunkSource::new(device)?,
         })
     }
 
@@ -269,43 +269,28 @@ impl PoolState {
         let untaken = self.limit.saturating_sub(counters.total(|of| of.reserved));
         Ok(MemoryInfo::of(heap, taken, kept).at_most(untaken.saturating_add(kept)))
     }
-
-    /// Waits, for a limited time, until the uses of all cached ranges are over. Returns whether no block is left.
-    fn drain(&self) -> Result<bool> {
-        let last = Deferred::new(self.device(), PendingLimits::default(), DeferCount::default());
-        let mut n_live = 0;
-        for shard in &self.caches {
-            let cache = shard.lock();
-            n_live += cache.live().len();
-            let pending: Vec<_> = cache.pending().map(|(_, _, uses)| uses.clone()).collect();
-            drop(cache);
-            pending.iter().for_each(|uses| last.push(self.device().points(uses), 0, 0, ()));
-        }
-        last.drain(|()| {})?;
-        Ok(n_live == 0)
-    }
 }
 
 impl Drop for PoolState {
     fn drop(&mut self) {
-        if self.device().is_forked() {
-            // The memory belongs to the parent process, and threads that this process does not have may hold locks.
-            return;
+        let chunks = self.kinds.iter_mut().flat_map(|pool| pool.free_list.get_mut().take_all());
+        let chunks: Vec<Chunk> = chunks.collect();
+        if self.source.leak_if_forked() {
+            // Threads that this process does not have may hold locks.
+            return mem::forget(chunks);
         }
-        // If a wait fails or a block was never given back, all chunks and their source are leaked.
-        match self.drain() {
-            Ok(true) => {
-                for chunk in self.kinds.iter().flat_map(|pool| pool.with(FreeList::take_all)) {
-                    // SAFETY: this source made the chunk, and it is taken out once. Each of its ranges is back, since
-                    // no cache has a live one, and `drain` has waited for the uses with which they came back.
-                    unsafe { self.source.free(chunk) };
-                }
-                // SAFETY: this is the end of the state, so nothing touches the source again.
-                unsafe { ManuallyDrop::drop(&mut self.source) };
-            }
-            Ok(false) => log_in_drop(|| log::error!("memory is leaked: some of it was never given back")),
-            Err(error) => log_in_drop(|| log::error!("memory is leaked: its last use never ended: {error}")),
+        let (mut uses, mut n_live) = (PendingUses::default(), 0);
+        for shard in &self.caches {
+            let cache = shard.lock();
+            n_live += cache.live().len();
+            cache.pending().for_each(|(_, _, pending)| uses.merge(pending));
         }
+        if n_live > 0 {
+            log_in_drop(|| log::error!("memory is leaked: some of it was never given back"));
+            return mem::forget(chunks);
+        }
+        // All ranges of the chunks are back. The end of the queue waits for the uses with which they came back.
+        PendingQueue::new(self.device()).push(uses, 0, 0, chunks);
     }
 }
 

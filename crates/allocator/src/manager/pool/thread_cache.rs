@@ -15,19 +15,7 @@ use super::size_class::{Class, GRANULE, LARGEST};
 use super::sizing::Need;
 use super::tag::{SlotId, after};
 use crate::memory::{BlockLabel, MemoryKind};
-
-/// Work that may still use a range, as far as the choice between ranges depends on it. A lane is the driver crate's
-/// name for the order of one stream.
-pub(super) trait Uses: Clone + Default {
-    /// Identifies a lane.
-    type Lane: Copy + PartialEq;
-
-    /// Whether all uses are over.
-    fn are_over(&self) -> bool;
-
-    /// The lane of the uses, if all uses are on one lane.
-    fn lane(&self) -> Option<Self::Lane>;
-}
+use crate::pending::Uses;
 
 /// How many ranges of a class are considered, newest first.
 const LOOKED_AT: usize = 4;

@@ -8,11 +8,11 @@ use ash::vk::{self, Handle};
 use vkarray_driver::Device;
 
 use crate::error::{Error, Result};
-use crate::free::DeferCleanup;
 use crate::manager::{Confidence, MemoryInfo, Pending};
 use crate::manager::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner, PinnedMemory};
 use crate::oom::{OomCounts, OutOfMemory, Shortage};
+use crate::pending::DeferCleanup;
 
 /// The failure that a fake reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,18 +11,6 @@ use crate::manager::pool::tag::LAST_GENERATION;
 /// Uses by lane and value.
 type Work = Vec<(u8, u64)>;
 
-impl Uses for Work {
-    type Lane = u8;
-
-    fn are_over(&self) -> bool {
-        self.is_empty()
-    }
-
-    fn lane(&self) -> Option<u8> {
-        if let [only] = self.as_slice() { Some(only.0) } else { None }
-    }
-}
-
 const KIND: MemoryKind = MemoryKind::Device;
 
 struct Rig {

@@ -1,11 +1,11 @@
 //! How much dropped memory may wait before it is freed: numba's two limits. Pure, except for reading the environment.
 //!
-//! `cleanup_queue.rs` decides when they are exceeded.
+//! `list.rs` decides when they are exceeded.
 
 use vkarray_driver::Heap;
 
+use super::list::HeapLimits;
 use crate::error::{Error, Result};
-use crate::free::HeapLimits;
 
 const COUNT: &str = "VKARRAY_MAX_PENDING_DEALLOCS_COUNT";
 const RATIO: &str = "VKARRAY_MAX_PENDING_DEALLOCS_RATIO";
