@@ -14,6 +14,7 @@
 //! | `external.rs` | memory and semaphores that several devices share, and their connections |
 //! | `memory_objects.rs`, `peer_objects.rs` | device, host and shared memory objects; behaviours of dpctl's and RMM's |
 //! | `pinned.rs` | memory of the program with its owner |
+//! | `lent.rs` | memory of the program of several types, and memory that is only read |
 //! | `soak.rs` | a long random run |
 //!
 //! `unmapped.rs` has a manager for tests whose device memory the host cannot address.
@@ -31,6 +32,7 @@ mod given_back;
 mod host_guards;
 mod host_order;
 mod jobs;
+mod lent;
 mod managers;
 mod memory_objects;
 mod peer_objects;

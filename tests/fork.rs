@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use vkarray::device::Device;
 use vkarray::kernel::ConstArray;
-use vkarray::memory::{Block, MemoryKind, PoolManager, Statistics};
+use vkarray::memory::{Block, Lent, MemoryKind, PoolManager, Statistics};
 use vkarray::stream::{DefaultStreams, GraphRecorder};
 use vkarray::{Context, DeviceNDArray, Event, Graph, Groups, Kernel, Source, Stream};
 use vkarray_driver::HostAccessKind;
@@ -196,7 +196,7 @@ fn fork_with_everything_held(busy: &Busy, nth: usize) {
     let mut bytes = vec![0_u8; 3 * 4096 + 5];
     let mut code = 0;
     let parent = process::id();
-    let registered = allocator.register(&mut bytes, |registered| {
+    let registered = allocator.register_all([Lent::Write(&mut bytes)], |[mut registered]| {
         registered.copy_from_block(&own, 1, &device_block, 0..4099).unwrap();
         let Some(child) = fork() else {
             code = wrong_answer(busy);

@@ -5,7 +5,7 @@ use std::thread;
 
 use vkarray::device::Device;
 use vkarray::memory::{
-    Allocator, Block, BlockRange, DeviceMemory, Error as MemoryError, HostMemory, MemoryKind, PoolManager,
+    Allocator, Block, BlockRange, DeviceMemory, Error as MemoryError, HostMemory, Lent, MemoryKind, PoolManager,
     RegisteredPath, SharedMemory,
 };
 use vkarray::{Context, Stream};
@@ -91,7 +91,8 @@ fn repeated_copies_between_devices_keep_their_host_memory_until_it_is_trimmed() 
     (0..6).for_each(|_| copy());
     let mut bytes = vec![0; 64 << 10];
     let imports = |allocator: &Arc<Allocator>, bytes: &mut [u8]| {
-        allocator.register(bytes, |registered| registered.path()).unwrap() != RegisteredPath::Staged
+        allocator.register_all([Lent::Write(bytes)], |[registered]| registered.path()).unwrap()
+            != RegisteredPath::Staged
     };
     let staged = [&from, &to].map(|allocator| allocator.staging_bytes());
     if imports(&from, &mut bytes) && imports(&to, &mut bytes) {

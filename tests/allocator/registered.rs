@@ -232,7 +232,7 @@ fn kernels_run_on_registered_slices() {
                 lent.slice().copy_from_slice(bytemuck::cast_slice(words));
             }
             let [first, second] = lent.each_mut().map(|lent| bytemuck::cast_slice_mut::<u8, u32>(lent.slice()));
-            ctx.register_all([first, second], |[mut a, mut b]| {
+            ctx.register_all((first, second), |(mut a, mut b)| {
                 let (bound_a, bound_b) = (a.bind().unwrap(), b.bind().unwrap());
                 step.launch(Groups::covering(n), (&bound_a, 1_u32)).unwrap();
                 step.launch(Groups::covering(n), (&bound_b, 2_u32)).unwrap();

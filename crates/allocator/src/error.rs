@@ -78,6 +78,9 @@ pub enum Error {
     /// Memory of the program that cannot be taken back, because arrays, graphs or other handles to it exist.
     #[error("the memory cannot be taken back while {n_handles} other handles to it exist")]
     StillShared { n_handles: usize },
+    /// A copy to memory of the program that was lent to be read.
+    #[error("{nbytes} bytes of the program were lent to be read, and are not written")]
+    LentToRead { nbytes: usize },
     /// Memory of the program that the memory manager did not let go when it was given back.
     #[error("the memory manager has not let go of pinned memory; its owner is dropped when it does")]
     StillPinned,

@@ -32,7 +32,7 @@ mod io;
 mod multi_device;
 
 pub use array::{
-    BoundSlice, DeviceNDArray, HostElements, HostRead, HostWrite, MirroredArray, Number, PendingCopy, PinnedArray,
+    DeviceNDArray, HostElements, HostRead, HostWrite, Lend, LendAll, MirroredArray, Number, PendingCopy, PinnedArray,
     Prototype, Registered, Strided,
 };
 pub use context::{Context, ContextBuilder};

@@ -22,9 +22,9 @@ pub use vkarray_kernel::{Bool, Complex32, Complex64};
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;
 pub use vkarray_ndarray::{
-    AccessMode, ArrayAccess, BoundSlice, ContextBuilder, HostRead, HostWrite, IntoAxis, IntoShape, Layout, LayoutError,
-    MAX_NDIM, MirroredArray, MultiDeviceArray, MultiDeviceError, Number, PendingCopy, PinnedArray, RangeProblem,
-    Registered, ReplicaState, Strided, broadcast_shapes,
+    AccessMode, ArrayAccess, ContextBuilder, HostRead, HostWrite, IntoAxis, IntoShape, Layout, LayoutError, MAX_NDIM,
+    MirroredArray, MultiDeviceArray, MultiDeviceError, Number, PendingCopy, PinnedArray, RangeProblem, Registered,
+    ReplicaState, Strided, broadcast_shapes,
 };
 pub use vkarray_ndarray::{Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Numeric, Operand};
 

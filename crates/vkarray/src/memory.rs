@@ -25,7 +25,7 @@
 pub use vkarray_allocator::{
     Adaptor, AdaptorRequest, Allocator, ArenaManager, Block, BlockLabel, BlockRange, Bytes, Confidence,
     ConnectionLimit, ConnectionSync, ConnectionTraits, Counter, Counters, DeferCleanup, DeviceMemory, Error,
-    FailureCallback, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible, INTERFACE_VERSION,
+    FailureCallback, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible, INTERFACE_VERSION, Lent,
     Limiting, LiveBlock, ManagerFactory, MappedMemory, Mapping, MemoryBuilder, MemoryConnection, MemoryContext,
     MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer, MemoryState, MigrationPath, OnBoth,
     OnDevice, OnHost, OomStep, OutOfMemory, Owner, PassthroughManager, Pending, PendingLimits, PinError, Pinned,

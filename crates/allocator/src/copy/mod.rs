@@ -1,14 +1,13 @@
-//! Copies and fills of bytes: between blocks, with the host, in graphs, and with registered memory of the program.
+//! Copies and fills of bytes: between blocks, with the host, and in graphs.
 //!
 //! This file has the copies between blocks of one device and the fills of whole blocks. A copy between host and device
 //! asks `bus.rs` once for its route. Copies with slices of the host are in `host.rs` and `mapped.rs`, copies between
 //! devices in `between.rs` (by `imported.rs` or `bounce.rs`), copies of many regions in one command in `regions.rs`,
-//! nodes of graphs in `graph.rs`, and memory of the program in `registered.rs` with `slice_pages.rs`, `bound.rs` and
-//! `pinned.rs`. Nothing here allocates device memory; staging memory comes from the folder `staging`.
+//! nodes of graphs in `graph.rs`. Nothing here allocates device memory; staging memory comes from the folder `staging`,
+//! and copies of memory of the program are in the folder `program`.
 
 mod between;
 mod bounce;
-mod bound;
 mod bus;
 mod fill;
 mod graph;
@@ -17,10 +16,7 @@ mod host;
 mod imported;
 mod mapped;
 mod parallel;
-mod pinned;
 mod regions;
-mod registered;
-mod slice_pages;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,11 +31,9 @@ use crate::memory::CopyQueue;
 use crate::vulkan::check_same_device;
 
 pub use between::BlockRange;
-pub use bound::BoundMemory;
+pub(crate) use bus::Moment;
 pub use graph::{CopyNode, FillNode};
-pub use pinned::{PinError, Pinned};
 pub use regions::Region;
-pub use registered::{Registered, RegisteredPath};
 
 /// `vkCmdFillBuffer` writes whole words of four bytes.
 const FILL_WORD: u64 = 4;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use vkarray_allocator::{self as allocator, Block, BoundMemory, UsmKind, UsmMemory};
+use vkarray_allocator::{self as allocator, Block, Registered, UsmKind, UsmMemory};
 use vkarray_shader::DType;
 
 use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg};
@@ -51,6 +51,7 @@ pub struct MemoryArg<'a> {
     dtype: Option<DType>,
     shape: [usize; 1],
     bytes: Range<u64>,
+    is_writable: bool,
 }
 
 #[derive(Clone)]
@@ -63,7 +64,27 @@ enum Held<'a> {
     Freed,
 }
 
-impl MemoryArg<'_> {
+impl<'a> MemoryArg<'a> {
+    /// Registered memory, which kernels reach in place or as a copy that is copied back. A kernel that writes memory that
+    /// was lent to be read is refused.
+    ///
+    /// # Errors
+    ///
+    /// The errors of allocating pinned memory and of waiting for the device.
+    pub fn registered(memory: &'a mut Registered<'_>) -> allocator::Result<Self> {
+        let is_writable = memory.is_writable();
+        // SAFETY: the argument borrows the registration, and clones no handle: it refuses to be recorded in a graph, and a
+        // dispatch keeps handles only until it returns. No check admits it for a parameter that is written, unless it is
+        // writable.
+        let block = unsafe { memory.bind() }?;
+        Ok(Self::of(Held::Lent(block), 0..block.size(), is_writable))
+    }
+
+    fn of(held: Held<'a>, bytes: Range<u64>, is_writable: bool) -> Self {
+        let shape = [usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX)];
+        Self { held, dtype: None, shape, bytes, is_writable }
+    }
+
     /// This memory as elements of a type: it then fits parameters of that type alone.
     #[must_use]
     pub fn typed(self, dtype: DType) -> Self {
@@ -76,7 +97,12 @@ impl MemoryArg<'_> {
     pub(crate) fn shape(&self) -> ArrayShape<'_> {
         let nbytes = self.bytes.end - self.bytes.start;
         let plain = ArrayShape::new(self.dtype.unwrap_or(DType::U8), &self.shape, nbytes);
-        ArrayShape { offset: self.bytes.start, is_untyped: self.dtype.is_none(), ..plain }
+        ArrayShape {
+            offset: self.bytes.start,
+            is_untyped: self.dtype.is_none(),
+            is_writable: self.is_writable,
+            ..plain
+        }
     }
 
     /// The memory as an array, which must not outlive the argument.
@@ -117,18 +143,13 @@ impl<K: UsmKind> AsArg for UsmMemory<K> {
             Ok((block, bytes)) => (Held::Shared(block), bytes),
             Err(_) => (Held::Freed, 0..nbytes),
         };
-        Arg::Memory(MemoryArg { held, dtype: None, shape: [usize::try_from(nbytes).unwrap_or(usize::MAX)], bytes })
+        Arg::Memory(MemoryArg::of(held, bytes, true))
     }
 }
 
-impl AsArg for BoundMemory<'_> {
+impl AsArg for MemoryArg<'_> {
     fn as_arg(&self) -> Arg<'_> {
-        let nbytes = self.nbytes();
-        // SAFETY: the argument borrows this object, and clones no handle: it refuses to be recorded in a graph, and a dispatch
-        // keeps handles only until it returns.
-        let held = Held::Lent(unsafe { self.block() });
-        let shape = [usize::try_from(nbytes).unwrap_or(usize::MAX)];
-        Arg::Memory(MemoryArg { held, dtype: None, shape, bytes: 0..nbytes })
+        Arg::Memory(self.clone())
     }
 }
 

@@ -55,7 +55,7 @@ pub use like::Prototype;
 pub use pending::PendingCopy;
 pub use pinned::PinnedArray;
 pub use range::Number;
-pub use register::{BoundSlice, Registered};
+pub use register::{Lend, LendAll, Registered};
 pub use shared::MirroredArray;
 pub use strided::Strided;
 pub(crate) use transfer::collect_values;

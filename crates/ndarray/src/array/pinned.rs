@@ -1,6 +1,6 @@
 //! [`PinnedArray`]: memory of the program as an array, until its owner is taken back.
 //!
-//! This file works on elements; the allocator crate's `copy/pinned.rs` works on the bytes and their owner. Memory that
+//! This file works on elements; the allocator crate's `program/owned.rs` works on the bytes and their owner. Memory that
 //! is lent for the length of a call is in `register.rs`.
 
 use std::ops::{Deref, DerefMut};
@@ -63,6 +63,35 @@ impl Context {
     {
         Ok(PinnedArray::new(self, self.allocator().pin(owner)?))
     }
+
+    /// Makes a one-dimensional array of the elements of an owner that may be shared: an `Arc<[T]>`, a file that is mapped
+    /// to be read. The elements are copied to pinned memory by this call. The array is
+    /// [read-only](DeviceNDArray::read_only), and nothing is copied back.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let shared: Arc<[i32]> = Arc::from([1, 2, 3]);
+    /// let x = ctx.pin_to_read(Arc::clone(&shared))?;
+    /// assert_eq!((&*x * 2).eval()?.to_vec()?, [2, 4, 6]);
+    /// assert!(x.fill(0).is_err());
+    /// assert!(Arc::ptr_eq(&x.into_inner()?, &shared));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Allocator::pin_to_read`](vkarray_allocator::Allocator::pin_to_read), which give the owner back.
+    pub fn pin_to_read<O, T>(&self, owner: O) -> Result<PinnedArray<O, T>, PinError<O>>
+    where
+        O: StableDeref<Target = [T]> + Send + Sync + 'static,
+        T: Element,
+    {
+        Ok(PinnedArray::new(self, self.allocator().pin_to_read(owner)?))
+    }
 }
 
 impl<O, T: Element> PinnedArray<O, T> {
@@ -70,7 +99,8 @@ impl<O, T: Element> PinnedArray<O, T> {
         let len = pinned.block().size() / size_of::<T>() as u64;
         let len = usize::try_from(len).expect("the elements are in the address space");
         let layout = Layout::contiguous(&[len], Order::C).expect("a slice is no longer than a layout can be");
-        Self { array: DeviceNDArray::of_checked(context, Arc::clone(pinned.block()), layout), pinned }
+        let array = DeviceNDArray::of_checked(context, Arc::clone(pinned.block()), layout);
+        Self { array: if pinned.is_writable() { array } else { array.read_only() }, pinned }
     }
 
     /// How the device reaches the elements: [`RegisteredPath::Imported`], or [`RegisteredPath::Staged`] for a copy.
@@ -107,10 +137,7 @@ impl<O, T: Element> PinnedArray<O, T> {
     ///
     /// The errors of [`Pinned::into_inner`], which give this array back.
     #[doc(alias = "deregister")]
-    pub fn into_inner(self) -> Result<O, PinError<Self>>
-    where
-        O: DerefMut<Target = [T]>,
-    {
+    pub fn into_inner(self) -> Result<O, PinError<Self>> {
         let Self { array, pinned } = self;
         let context = array.context().clone();
         drop(array);

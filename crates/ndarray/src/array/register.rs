@@ -1,16 +1,15 @@
 //! Registered memory: a slice of the program that arrays are copied to and from without staging, during a call.
 //!
-//! This file works on the elements of a slice; the allocator crate's `copy/registered.rs` works on its bytes, decides
+//! This file works on the elements of a slice; the allocator crate's `program/lent.rs` works on its bytes, decides
 //! how the device reaches them and ensures that no copy outlives the call.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use vkarray_allocator::internal::is_packed_first;
-use vkarray_allocator::{self as allocator, RegisteredPath};
+use vkarray_allocator::{self as allocator, Lent, RegisteredPath};
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, AsArg, DType, Element};
+use vkarray_kernel::{DType, Element, MemoryArg};
 use vkarray_layout::Order;
 
 use super::DeviceNDArray;
@@ -28,18 +27,76 @@ use crate::error::{Error, Result};
 /// assert_eq!(x.to_vec()?, [2, 3]);
 /// # anyhow::Ok(())
 /// ```
-pub struct Registered<'x, 'r, T: Element> {
-    bytes: &'x mut allocator::Registered<'r>,
+pub struct Registered<'x, T: Element> {
+    bytes: allocator::Registered<'x>,
     context: &'x Context,
     stream: &'x Stream,
     element: PhantomData<T>,
 }
 
-/// A registered slice as an argument of kernels; made by [`Registered::bind`].
-pub struct BoundSlice<'y, T: Element> {
-    bytes: allocator::BoundMemory<'y>,
-    element: PhantomData<T>,
+/// A slice that can be [registered](Context::register_all): `&mut [T]`, or `&[T]` for the device to read; also of an
+/// array or a vector.
+pub trait Lend<'s> {
+    /// The type of its elements.
+    type Element: Element;
+
+    /// Its bytes.
+    fn lend(self) -> Lent<'s>;
 }
+
+/// A tuple of slices that can be registered together, each of its own element type.
+pub trait LendAll<'s> {
+    /// The registered slices.
+    type Registered<'x>;
+
+    /// Registers the slices while `work` runs.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Context::register_all`].
+    fn register<R>(self, context: &Context, work: impl for<'x> FnOnce(Self::Registered<'x>) -> R) -> Result<R>;
+}
+
+macro_rules! lend {
+    ($($slice:ty $(, $n:ident)?;)+) => {$(
+        impl<'s, T: Element $(, const $n: usize)?> Lend<'s> for &'s $slice {
+            type Element = T;
+
+            fn lend(self) -> Lent<'s> {
+                Lent::Read(bytemuck::cast_slice(self))
+            }
+        }
+
+        impl<'s, T: Element $(, const $n: usize)?> Lend<'s> for &'s mut $slice {
+            type Element = T;
+
+            fn lend(self) -> Lent<'s> {
+                Lent::Write(bytemuck::cast_slice_mut(self))
+            }
+        }
+    )+};
+}
+lend!([T]; Vec<T>; [T; N], N;);
+
+macro_rules! lend_all {
+    ($($slice:ident $name:ident),+) => {
+        impl<'s, $($slice: Lend<'s>),+> LendAll<'s> for ($($slice,)+) {
+            type Registered<'x> = ($(Registered<'x, $slice::Element>,)+);
+
+            fn register<R>(self, context: &Context, work: impl for<'x> FnOnce(Self::Registered<'x>) -> R) -> Result<R> {
+                let ($($name,)+) = self;
+                let lent = [$($name.lend()),+];
+                Ok(context.allocator().register_all(lent, |[$($name),+]| work(($(Registered::new($name, context),)+)))?)
+            }
+        }
+    };
+}
+lend_all!(A a);
+lend_all!(A a, B b);
+lend_all!(A a, B b, C c);
+lend_all!(A a, B b, C c, D d);
+lend_all!(A a, B b, C c, D d, E e);
+lend_all!(A a, B b, C c, D d, E e, F f);
 
 impl Context {
     /// Lets the device copy to and from `data` while `work` runs, without staging unless the slice is short or the
@@ -71,51 +128,54 @@ impl Context {
     pub fn register<T: Element, R>(
         &self,
         data: &mut [T],
-        work: impl for<'x, 'r> FnOnce(Registered<'x, 'r, T>) -> R,
+        work: impl for<'x> FnOnce(Registered<'x, T>) -> R,
     ) -> Result<R> {
-        self.register_all([data], |[data]| work(data))
+        self.register_all((data,), |(data,)| work(data))
     }
 
-    /// Registers several slices while `work` runs; see [`Context::register`].
+    /// Registers several slices, of any element types, while `work` runs; see [`Context::register`]. Slices that are
+    /// borrowed shared are for the device to read: copies to them, and kernels that write them, are refused, and nothing
+    /// is copied back.
     ///
     /// ```
     /// use vkarray::prelude::*;
     ///
     /// let ctx = Context::open_default()?;
-    /// let add = ctx
+    /// let scale = ctx
     ///     .kernel(Source::wgsl(
     ///         "@group(0) @binding(0) var<storage, read> a: array<i32>;
-    ///          @group(0) @binding(1) var<storage, read_write> b: array<i32>;
-    ///          @compute @workgroup_size(64) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
-    ///              if id.x < arrayLength(&b) { b[id.x] += a[id.x]; }
+    ///          @group(0) @binding(1) var<storage, read_write> b: array<f32>;
+    ///          @compute @workgroup_size(64) fn scale(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///              if id.x < arrayLength(&b) { b[id.x] *= f32(a[id.x]); }
     ///          }",
     ///     ))
     ///     .build()?;
-    /// let (mut array_a, mut array_b): (Vec<i32>, Vec<i32>) = ((0..10).collect(), (0..10).collect());
-    /// ctx.register_all([&mut array_a, &mut array_b], |[mut a, mut b]| -> vkarray::Result<()> {
-    ///     Ok(add.launch(Groups::covering(10), (&a.bind()?, &b.bind()?))?)
+    /// let (factors, mut values) = (vec![2, 3, 4], [0.5_f32; 3]);
+    /// ctx.register_all((&factors, &mut values), |(mut a, mut b)| -> vkarray::Result<()> {
+    ///     Ok(scale.launch(Groups::covering(3), (&a.bind()?, &b.bind()?))?)
     /// })??;
-    /// assert_eq!(array_b, [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
+    /// assert_eq!(values, [1.0, 1.5, 2.0]);
     /// # anyhow::Ok(())
     /// ```
     ///
     /// # Errors
     ///
-    /// The errors of [`Context::register`].
-    pub fn register_all<T: Element, R, const N: usize>(
+    /// The errors of [`Context::register`]. Slices that are borrowed shared can be registered several times at once.
+    pub fn register_all<'s, S: LendAll<'s>, R>(
         &self,
-        data: [&mut [T]; N],
-        work: impl for<'x, 'r> FnOnce([Registered<'x, 'r, T>; N]) -> R,
+        slices: S,
+        work: impl for<'x> FnOnce(S::Registered<'x>) -> R,
     ) -> Result<R> {
-        let _ = DType::of::<T>(); // Does not compile for a type whose size is not the size of its elements.
-        let (stream, data) = (self.default_stream(), data.map(bytemuck::cast_slice_mut));
-        Ok(self.allocator().register_all(data, |all| {
-            work(all.map(|bytes| Registered { bytes, context: self, stream, element: PhantomData }))
-        })?)
+        slices.register(self, work)
     }
 }
 
-impl<'r, T: Element> Registered<'_, 'r, T> {
+impl<'x, T: Element> Registered<'x, T> {
+    fn new(bytes: allocator::Registered<'x>, context: &'x Context) -> Self {
+        let _ = DType::of::<T>(); // Does not compile for a type whose size is not the size of its elements.
+        Self { bytes, context, stream: context.default_stream(), element: PhantomData }
+    }
+
     /// The number of elements.
     ///
     /// ```
@@ -169,8 +229,8 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     /// # anyhow::Ok(())
     /// ```
     #[must_use]
-    pub fn on<'y>(&'y mut self, stream: &'y Stream) -> Registered<'y, 'r, T> {
-        Registered { bytes: self.bytes, context: self.context, stream, element: PhantomData }
+    pub fn on<'y>(&'y mut self, stream: &'y Stream) -> Registered<'y, T> {
+        Registered { bytes: self.bytes.reborrow(), context: self.context, stream, element: PhantomData }
     }
 
     /// Lets kernels reach the elements. Whole pages that the device imports are reached in place, over the bus. Other
@@ -181,8 +241,8 @@ impl<'r, T: Element> Registered<'_, 'r, T> {
     /// # Errors
     ///
     /// [`Error::Memory`] if there is not enough memory; [`Error::Driver`] if waiting fails.
-    pub fn bind(&mut self) -> Result<BoundSlice<'_, T>> {
-        Ok(BoundSlice { bytes: self.bytes.bind()?, element: PhantomData })
+    pub fn bind(&mut self) -> Result<MemoryArg<'_>> {
+        Ok(MemoryArg::registered(&mut self.bytes)?.typed(DType::of::<T>()))
     }
 
     /// Copies the elements of the slice from `start` on to `target`, in its C order. Returns at once.
@@ -315,19 +375,4 @@ fn are_packed(runs: &[(Range<usize>, u64)]) -> bool {
     is_packed_first(runs.len() as u64, bytes as u64)
 }
 
-impl<T: Element> AsArg for BoundSlice<'_, T> {
-    fn as_arg(&self) -> Arg<'_> {
-        match self.bytes.as_arg() {
-            Arg::Memory(memory) => Arg::Memory(memory.typed(DType::of::<T>())),
-            other => other,
-        }
-    }
-}
-
-impl<T: Element> fmt::Debug for BoundSlice<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BoundSlice").field("bytes", &self.bytes).finish()
-    }
-}
-
-vkarray_driver::debug_fields!([T: Element] Registered<'_, '_, T>, this => len: this.len(), path: this.path());
+vkarray_driver::debug_fields!([T: Element] Registered<'_, T>, this => len: this.len(), path: this.path());

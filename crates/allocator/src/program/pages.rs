@@ -1,10 +1,11 @@
-//! [`SlicePages`]: the imported pages of a registered slice, and the position of the slice's bytes in them.
+//! [`ProgramPages`]: the imported pages of bytes of the program, and the position of the bytes in them.
 //!
 //! All pages that hold a byte of the slice are imported. Other bytes of the first and the last page belong to other
-//! code: copies name none of them, and kernels are given a block only if it is exactly the slice (`bound.rs`). A page
+//! code: copies name none of them, and kernels are given a block only if it is exactly the slice (`memory.rs`). A page
 //! is imported once. Of two slices with a page in common, the second therefore has only the pages imported that hold no
 //! byte of the first.
 
+use std::any::Any;
 use std::num::NonZero;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -16,7 +17,7 @@ use crate::memory::route::{MAX_NOT_IMPORTED, MIN_CUT};
 use crate::vulkan::{page, pages_around, whole_pages};
 
 /// Imported pages. Ranges of `usize` are bytes of the slice.
-pub(super) struct SlicePages {
+pub(super) struct ProgramPages {
     /// The slice's bytes that lie in the pages.
     pub(super) bytes: Range<usize>,
     /// The bytes in pages that hold only bytes of the slice.
@@ -27,19 +28,24 @@ pub(super) struct SlicePages {
     offset: u64,
 }
 
-impl SlicePages {
-    /// Imports the pages of the `len` bytes at `start`. `None` if the device imports no pages, or the import costs more
-    /// than it saves.
+impl ProgramPages {
+    /// Imports the pages of the `len` bytes at `start`, which hold `keeper`; with `only_whole`, only if the bytes are
+    /// whole pages. `None` if the device imports no such pages, or the import costs more than it saves.
     ///
     /// # Safety
     ///
     /// The bytes stay, and can be read and written, until the block is dropped and its last uses are over. Work uses no
     /// byte outside of the `len` bytes. While work reads some of the bytes, there is no mutable Rust reference to
     /// these; while work writes some of the bytes, there is no Rust reference to these at all.
-    pub(super) unsafe fn import(allocator: &Arc<Allocator>, start: NonNull<u8>, len: usize) -> Result<Option<Self>> {
+    pub(super) unsafe fn import(
+        allocator: &Arc<Allocator>,
+        (start, len): (NonNull<u8>, usize),
+        keeper: &Arc<dyn Any + Send + Sync>,
+        only_whole: bool,
+    ) -> Result<Option<Self>> {
         let (address, page) = (start.addr().get(), page(allocator.device().info()));
         let whole = whole_pages(address, len, page);
-        if len <= MAX_NOT_IMPORTED && whole != (0..len) {
+        if (only_whole || len <= MAX_NOT_IMPORTED) && whole != (0..len) {
             return Ok(None);
         }
         let Some(around) = pages_around(address, len, page) else { return Ok(None) };
@@ -47,7 +53,7 @@ impl SlicePages {
             let first = NonZero::new(pages.start).expect("no slice is in the page of null");
             // SAFETY: each page holds a byte of the slice, so it stays as long as the slice; the caller promises the
             // rest.
-            unsafe { allocator.import_pages(Box::new(()), start.with_addr(first), pages.len() as u64) }
+            unsafe { allocator.import_pages(Box::new(Arc::clone(keeper)), start.with_addr(first), pages.len() as u64) }
         };
         match import(&around) {
             Ok(block) => Ok(Some(Self { bytes: 0..len, whole, block, offset: (address - around.start) as u64 })),
