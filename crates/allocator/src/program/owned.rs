@@ -101,7 +101,7 @@ impl Allocator {
     {
         // SAFETY: the elements do not move when their owner does, by the promise of `StableDeref`, and while the owner
         // lives nobody writes them: they are borrowed shared from it, and have no interior mutability, being `Pod`.
-        unsafe { self.pin_as(owner, |owner| Lent::Read(bytemuck::cast_slice(&**owner))) }
+        unsafe { self.pin_as(owner, |owner| Lent::Read(bytemuck::cast_slice(owner))) }
     }
 
     /// Pins the bytes of an owner.
