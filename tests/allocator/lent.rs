@@ -89,7 +89,7 @@ fn memory_that_is_lent_to_be_read_is_read_and_never_written() {
             let words: Vec<u32> = (5..).take(n).collect();
             let (scales, mut sums) = (vec![2.0_f32; n], vec![7_i32; n]);
             let (array, other) = (ctx.zeros::<u32>([n]).unwrap(), ctx.full([n], 1_u32).unwrap());
-            // The same slice can be lent several times at once.
+            // One slice can be lent to be read several times at once.
             ctx.register_all((&words, &words[..], &scales, &mut sums), |(mut one, mut two, mut scales, mut sums)| {
                 assert_eq!((one.path(), two.len()), (RegisteredPath::Staged, n), "{what}");
                 one.copy_to(0, &array).unwrap();

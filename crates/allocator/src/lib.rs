@@ -15,8 +15,7 @@
 //! | `manager` | where memory comes from and when it goes back: the trait, the pool, the arena, adaptors, the choice by name |
 //! | `staging` | pinned memory and threads that host copies go through |
 //! | `allocator` | [`Allocator`], [`Block`] and the guards of host access |
-//! | `copy` | copies and fills, on streams and in graphs |
-//! | `program` | memory of the program that the device reaches |
+//! | `copy` | copies and fills, on streams and in graphs; memory of the program that the device reaches |
 //! | `interop` | DLPack and the order with foreign work |
 //! | `usm` | memory objects with dpctl's kinds: device, host, shared |
 
@@ -28,13 +27,12 @@ mod manager;
 mod memory;
 mod oom;
 mod pending;
-mod program;
 mod staging;
 mod usm;
 mod vulkan;
 
 pub use allocator::{Allocator, Block, HostRead, HostWrite, connection_between, note_connection_failure};
-pub use copy::{BlockRange, CopyNode, FillNode, Region};
+pub use copy::{BlockRange, CopyNode, FillNode, Lent, PinError, Pinned, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
 #[cfg(target_os = "linux")]
 pub use interop::IpcError;
@@ -60,7 +58,6 @@ pub use memory::{
 pub use memory::{ExportedMemory, IpcHandle};
 pub use oom::{HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, Shortage, StepOutcome, StepOutcomes};
 pub use pending::{DeferCleanup, PendingLimits, PendingOn};
-pub use program::{Lent, PinError, Pinned, Registered, RegisteredPath};
 /// What an owner of pinned memory promises: its elements stay where they are when it is moved.
 pub use stable_deref_trait::StableDeref;
 pub use usm::{

@@ -19,21 +19,21 @@ use crate::memory::{CopyQueue, CopyRequest, HostSide, Load, MemoryKind, Route, V
 pub(super) const EXCLUDED: &str = "the request excludes all other routes";
 
 /// The state that a copy on a stream finds.
-pub(crate) struct Moment<'a> {
-    pub(crate) stream: &'a Stream,
+pub(super) struct Moment<'a> {
+    pub(super) stream: &'a Stream,
     /// Whether carrying out a route in place has found that the bytes are in use.
-    pub(crate) is_busy: bool,
+    pub(super) is_busy: bool,
     /// The imported pages that an upload reads, if it reads such pages.
-    pub(crate) pages: Option<(&'a Block, &'a Range<u64>)>,
+    pub(super) pages: Option<(&'a Block, &'a Range<u64>)>,
 }
 
 impl<'a> Moment<'a> {
-    pub(crate) fn of(stream: &'a Stream) -> Self {
+    pub(super) fn of(stream: &'a Stream) -> Self {
         Self { stream, is_busy: false, pages: None }
     }
 
     /// The route of a copy from or to `block`, which is the device's side of the request.
-    pub(crate) fn route(&self, block: &Block, request: &CopyRequest) -> Result<Route> {
+    pub(super) fn route(&self, block: &Block, request: &CopyRequest) -> Result<Route> {
         block.device().check_lost()?; // Checked before a lock is taken.
         Ok(route(request, block.allocator().bus(), self)?.route)
     }
@@ -100,7 +100,7 @@ impl Allocator {
 
 impl Block {
     /// A request for a copy of one run between this block and the host, without a kernel.
-    pub(crate) fn request(&self, direction: Direction, bytes: u64, host: HostSide) -> CopyRequest {
+    pub(super) fn request(&self, direction: Direction, bytes: u64, host: HostSide) -> CopyRequest {
         CopyRequest { direction, bytes, n_runs: 1, host, block: self.side(), unit: None }
     }
 
@@ -152,7 +152,7 @@ impl Block {
     }
 
     /// Records a copy of the bytes `range` of `source` to this block at `offset`, on a queue of a stream.
-    pub(crate) fn send_from(
+    pub(super) fn send_from(
         self: &Arc<Self>,
         source: &Arc<Self>,
         range: Range<u64>,

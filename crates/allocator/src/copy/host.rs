@@ -60,7 +60,7 @@ impl Block {
     }
 
     /// Carries out the route of an upload from a slice that is not empty.
-    pub(crate) fn upload(
+    pub(super) fn upload(
         self: &Arc<Self>,
         (stream, mut route): (&Stream, Route),
         range: &Range<u64>,

@@ -4,7 +4,7 @@
 //! asks `bus.rs` once for its route. Copies with slices of the host are in `host.rs` and `mapped.rs`, copies between
 //! devices in `between.rs` (by `imported.rs` or `bounce.rs`), copies of many regions in one command in `regions.rs`,
 //! nodes of graphs in `graph.rs`. Nothing here allocates device memory; staging memory comes from the folder `staging`,
-//! and copies of memory of the program are in the folder `program`.
+//! and memory of the program is in the folder `program`.
 
 mod between;
 mod bounce;
@@ -16,6 +16,7 @@ mod host;
 mod imported;
 mod mapped;
 mod parallel;
+mod program;
 mod regions;
 
 use std::ops::Range;
@@ -31,8 +32,8 @@ use crate::memory::CopyQueue;
 use crate::vulkan::check_same_device;
 
 pub use between::BlockRange;
-pub(crate) use bus::Moment;
 pub use graph::{CopyNode, FillNode};
+pub use program::{Lent, PinError, Pinned, Registered, RegisteredPath};
 pub use regions::Region;
 
 /// `vkCmdFillBuffer` writes whole words of four bytes.

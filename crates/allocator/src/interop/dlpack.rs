@@ -11,8 +11,8 @@ use std::slice;
 use std::sync::Arc;
 
 use crate::allocator::{Allocator, Block, HostRead, HostWrite};
+use crate::copy::PinError;
 use crate::error::{Error, Result};
-use crate::program::PinError;
 use crate::vulkan::{page, whole_pages};
 use ash::vk::Handle;
 use dlpark::allocation::dynamic::Allocation;

@@ -1,7 +1,7 @@
 //! Imports: buffers over whole pages of the program's own memory (`VK_EXT_external_memory_host`).
 //!
 //! The resulting pointer owns the buffer and the memory object: dropping it ends the import, so it is dropped when the
-//! device no longer uses it. Managers have an [`Imports`] beside their own memory. `program/pages.rs` decides which
+//! device no longer uses it. Managers have an [`Imports`] beside their own memory. `copy/program/pages.rs` decides which
 //! pages of a slice are imported.
 
 use std::mem;

@@ -1,6 +1,6 @@
 //! [`PinnedArray`]: memory of the program as an array, until its owner is taken back.
 //!
-//! This file works on elements; the allocator crate's `program/owned.rs` works on the bytes and their owner. Memory that
+//! This file works on elements; the allocator crate's `copy/program/owned.rs` works on the bytes and their owner. Memory that
 //! is lent for the length of a call is in `register.rs`.
 
 use std::ops::{Deref, DerefMut};

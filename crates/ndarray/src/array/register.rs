@@ -1,6 +1,6 @@
 //! Registered memory: a slice of the program that arrays are copied to and from without staging, during a call.
 //!
-//! This file works on the elements of a slice; the allocator crate's `program/lent.rs` works on its bytes, decides
+//! This file works on the elements of a slice; the allocator crate's `copy/program/lent.rs` works on its bytes, decides
 //! how the device reaches them and ensures that no copy outlives the call.
 
 use std::marker::PhantomData;

@@ -18,7 +18,7 @@ use vkarray_driver::{Direction, Stream, log_in_drop};
 use super::memory::{ProgramMemory, RegisteredPath, StagedCopy};
 use super::pages::parts;
 use crate::allocator::{Allocator, Block};
-use crate::copy::Moment;
+use crate::copy::bus::Moment;
 use crate::error::{Error, Result};
 use crate::memory::{HostSide, MemoryKind, Route, Via};
 use crate::vulkan::check_same_device;
