@@ -26,8 +26,8 @@ pub use vkarray_kernel::{
     Access, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, BadScalar, Bounds, BufferBounds,
     CacheCounters, CacheMode, CacheSettings, Capability, ConstArray, Constant, ElementType, Error, FloatAtomic,
     FloatAtomicOp, Immediate, KernelBuilder, KernelCache, KernelLimit, KernelStatistics, Library, Limits, Loops,
-    MatrixUse, Mismatch, Module, NamedArg, Names, Options, Param, ParamKind, Parameter, PushConstants, Resource,
-    ScalarValue, ShaderError, SharedVar, Signature, Subgroups, Translated, check, limits_of,
+    MatrixUse, MemoryArg, Mismatch, Module, NamedArg, Names, Options, Param, ParamKind, Parameter, PushConstants,
+    Resource, ScalarValue, ShaderError, SharedVar, Signature, Subgroups, Translated, check, limits_of,
 };
 
 pub use crate::{Groups, Kernel, Source};
