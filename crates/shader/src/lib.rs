@@ -13,6 +13,7 @@
 //! | `names.rs` | names in messages: those that exist, and the one that may have been meant |
 //! | `signature` | what a kernel takes and needs: parameters, element types, capabilities |
 //! | `error` | what can be wrong with a shader |
+//! | `tool.rs` | a program of another project, run as a process |
 //! | `limits.rs` | a signature compared with the limits of a device |
 //! | `spirv` | SPIR-V of other compilers: parsed, reflected, bounded, validated; what is changed in naga's |
 //! | `sanitize` | checks that are built into a shader, and what they report |
@@ -26,6 +27,7 @@ mod names;
 mod sanitize;
 mod signature;
 mod spirv;
+mod tool;
 mod translate;
 
 pub use error::{Error, Malformed, Resource, Result, Unvalidated};

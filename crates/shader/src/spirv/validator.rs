@@ -1,18 +1,13 @@
 //! Khronos's validator as a process: [`Validator`], which says whether a driver may be given SPIR-V of other compilers.
 //!
 //! A driver does not check SPIR-V: a module that breaks a rule may crash its compiler or write anywhere. Khronos's own tool
-//! checks the rules, which grow with each version. Module and answer are passed in temporary files, so that no
-//! pipe can fill up; a validator that hangs is ended after [`TIME_LIMIT`].
+//! checks the rules, which grow with each version. `tool.rs` runs it.
 //! Called by `pipeline/cached_build.rs`, which stores on disk which modules passed. What is checked before is in `mod.rs`.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read, Seek, Write};
-use std::process::{Child, Command, ExitStatus};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::error::Unvalidated;
+use crate::tool::{Answer, Tool, ToolError};
 
 /// The validator to use instead of that in `PATH`.
 const VARIABLE: &str = "VKARRAY_SPIRV_VAL";
@@ -20,32 +15,21 @@ const VARIABLE: &str = "VKARRAY_SPIRV_VAL";
 /// The validator's name in `PATH`.
 const PROGRAM: &str = "spirv-val";
 
-/// A module of usual size takes 2 ms.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
-
-/// Bytes of an answer that are read.
-const MAX_ANSWER: u64 = 16 << 10;
-
 /// What the installed validator is, and how it judges.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Validator {
-    program: OsString,
-    arguments: Vec<&'static str>,
-    time_limit: Duration,
-}
+pub struct Validator(Tool);
 
 impl Validator {
     /// The validator that the environment names, for a device that has scalar layouts enabled or not.
     pub fn of_environment(has_scalar_layouts: bool) -> Self {
-        let named = std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
-        Self::new(named.unwrap_or_else(|| PROGRAM.into()), has_scalar_layouts)
+        Self::new(Tool::named_by(VARIABLE, PROGRAM), has_scalar_layouts)
     }
 
     fn new(program: OsString, has_scalar_layouts: bool) -> Self {
         // Every device that is opened has Vulkan 1.3, and later versions take no SPIR-V that 1.3 does not.
         let arguments = ["--target-env", "vulkan1.3"].into_iter();
         let layouts = has_scalar_layouts.then_some("--scalar-block-layout");
-        Self { program, arguments: arguments.chain(layouts).chain(["-"]).collect(), time_limit: TIME_LIMIT }
+        Self(Tool::new(program, arguments.chain(layouts).chain(["-"]).map(OsString::from)))
     }
 
     /// Runs the validator on a module. Blocks until it ends, for a minute at most.
@@ -54,51 +38,26 @@ impl Validator {
     ///
     /// [`Unvalidated`] says whether the module breaks a rule, or why the validator gave no verdict.
     pub fn check(&self, words: &[u32]) -> Result<(), Unvalidated> {
-        let failed = |reason: io::Error| Unvalidated::Failed { program: self.name(), reason: reason.to_string() };
-        let mut answer = tempfile::tempfile().map_err(failed)?;
-        let mut child = self.start(words, &answer)?;
-        let status = match ended(&mut child, self.time_limit) {
-            Ok(Some(status)) => status,
-            Ok(None) => {
-                let reason = format!("it was ended after {} s", self.time_limit.as_secs());
-                return Err(Unvalidated::Failed { program: self.name(), reason });
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        answer.rewind().map_err(failed)?;
-        let mut bytes = Vec::new();
-        answer.take(MAX_ANSWER).read_to_end(&mut bytes).map_err(failed)?;
-        self.judged(status, &String::from_utf8_lossy(&bytes))
+        let answer = self.0.run(bytemuck::cast_slice(words)).map_err(|error| match error {
+            ToolError::Missing(reason) => Unvalidated::Missing { program: self.0.name(), reason },
+            ToolError::Failed(reason) => Unvalidated::Failed { program: self.0.name(), reason },
+        })?;
+        self.judged(&answer)
     }
 
-    fn start(&self, words: &[u32], answer: &File) -> Result<Child, Unvalidated> {
-        let failed = |reason: io::Error| Unvalidated::Failed { program: self.name(), reason: reason.to_string() };
-        let mut module = tempfile::tempfile().map_err(failed)?;
-        module.write_all(bytemuck::cast_slice(words)).map_err(failed)?;
-        module.rewind().map_err(failed)?;
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).stdin(module);
-        command.stdout(answer.try_clone().map_err(failed)?).stderr(answer.try_clone().map_err(failed)?);
-        command.spawn().map_err(|reason| Unvalidated::Missing { program: self.name(), reason })
-    }
-
-    fn judged(&self, status: ExitStatus, answer: &str) -> Result<(), Unvalidated> {
-        let reason = answer.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    fn judged(&self, Answer { status, text }: &Answer) -> Result<(), Unvalidated> {
+        let reason = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
         let reason = reason.trim_start_matches("error: ").to_owned();
         match status.code() {
             Some(0) => Ok(()),
             // The grammar has these numbers: `instruction.rs` and `extensions.rs` refused all others.
-            Some(1) if is_unknown(&reason) => Err(Unvalidated::TooOld { program: self.name(), reason }),
+            Some(1) if is_unknown(&reason) => Err(Unvalidated::TooOld { program: self.0.name(), reason }),
             Some(1) if !reason.is_empty() => Err(Unvalidated::Invalid { reason }),
             _ => {
                 let reason = format!("it ended with {status} {reason}").trim_end().to_owned();
-                Err(Unvalidated::Failed { program: self.name(), reason })
+                Err(Unvalidated::Failed { program: self.0.name(), reason })
             }
         }
-    }
-
-    fn name(&self) -> String {
-        self.program.to_string_lossy().into_owned()
     }
 }
 
@@ -107,30 +66,14 @@ fn is_unknown(reason: &str) -> bool {
     ["Invalid opcode: ", "Invalid capability operand: "].iter().any(|known| reason.contains(known))
 }
 
-/// Waits for a process, and ends it when it takes too long.
-fn ended(child: &mut Child, time_limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let begun = Instant::now();
-    let mut pause = Duration::from_micros(200);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if begun.elapsed() > time_limit {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::process::Stdio;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
 
     use super::*;
     use crate::spirv::tests::{assemble, compiled};
+    use crate::tool::{MAX_ANSWER, TIME_LIMIT};
 
     fn words(bytes: &[u8]) -> Vec<u32> {
         bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
@@ -143,8 +86,8 @@ mod tests {
     /// A program of the shell in place of the validator.
     #[cfg(unix)]
     fn check_with(script: &str, time_limit: Duration) -> Result<(), Unvalidated> {
-        let arguments = vec!["-c", Box::leak(script.to_owned().into_boxed_str())];
-        Validator { program: "sh".into(), arguments, time_limit }.check(&words(&compiled("saxpy")))
+        let tool = Tool { time_limit, ..Tool::new("sh".into(), ["-c", script].map(OsString::from)) };
+        Validator(tool).check(&words(&compiled("saxpy")))
     }
 
     #[test]
@@ -179,7 +122,9 @@ mod tests {
     #[test]
     fn an_old_validator_and_a_wrong_module_are_different_errors() {
         let status = |script: &str| Command::new("sh").args(["-c", script]).stdin(Stdio::null()).status().unwrap();
-        let judged = |script: &str, answer: &str| match installed().judged(status(script), answer) {
+        let judged = |script: &str, answer: &str| match installed()
+            .judged(&Answer { status: status(script), text: answer.to_owned() })
+        {
             Ok(()) => "passed".to_owned(),
             Err(Unvalidated::Invalid { reason }) => format!("invalid: {reason}"),
             Err(Unvalidated::TooOld { reason, .. }) => format!("too old: {reason}"),
