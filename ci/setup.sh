@@ -11,7 +11,7 @@
 #   --env         writes the variables as shell commands; GitHub's jobs get them in any case
 #
 # What is missing is installed by `cargo xtask setup --tests`: the loader, lavapipe, the Khronos validation layer,
-# spirv-val. It needs a Rust toolchain. VKARRAY_COMMAND names a `vkarray` that is already built.
+# spirv-val, glslangValidator. It needs a Rust toolchain. VKARRAY_COMMAND names a `vkarray` that is already built.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 

@@ -1,4 +1,4 @@
-//! WGSL sources as text.
+//! WGSL sources as text, and a few samples in GLSL.
 //!
 //! The crate has the sample shaders of `samples/`, one kernel a file with its formula in the first comment, and
 //! [`library`] and [`channels`], which write the variants of the kernels that the array crate runs, and [`math`],
@@ -33,6 +33,15 @@ pub const SAMPLES: &[(&str, &str)] = samples![
     "reduce_1_atomic" "reduce_2_pairs" "reduce_3_halves" "reduce_4_strided" "reduce_5_subgroups"
     "matmul_1_naive" "matmul_2_tiled" "matmul_3_column" "matmul_4_block" "matmul_5_ahead"
     "scan" "histogram" "radix_count" "radix_scatter" "fft"
+];
+
+/// Files of the samples in GLSL, by their names in `samples/`: each `.comp` computes what the sample in WGSL of its name does,
+/// and `mandelbrot.comp` includes `colour.glsl`.
+pub const GLSL_SAMPLES: &[(&str, &str)] = &[
+    ("saxpy.comp", include_str!("../samples/saxpy.comp")),
+    ("mandelbrot.comp", include_str!("../samples/mandelbrot.comp")),
+    ("colour.glsl", include_str!("../samples/colour.glsl")),
+    ("histogram.comp", include_str!("../samples/histogram.comp")),
 ];
 
 /// Pipelines of samples for `vkarray run`, by the name of the file in `samples/`.

@@ -8,7 +8,7 @@ use naga::back::{pipeline_constants::process_overrides, spv};
 use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 
 use super::channels::{ChannelDirection, ChannelWords, Channels};
-use super::{PIPELINES, SAMPLES, sample};
+use super::{GLSL_SAMPLES, PIPELINES, SAMPLES, sample};
 
 /// Parses and validates one shader; panics with naga's message if it is invalid.
 fn module(name: &str, source: &str) -> (naga::Module, ModuleInfo) {
@@ -28,7 +28,7 @@ fn every_sample_file_is_listed_and_has_one_entry_point_of_its_name() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/samples");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let listed = SAMPLES.iter().map(|(name, _)| format!("{name}.wgsl"));
-    let listed = listed.chain(PIPELINES.iter().map(|(name, _)| (*name).to_owned()));
+    let listed = listed.chain(PIPELINES.iter().chain(GLSL_SAMPLES).map(|(name, _)| (*name).to_owned()));
     assert_eq!(files.collect::<BTreeSet<_>>(), listed.collect::<BTreeSet<_>>());
     for (name, source) in SAMPLES {
         let (module, _) = module(name, source);
@@ -46,6 +46,10 @@ fn the_guide_describes_every_sample_in_order_with_a_command() {
         let (_, after) = rest.split_once(&heading).unwrap_or_else(|| panic!("no {heading} behind the one before"));
         assert!(after.contains(&format!("\nvkarray run shaders/samples/{name}.wgsl ")), "{name}");
         rest = after;
+    }
+    for (file, _) in GLSL_SAMPLES.iter().filter(|(file, _)| file.ends_with(".comp")) {
+        assert!(sample(file.trim_end_matches(".comp")).is_some(), "{file}");
+        assert!(rest.contains(&format!("\nvkarray run shaders/samples/{file} ")), "{file}");
     }
     for (name, _) in PIPELINES {
         let (_, after) = rest.split_once(&format!("`shaders/samples/{name}`")).expect("described behind the shaders");

@@ -1,8 +1,9 @@
-//! GLSL in the styles of OpenGL and OpenGL ES, with the same results as in those interfaces.
+//! GLSL: in the styles of OpenGL and OpenGL ES, with the same results as in those interfaces; beside the same samples in WGSL;
+//! and what keeps it from doing harm.
 
-use vkarray::{Groups, Source};
+use vkarray::{Groups, Kernel, Source};
 
-use crate::fixture::{Fixture, contents};
+use crate::fixture::{Fixture, contents, skipped};
 
 #[test]
 fn a_filter_of_opengl_es_runs() {
@@ -80,4 +81,97 @@ fn a_reduction_of_opengl_runs() {
     let n = u32::try_from(values.len()).unwrap();
     kernel.dispatch(fixture.default_stream(), Groups::exact([3, 1, 1]), (&x, &sums, n, 3_u32)).unwrap();
     assert_eq!(contents(&sums), values.chunks(64).map(|part| 3 * part.iter().sum::<u32>()).collect::<Vec<_>>());
+}
+
+/// The text of a file of `shaders/samples`.
+fn sample(file: &str) -> &'static str {
+    let files = vkarray::shaders::GLSL_SAMPLES.iter();
+    files.clone().find(|(name, _)| *name == file).unwrap_or_else(|| panic!("no {file}")).1
+}
+
+/// The sample in WGSL and that in GLSL, with each operation rounded by itself.
+fn both(fixture: &Fixture, name: &str) -> [Kernel; 2] {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../shaders/samples");
+    let wgsl = Source::wgsl(vkarray::shaders::sample(name).unwrap());
+    let glsl = Source::glsl(sample(&format!("{name}.comp"))).include_dir(folder);
+    [wgsl, glsl]
+        .map(|source| fixture.kernel(source).exact_floats(true).build().unwrap_or_else(|error| panic!("{error}")))
+}
+
+#[test]
+fn samples_in_glsl_compute_what_those_in_wgsl_do() {
+    let fixture = Fixture::open();
+    let values: Vec<f32> = (0..1003_u16).map(|i| f32::from(i * 37 % 512) / 256.0 - 0.5).collect();
+    let x = fixture.slice_to_device(&values).unwrap();
+    let [first, second] = both(&fixture, "saxpy").map(|saxpy| {
+        let y = fixture.slice_to_device(&values).unwrap();
+        saxpy.launch(Groups::covering(values.len()), (&x, &y, 0.3_f32)).unwrap();
+        contents(&y)
+    });
+    assert_eq!(first, second);
+    let [first, second] = both(&fixture, "histogram").map(|histogram| {
+        let bins = fixture.zeros::<u32>([256]).unwrap();
+        histogram.launch(Groups::exact([3, 1, 1]), (&x, &bins)).unwrap();
+        contents(&bins)
+    });
+    assert_eq!((first.iter().sum::<u32>(), first), (1003, second));
+    let [first, second] = both(&fixture, "mandelbrot").map(|mandelbrot| {
+        let image = fixture.zeros::<f32>([31, 45, 4]).unwrap();
+        mandelbrot.launch(Groups::covering([45, 31]), (&image, 45_u32, 31_u32, [-0.7_f32, 0.1], 1.25_f32)).unwrap();
+        contents(&image)
+    });
+    assert_eq!(first, second);
+    assert!(first.iter().any(|&value| value > 0.0 && value < 1.0));
+}
+
+#[test]
+fn an_index_out_of_range_of_any_memory_does_no_harm() {
+    let fixture = Fixture::open();
+    let text = "#version 450
+        layout(local_size_x = 4) in;
+        layout(std430, binding = 0) buffer X { uint x[]; };
+        layout(push_constant) uniform Push { uint far; uint table[3]; } push;
+        shared uint tile[4];
+        void main() {
+            uint own[3] = uint[3](1u, 2u, 3u);
+            uint i = gl_LocalInvocationID.x;
+            tile[i + push.far] = 7u;
+            barrier();
+            own[i + push.far] = 5u;
+            x[i + push.far] = push.table[push.far] + own[push.far] + tile[3];
+            if (i == 0u) x[0] = 40u + own[2];
+        }";
+    let kernel = fixture.kernel(Source::glsl(text)).build().unwrap();
+    let memory = fixture.zeros::<u32>([64]).unwrap();
+    let x = memory.slice_axis(0, 0..8).unwrap();
+    kernel.launch(Groups::exact([1, 1, 1]), (&x, 1_000_000_u32, [0_u32; 3])).unwrap();
+    assert_eq!(contents(&memory)[8..], [0; 56]);
+    assert_eq!(contents(&x)[0], 45);
+}
+
+#[test]
+fn shared_memory_starts_as_zeros() {
+    let fixture = Fixture::open();
+    if !fixture.info().features.zero_initialize_workgroup_memory || fixture.info().name.contains("SwiftShader") {
+        return skipped("shared_memory_starts_as_zeros", "shaderZeroInitializeWorkgroupMemory");
+    }
+    let text = "#version 450
+        layout(local_size_x = 64) in;
+        layout(std430, binding = 0) buffer X { uint x[]; };
+        layout(push_constant) uniform Push { uint fill; };
+        shared uint tile[1024];
+        void main() {
+            uint sum = 0u;
+            for (uint i = gl_LocalInvocationID.x; i < 1024u; i += 64u) {
+                sum += tile[i];
+                tile[i] = fill;
+            }
+            atomicAdd(x[0], sum);
+        }";
+    let kernel = fixture.kernel(Source::glsl(text)).build().unwrap();
+    let x = fixture.zeros::<u32>([1]).unwrap();
+    for fill in [1_u32, 2] {
+        kernel.launch(Groups::exact([16, 1, 1]), (&x, fill)).unwrap();
+    }
+    assert_eq!(contents(&x), [0]);
 }

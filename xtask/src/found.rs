@@ -21,6 +21,7 @@ pub(crate) struct Found {
     pub(crate) devices: Vec<Device>,
     pub(crate) validation_layer: bool,
     pub(crate) spirv_val: bool,
+    pub(crate) glslang: bool,
     /// Messages of the loader or a driver about what could not be found.
     pub(crate) notes: Vec<String>,
     /// The variable that restricts the loader to certain drivers, as `NAME=value`.
@@ -42,6 +43,7 @@ impl Found {
             devices: vulkan.devices,
             validation_layer: vulkan.validation_layer,
             spirv_val: on_path("spirv-val"),
+            glslang: on_path("glslangValidator"),
             notes: vulkan.notes,
             driver_override: driver_override(),
             package_manager,
@@ -74,7 +76,8 @@ impl fmt::Display for Found {
         }
         let present = |is_found| if is_found { "found" } else { "not found" };
         writeln!(f, "validation layer: {}", present(self.validation_layer))?;
-        write!(f, "spirv-val: {}", present(self.spirv_val))?;
+        writeln!(f, "spirv-val: {}", present(self.spirv_val))?;
+        write!(f, "glslangValidator: {}", present(self.glslang))?;
         for note in &self.notes {
             write!(f, "\nnote: {note}")?;
         }
@@ -154,6 +157,7 @@ impl Found {
             devices: vec![],
             validation_layer: false,
             spirv_val: false,
+            glslang: false,
             notes: vec![],
             driver_override: None,
             package_manager: Some(PackageManager::Apt),

@@ -42,7 +42,7 @@ struct Cli {
 enum Task {
     /// Looks for a Vulkan loader and a device; installs the CPU driver if there is none
     Setup {
-        /// Also requires what the tests use: the Khronos validation layer and spirv-val
+        /// Also requires what the tests use: the Khronos validation layer, spirv-val and glslangValidator
         #[arg(long)]
         tests: bool,
     },

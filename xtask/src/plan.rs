@@ -18,6 +18,7 @@ pub(crate) enum Need {
     Device,
     ValidationLayer,
     SpirvVal,
+    Glslang,
 }
 
 impl fmt::Display for Need {
@@ -27,6 +28,7 @@ impl fmt::Display for Need {
             Self::Device => "a usable Vulkan device",
             Self::ValidationLayer => "the Khronos validation layer",
             Self::SpirvVal => "spirv-val",
+            Self::Glslang => "glslangValidator",
         })
     }
 }
@@ -49,6 +51,7 @@ pub(crate) fn missing(found: &Found, tests: bool) -> Vec<Need> {
         (Need::Device, found.usable().next().is_some()),
         (Need::ValidationLayer, !tests || found.validation_layer),
         (Need::SpirvVal, !tests || found.spirv_val),
+        (Need::Glslang, !tests || found.glslang),
     ]
     .into_iter()
     .filter_map(|(need, is_met)| (!is_met).then_some(need))
@@ -123,6 +126,8 @@ impl PackageManager {
             (Need::ValidationLayer, Self::Apt | Self::Brew) => "vulkan-validationlayers",
             (Need::ValidationLayer, Self::Dnf | Self::Pacman) => "vulkan-validation-layers",
             (Need::SpirvVal, _) => "spirv-tools",
+            (Need::Glslang, Self::Apt) => "glslang-tools",
+            (Need::Glslang, Self::Dnf | Self::Pacman | Self::Brew) => "glslang",
         }
     }
 
@@ -163,7 +168,7 @@ fn by_hand(needs: &[Need]) -> String {
             package(PackageManager::Brew),
             match need {
                 Need::Loader | Need::Device => "on Windows the driver of the GPU's vendor",
-                Need::ValidationLayer | Need::SpirvVal => "on Windows the Vulkan SDK",
+                Need::ValidationLayer | Need::SpirvVal | Need::Glslang => "on Windows the Vulkan SDK",
             },
         );
     }

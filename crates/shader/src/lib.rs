@@ -16,12 +16,14 @@
 //! | `tool.rs` | a program of another project, run as a process |
 //! | `limits.rs` | a signature compared with the limits of a device |
 //! | `spirv` | SPIR-V of other compilers: parsed, reflected, bounded, validated; what is changed in naga's |
+//! | `glsl` | GLSL, with what it includes, to SPIR-V by Khronos's front end |
 //! | `sanitize` | checks that are built into a shader, and what they report |
-//! | `translate` | from source text to SPIR-V and a signature, through naga |
+//! | `translate` | from a source to SPIR-V and a signature; WGSL goes through naga |
 //!
 //! **Start here:** [`Source`] and [`Module`] in `translate`, then [`Signature`].
 
 mod error;
+mod glsl;
 mod limits;
 mod names;
 mod sanitize;
@@ -30,7 +32,7 @@ mod spirv;
 mod tool;
 mod translate;
 
-pub use error::{Error, Malformed, Resource, Result, Unvalidated};
+pub use error::{Error, Malformed, Resource, Result, Uncompiled, Unvalidated};
 pub use limits::{Limits, check_bindings, check_workgroup};
 pub use names::{Hint, Names};
 pub use sanitize::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, Subject};

@@ -18,6 +18,7 @@ fn lacking(needs: &[Need]) -> Found {
         devices: if needs.contains(&Need::Device) { vec![] } else { vec![device(None)] },
         validation_layer: !needs.contains(&Need::ValidationLayer),
         spirv_val: !needs.contains(&Need::SpirvVal),
+        glslang: !needs.contains(&Need::Glslang),
         ..Found::bare()
     }
 }
@@ -54,7 +55,7 @@ fn a_machine_that_lacks_nothing_needs_no_step() {
 
 #[test]
 fn every_package_manager_has_its_own_command_and_package_names() {
-    use Need::{Device, Loader, SpirvVal, ValidationLayer};
+    use Need::{Device, Glslang, Loader, SpirvVal, ValidationLayer};
     use PackageManager::{Apt, Brew, Dnf, Pacman};
     const APT: &str = "env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends";
     const DNF: &str = "dnf install --assumeyes --setopt=install_weak_deps=False";
@@ -65,15 +66,19 @@ fn every_package_manager_has_its_own_command_and_package_names() {
         // The loader and a driver are installed.
         (Apt, &[ValidationLayer], format!("{APT} vulkan-validationlayers | apt-get update")),
         (Apt, &[SpirvVal], format!("{APT} spirv-tools | apt-get update")),
+        (Apt, &[Glslang], format!("{APT} glslang-tools | apt-get update")),
         (Dnf, &[Loader, Device], format!("{DNF} vulkan-loader mesa-vulkan-drivers")),
         (Dnf, &[ValidationLayer], format!("{DNF} vulkan-validation-layers")),
         (Dnf, &[SpirvVal], format!("{DNF} spirv-tools")),
+        (Dnf, &[Glslang], format!("{DNF} glslang")),
         (Pacman, &[Loader, Device], format!("{PACMAN} vulkan-icd-loader vulkan-swrast")),
         (Pacman, &[ValidationLayer], format!("{PACMAN} vulkan-validation-layers")),
         (Pacman, &[SpirvVal], format!("{PACMAN} spirv-tools")),
+        (Pacman, &[Glslang], format!("{PACMAN} glslang")),
         (Brew, &[Loader, Device], "brew install vulkan-loader molten-vk".to_owned()),
         (Brew, &[ValidationLayer], "brew install vulkan-validationlayers".to_owned()),
         (Brew, &[SpirvVal], "brew install spirv-tools".to_owned()),
+        (Brew, &[Glslang], "brew install glslang".to_owned()),
     ] {
         let found =
             Found { package_manager: Some(manager), is_root: manager != Brew, has_sudo: false, ..lacking(needs) };
@@ -82,11 +87,12 @@ fn every_package_manager_has_its_own_command_and_package_names() {
 }
 
 #[test]
-fn the_validation_layer_and_spirv_val_are_needed_for_tests_only() {
-    use Need::{Device, Loader, SpirvVal, ValidationLayer};
+fn the_validation_layer_and_khronos_tools_are_needed_for_tests_only() {
+    use Need::{Device, Glslang, Loader, SpirvVal, ValidationLayer};
     for (needs, without, with) in [
         (&[ValidationLayer][..], &[][..], &[ValidationLayer][..]),
         (&[SpirvVal], &[], &[SpirvVal]),
+        (&[Glslang], &[], &[Glslang]),
         (&[Device, SpirvVal], &[Device], &[Device, SpirvVal]),
         (&[Loader, Device, ValidationLayer, SpirvVal], &[Loader, Device], &[Loader, Device, ValidationLayer, SpirvVal]),
     ] {
@@ -159,7 +165,7 @@ fn missing_package_lists_are_fetched_first() {
 
 #[test]
 fn without_a_package_manager_the_instructions_name_the_packages() {
-    let needs = [Need::Loader, Need::Device, Need::ValidationLayer, Need::SpirvVal];
+    let needs = [Need::Loader, Need::Device, Need::ValidationLayer, Need::SpirvVal, Need::Glslang];
     let found = Found { package_manager: None, ..lacking(&needs) };
     let [Step::Stop(text)] = &plan(&found, true)[..] else { panic!("one instruction, not {:?}", plan(&found, true)) };
     for manager in MANAGERS {

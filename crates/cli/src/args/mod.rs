@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use run::{ComparisonArgs, DispatchArgs, EvalArgs, RunArgs};
+pub(crate) use run::{ComparisonArgs, DispatchArgs, EvalArgs, RunArgs, SourceArgs};
 
 /// Device arrays and compute kernels on any Vulkan driver.
 #[derive(Debug, Parser)]
@@ -84,11 +84,10 @@ pub(crate) struct InspectArgs {
     #[arg(required_unless_present = "copy")]
     pub(crate) shader: Option<PathBuf>,
     /// In place of a shader, say how so many bytes are copied between the host and the device, and why
-    #[arg(long, value_name = "BYTES", conflicts_with_all = ["shader", "libraries", "entry", "constants", "json"])]
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["shader", "libraries", "defines", "include_dirs", "entry", "constants", "json"])]
     pub(crate) copy: Option<u64>,
-    /// File of WGSL that the shader uses; may be given several times
-    #[arg(long = "lib", value_name = "FILE")]
-    pub(crate) libraries: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
     /// Entry point; all of them if left out
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,

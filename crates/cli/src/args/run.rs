@@ -72,9 +72,8 @@ pub(crate) struct RunArgs {
 pub(crate) struct DispatchArgs {
     /// Shader: WGSL (.wgsl), GLSL (.comp, .glsl) or SPIR-V (.spv); `-` is standard input. Or a pipeline file (.toml)
     pub(crate) shader: PathBuf,
-    /// File of WGSL that the shader uses; may be given several times
-    #[arg(long = "lib", value_name = "FILE")]
-    pub(crate) libraries: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
     /// Entry point; may be left out where the shader has only one
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
@@ -90,6 +89,20 @@ pub(crate) struct DispatchArgs {
     /// Allow written arrays with fewer elements than --covering has invocations
     #[arg(long)]
     pub(crate) allow_small: bool,
+}
+
+/// What is added to the text of a shader.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SourceArgs {
+    /// File of WGSL that the shader uses; may be given several times
+    #[arg(long = "lib", value_name = "FILE")]
+    pub(crate) libraries: Vec<PathBuf>,
+    /// Macro of a shader in GLSL; may be given several times
+    #[arg(long = "define", value_name = "NAME=VALUE")]
+    pub(crate) defines: Vec<String>,
+    /// Folder where `#include` of GLSL finds files, after the folder of the shader; may be given several times
+    #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
+    pub(crate) include_dirs: Vec<PathBuf>,
 }
 
 /// What goes in and comes out, and the device: flags that `vkarray run` and `vkarray eval` share.

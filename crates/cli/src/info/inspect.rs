@@ -42,7 +42,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
         return print(&ctx.allocator().explain_copy(ctx.default_stream(), bytes).map_err(vkarray::Error::from)?);
     }
     let shader = args.shader.as_deref().expect("clap asks for a shader or a number of bytes");
-    let module = Module::parse(&read_shader(shader, &args.libraries)?)?;
+    let module = Module::parse(&read_shader(shader, &args.source)?)?;
     let constants = parse_constants(&args.constants)?;
     let entries: Vec<Option<&str>> = match &args.entry {
         Some(entry) => vec![Some(entry)],

@@ -13,7 +13,7 @@ use toml::Value as Toml;
 
 use super::arrays::{Described, Description};
 use super::value::{extension, split_pair};
-use crate::args::{DispatchArgs, RunArgs};
+use crate::args::{DispatchArgs, RunArgs, SourceArgs};
 use crate::error::{Error, Result};
 
 /// Arrays, and groups of dispatches that take them.
@@ -126,9 +126,11 @@ pub(super) fn in_file(file: Option<&PathBuf>, place: &str, reason: Error) -> Err
 
 /// The first flag that is given and describes a dispatch.
 fn of_one_shader(flags: &DispatchArgs) -> Option<&'static str> {
-    let DispatchArgs { shader: _, libraries, entry, constants, covering, groups, allow_small } = flags;
+    let DispatchArgs { shader: _, source, entry, constants, covering, groups, allow_small } = flags;
     let given = [
-        ("--lib", !libraries.is_empty()),
+        ("--lib", !source.libraries.is_empty()),
+        ("--define", !source.defines.is_empty()),
+        ("--include-dir", !source.include_dirs.is_empty()),
         ("--entry", entry.is_some()),
         ("--const", !constants.is_empty()),
         ("--covering", covering.is_some()),
@@ -155,6 +157,8 @@ struct StepTable {
     step: Vec<StepTable>,
     shader: Option<PathBuf>,
     lib: Vec<PathBuf>,
+    define: BTreeMap<String, StepArgument>,
+    include_dir: Vec<PathBuf>,
     entry: Option<String>,
     r#const: BTreeMap<String, StepArgument>,
     covering: Option<StepArgument>,
@@ -187,15 +191,24 @@ impl StepTable {
         let shader = self.shader.ok_or(Error::StepTable { reason: "a step has a `shader`, or steps of its own" })?;
         let dispatch = DispatchArgs {
             shader: folder.join(shader),
-            libraries: self.lib.iter().map(|path| folder.join(path)).collect(),
+            source: SourceArgs {
+                libraries: self.lib.iter().map(|path| folder.join(path)).collect(),
+                defines: pairs(&self.define),
+                include_dirs: self.include_dir.iter().map(|path| folder.join(path)).collect(),
+            },
             entry: self.entry,
-            constants: self.r#const.iter().map(|(name, value)| format!("{name}={}", value.text())).collect(),
+            constants: pairs(&self.r#const),
             covering: self.covering.map(|counts| counts.text()),
             groups: self.groups.map(|counts| counts.text()),
             allow_small: self.allow_small,
         };
         Ok(DispatchText { dispatch, arguments: self.arg.into_iter().collect(), place })
     }
+}
+
+/// Names and values in the form of the flags.
+fn pairs(values: &BTreeMap<String, StepArgument>) -> Vec<String> {
+    values.iter().map(|(name, value)| format!("{name}={}", value.text())).collect()
 }
 
 impl StepArgument {

@@ -88,7 +88,7 @@ fn inputs(shader: &Path, arrays: &[Described], groups: &[Group<DispatchText>]) -
     files.read(shader, None);
     for text in groups.iter().flat_map(|group| &group.steps) {
         files.read(&text.dispatch.shader, None);
-        text.dispatch.libraries.iter().for_each(|path| files.read(path, None));
+        text.dispatch.source.libraries.iter().for_each(|path| files.read(path, None));
     }
     arrays.iter().for_each(|array| array.value.note_file(&array.name, &mut files));
     files

@@ -68,7 +68,7 @@ impl Step {
     /// The first error in the shader, its constants, the grid or the arguments.
     pub(crate) fn new(text: &DispatchText, arrays: &mut Arrays) -> Result<Self> {
         let args = &text.dispatch;
-        let source = read_shader(&args.shader, &args.libraries)?;
+        let source = read_shader(&args.shader, &args.source)?;
         let constants = parse_constants(&args.constants)?;
         let module = Module::parse(&source)?;
         // Only the signature is used: the kernel is built again for its device.

@@ -40,7 +40,7 @@ fn commands_of_the_guide_end_well() {
     for (name, source) in vkarray_shaders::SAMPLES {
         folder.put(&format!("shaders/samples/{name}.wgsl"), source);
     }
-    for (name, text) in vkarray_shaders::PIPELINES {
+    for (name, text) in vkarray_shaders::PIPELINES.iter().chain(vkarray_shaders::GLSL_SAMPLES) {
         folder.put(&format!("shaders/samples/{name}"), text);
     }
     let mut n_commands = 0;

@@ -31,7 +31,7 @@ impl Folder {
         for (name, text) in vkarray_shaders::SAMPLES {
             folder.put(&format!("{name}.wgsl"), text);
         }
-        for (name, text) in vkarray_shaders::PIPELINES {
+        for (name, text) in vkarray_shaders::PIPELINES.iter().chain(vkarray_shaders::GLSL_SAMPLES) {
             folder.put(name, text);
         }
         folder

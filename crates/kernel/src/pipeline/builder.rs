@@ -59,8 +59,8 @@ impl KernelBuilder {
     fn new(cache: Arc<KernelCache>, source: Source) -> Self {
         let device = Arc::clone(cache.device());
         let (info, features) = (device.info(), &device.plan().features);
-        // Text: only where the device is faster than naga's checks. SPIR-V: wherever it saves changes to the module.
-        let robust_buffers = if source.is_text() {
+        // WGSL: only where the device is faster than naga's checks. Others: wherever it saves changes to the module.
+        let robust_buffers = if source.is_wgsl() {
             robustness::should_bound_buffers(info, features)
         } else {
             robustness::bounds_buffers_exactly(info, features)
@@ -389,6 +389,6 @@ impl KernelBuilder {
     fn into_key(self) -> (Arc<KernelCache>, KernelKey) {
         let Self { cache, source, entry, constants, sizes, options } = self;
         let constants = constants.into_iter().map(|(name, value)| (name, value.to_bits())).collect();
-        (cache, KernelKey { source, entry, constants, sizes, options })
+        (cache, KernelKey { source: source.resolved(), entry, constants, sizes, options })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A message names the kernel, then the parameter in the shader's own spelling, then both sides with their numbers.
 //! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with SPIR-V is in
-//! `malformed.rs` and `unvalidated.rs`, and what a variable is that no kernel is given in `resource.rs`.
+//! `malformed.rs` and `unvalidated.rs`, why GLSL was not compiled in `uncompiled.rs`, and what a variable is that no kernel is given in `resource.rs`.
 
 use std::fmt;
 
@@ -11,10 +11,12 @@ use crate::signature::{BadScalar, DType, ParamKind, UnknownDType};
 
 mod malformed;
 mod resource;
+mod uncompiled;
 mod unvalidated;
 
 pub use malformed::Malformed;
 pub use resource::Resource;
+pub use uncompiled::Uncompiled;
 pub use unvalidated::Unvalidated;
 
 /// The crate's result.
@@ -51,9 +53,9 @@ pub enum Error {
     /// The shader parses, but breaks a rule of its language.
     #[error("{place}: {report}")]
     Invalid { place: String, report: String },
-    /// A shader in GLSL, and the program is built without the feature that reads it.
-    #[error("{source_name}: GLSL is read if vkarray is built with its feature `glsl`")]
-    GlslIsOff { source_name: String },
+    /// A shader in GLSL, and nothing that compiles it.
+    #[error("{source_name}: {problem}")]
+    GlslCompiler { source_name: String, problem: Box<Uncompiled> },
     /// SPIR-V that is damaged, hostile, or not for Vulkan's compute kernels.
     #[error("{source_name}: SPIR-V word {word}: {problem}")]
     Malformed { source_name: String, word: usize, problem: Box<Malformed> },
@@ -62,8 +64,8 @@ pub enum Error {
     Validator { source_name: String, problem: Box<Unvalidated> },
     /// SPIR-V of another compiler reaches memory in a way that nothing can bound.
     #[error(
-        "{source_name}: SPIR-V {place}: nothing can bound the access to {what}; the unsafe `Source::spirv_unchecked` takes \
-         the module as it is"
+        "{source_name}: SPIR-V {place}: nothing can bound the access to {what}; the unsafe `unchecked` of the kernel's \
+         builder leaves all indices as they are"
     )]
     Unbounded { source_name: String, place: String, what: &'static str },
     /// An option of the translator, for a kernel that is not translated.
@@ -71,13 +73,16 @@ pub enum Error {
     NotTranslated { source_name: String, option: &'static str },
     /// The sanitizer's checks, for a kernel that is not translated.
     #[error(
-        "{source_name}: SPIR-V cannot have the sanitizer's checks, which are put into shaders in WGSL and GLSL; build this \
+        "{source_name}: SPIR-V cannot have the sanitizer's checks, which are put into shaders in WGSL; build this \
          kernel with `sanitize(false)`, which VKARRAY_SANITIZE leaves as it is"
     )]
     NotSanitized { source_name: String },
     /// A library for a shader that is not WGSL.
     #[error("{source_name}: adding `{library}` is done while a shader is translated, and only WGSL has libraries")]
     Library { source_name: String, library: String },
+    /// A macro or an include folder for a shader that is not GLSL.
+    #[error("{source_name}: {what} was given, which only GLSL has")]
+    OnlyGlsl { source_name: String, what: &'static str },
     /// The shader has no compute entry point.
     #[error("{source_name}: no compute entry point ({expected})")]
     NoEntryPoint { source_name: String, expected: &'static str },

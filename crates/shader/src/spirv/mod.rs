@@ -17,8 +17,10 @@ mod constants;
 mod contents;
 pub(crate) mod exact_floats;
 pub(crate) mod extensions;
+pub(crate) mod folded;
 mod instruction;
 mod kept;
+pub(crate) mod lines;
 mod matrices;
 pub(crate) mod not_equal;
 pub(crate) mod plain_types;
@@ -30,6 +32,7 @@ mod types;
 mod uses;
 pub(crate) mod validator;
 pub(crate) mod words;
+pub(crate) mod zero_shared;
 
 use std::collections::BTreeMap;
 
@@ -74,7 +77,11 @@ pub(crate) struct Chosen {
 impl Binary {
     /// Reads and checks a module.
     pub(crate) fn parse(source_name: &str, bytes: &[u8]) -> Result<Self> {
-        let words = words_of(bytes).map_err(|fault| malformed(source_name, fault))?;
+        Self::of_words(source_name, words_of(bytes).map_err(|fault| malformed(source_name, fault))?)
+    }
+
+    /// Checks a module.
+    pub(crate) fn of_words(source_name: &str, words: Vec<u32>) -> Result<Self> {
         let contents = read::read(&words).map_err(|fault| malformed(source_name, fault))?;
         let binary = Self { words, contents };
         binary.check_stages().map_err(|fault| malformed(source_name, fault))?;
@@ -142,7 +149,7 @@ impl Binary {
         let part = part.map_err(|fault| malformed(source_name, fault))?;
         let Self { words, contents } = part.as_ref().unwrap_or(self);
         let point = part.as_ref().map_or(whole, |part| part.entry(entry));
-        let refused = |refusal: reflect::ReflectError| refusal.into_error(source_name, entry);
+        let refused = |refusal: reflect::ReflectError| refusal.into_error(source_name, entry, words);
         let values = Values::compute(contents, &set);
         let mut signature = reflect::signature(words, contents, point, &values).map_err(refused)?;
         signature.matrices =

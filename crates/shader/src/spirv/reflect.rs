@@ -20,6 +20,7 @@ use crate::signature::{
     Signature,
 };
 use crate::spirv::capabilities::capabilities;
+use crate::spirv::lines::line_of;
 
 /// Variables of one module, at most; no kernel has a hundred.
 const MAX_VARIABLES: usize = 1 << 12;
@@ -55,7 +56,7 @@ impl From<MalformedAt> for ReflectError {
 }
 
 impl ReflectError {
-    pub(super) fn into_error(self, source_name: &str, kernel: &str) -> Error {
+    pub(super) fn into_error(self, source_name: &str, kernel: &str, words: &[u32]) -> Error {
         match self {
             Self::Malformed(fault) => malformed(source_name, fault),
             Self::Unsupported { variable, resource } => {
@@ -68,7 +69,8 @@ impl ReflectError {
                 Error::BindingClash { kernel, group, binding, names: [first.name, second.name], kinds }
             }
             Self::Unbounded { word, op, what } => {
-                let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}"));
+                let line = line_of(words, word).map_or_else(String::new, |line| format!(" of {line}"));
+                let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}{line}"));
                 Error::Unbounded { source_name, place, what }
             }
         }

@@ -1,7 +1,8 @@
 //! From a shader to SPIR-V: [`Module`] parses and validates once, then translates one entry point at a time.
 //!
-//! What is done depends on the language: text goes through naga (`text.rs`), SPIR-V of other compilers is checked and gets
-//! bounds (`spirv/mod.rs`). Both yield a [`Translated`], and from there on a kernel is a kernel.
+//! What is done depends on the language: WGSL goes through naga (`text.rs`); SPIR-V of other compilers, and what is made of GLSL
+//! (`glsl/mod.rs`), is checked and gets bounds (`spirv/mod.rs`). Both yield a [`Translated`], and from there on a kernel is
+//! a kernel.
 //! Read next: `text.rs`, then `call/check.rs`.
 
 use std::collections::BTreeMap;
@@ -9,10 +10,16 @@ use std::panic::AssertUnwindSafe;
 use std::thread;
 
 use crate::error::{Error, Result};
+use crate::glsl;
 use crate::names::{Names, nearest};
+use crate::signature::Signature;
+use crate::spirv::exact_floats::with_exact_floats;
+use crate::spirv::folded::{FoldedLaunch, counts_workgroups, with_folded_launch};
 use crate::spirv::sources::without_sources;
+use crate::spirv::zero_shared::with_zeroed_shared;
 use crate::spirv::{Binary, Chosen, DeviceBounds};
 use crate::translate::options::{Bounds, BufferBounds, Options, Translated};
+use crate::translate::passes::Fold;
 use crate::translate::sizes::Sizes;
 use crate::translate::source::{Language, Source, Trust};
 use crate::translate::text::Text;
@@ -47,7 +54,7 @@ pub struct Module {
 /// What a shader was parsed to.
 #[derive(Clone, Debug)]
 enum Parsed {
-    /// Text, through naga.
+    /// WGSL, through naga.
     Text(Box<Text>),
     /// SPIR-V, which is not translated.
     Binary(Box<Binary>, Trust),
@@ -69,17 +76,24 @@ impl Module {
     /// # Errors
     ///
     /// [`Error::Parse`] or [`Error::Invalid`] with the place and the source lines; [`Error::Malformed`] for SPIR-V;
-    /// [`Error::Library`] for one with anything but WGSL.
+    /// [`Error::Library`] for one with anything but WGSL; [`Error::OnlyGlsl`] for a macro or an include folder with anything but
+    /// GLSL; [`Error::GlslCompiler`] where nothing compiles GLSL.
     /// [`Error::CompilerPanicked`] when naga breaks on the text.
     pub fn parse(source: &Source) -> Result<Self> {
         let name = source.name();
         if let (Language::Glsl(_) | Language::Spirv { .. }, [first, ..]) = (source.language(), source.libraries()) {
             return Err(Error::Library { source_name: name.to_owned(), library: first.name.to_string() });
         }
+        if let Some(what) = source.misplaced() {
+            return Err(Error::OnlyGlsl { source_name: name.to_owned(), what });
+        }
         contain(name, || {
             let form = match source.language() {
                 Language::Wgsl(text) => Parsed::Text(Box::new(Text::wgsl(name, text, source.libraries())?)),
-                Language::Glsl(text) => Parsed::Text(Box::new(Text::glsl(name, text)?)),
+                Language::Glsl(glsl) => {
+                    let words = glsl::compile(name, glsl)?;
+                    Parsed::Binary(Box::new(Binary::of_words(name, words)?), Trust::Compiled)
+                }
                 Language::Spirv { bytes, trust } => Parsed::Binary(Box::new(Binary::parse(name, bytes)?), *trust),
             };
             Ok(Self { source_name: name.to_owned(), form })
@@ -191,8 +205,11 @@ impl Module {
         constants: &BTreeMap<String, f64>,
         options: &Options,
     ) -> Result<Translated> {
-        let asked =
-            [(options.assume_written, "assuming that shared memory is written"), (options.fold.is_some(), "folding")];
+        let is_ours = trust == Trust::Compiled;
+        let asked = [
+            (options.assume_written && !is_ours, "assuming that shared memory is written"),
+            (options.fold.is_some() && !is_ours, "folding"),
+        ];
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
         }
@@ -202,23 +219,29 @@ impl Module {
         let of_device = DeviceBounds { buffers: options.robust_buffers, matrices: options.robust_matrices };
         let (bounds, buffer_bounds) = match (trust, options.bounds) {
             (Trust::Caller, _) | (_, Bounds::Unchecked) => (None, BufferBounds::Driver),
-            (Trust::Validated, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
-            (Trust::Validated, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
+            (_, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
+            (_, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
         };
         let chosen = binary.choose(&self.source_name, entry, constants, bounds)?;
-        let Chosen { spirv, mut signature, specialization } = chosen;
+        let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
-        let is_validated = trust == Trust::Validated;
+        if trust != Trust::Caller {
+            spirv = without_sources(&spirv);
+        }
+        let counts_workgroups = counts_workgroups(&spirv);
+        if is_ours {
+            spirv = adapted(spirv, &signature, options);
+        }
         Ok(Translated {
-            spirv: if is_validated { without_sources(&spirv) } else { spirv },
+            spirv,
             signature,
             entry: entry.to_owned(),
             buffer_bounds,
             specialization,
             sanitized: None,
             source_name: self.source_name.clone(),
-            fold: None,
-            counts_workgroups: false, // Not used, since it is not folded.
+            fold: options.fold,
+            counts_workgroups,
         })
     }
 
@@ -239,6 +262,21 @@ impl Module {
             }),
         }
     }
+}
+
+/// What the options ask for, in SPIR-V that was made of GLSL here.
+fn adapted(mut spirv: Vec<u32>, signature: &Signature, options: &Options) -> Vec<u32> {
+    if options.exact_floats {
+        spirv = with_exact_floats(&spirv);
+    }
+    if options.driver_zeroes && !options.assume_written {
+        spirv = with_zeroed_shared(&spirv);
+    }
+    if let Some(Fold { axes: [row, n_rows, _], n_workgroups }) = options.fold {
+        let size = signature.workgroup_size[0];
+        spirv = with_folded_launch(&spirv, FoldedLaunch { axes: [row, n_rows], n_workgroups, size });
+    }
+    spirv
 }
 
 /// Runs the compiler on a stack deep enough for hostile nesting, and turns its panic into an error.

@@ -4,6 +4,9 @@
 //! Read next: `module.rs`.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
+
+use crate::glsl::Glsl;
 
 /// A shader as its author wrote it.
 ///
@@ -23,6 +26,8 @@ pub struct Source {
     name: Cow<'static, str>,
     language: Language,
     libraries: Vec<Library>,
+    /// What was added to a shader that is not GLSL, and only GLSL has.
+    misplaced: Option<&'static str>,
 }
 
 /// WGSL that several shaders share: functions, types and constants, and the name that errors show.
@@ -55,8 +60,8 @@ impl Library {
 pub(crate) enum Language {
     /// WebGPU shading language, translated by naga.
     Wgsl(Cow<'static, str>),
-    /// OpenGL's shading language, translated by naga.
-    Glsl(Cow<'static, str>),
+    /// OpenGL's shading language, compiled to SPIR-V by Khronos's front end.
+    Glsl(Box<Glsl>),
     /// What other compilers make, as bytes of either order.
     Spirv { bytes: Cow<'static, [u8]>, trust: Trust },
 }
@@ -66,6 +71,8 @@ pub(crate) enum Language {
 pub(crate) enum Trust {
     /// `spirv-val`, and the bounds that are added to the module.
     Validated,
+    /// `spirv-val` and bounds as well. The module was made of GLSL here, so that what is done for text is done for it.
+    Compiled,
     /// The caller of [`Source::spirv_unchecked`].
     Caller,
 }
@@ -80,12 +87,23 @@ impl Source {
     /// assert_eq!(source.name(), "empty.wgsl");
     /// ```
     pub fn wgsl(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: Cow::Borrowed("shader.wgsl"), language: Language::Wgsl(text.into()), libraries: Vec::new() }
+        Self {
+            name: Cow::Borrowed("shader.wgsl"),
+            language: Language::Wgsl(text.into()),
+            libraries: Vec::new(),
+            misplaced: None,
+        }
     }
 
-    /// A compute shader in GLSL, of the subset that naga translates. Reading it takes the feature `glsl`.
+    /// A compute shader in GLSL, for Vulkan, OpenGL or OpenGL ES 3.1.
     ///
-    /// For what naga does not translate, the error advises `glslangValidator -V`, which makes SPIR-V of the whole language.
+    /// Khronos's front end compiles it: as a part of the program with the feature `glslang`, else as the program
+    /// `glslangValidator`, which is `VKARRAY_GLSLANG` or found in `PATH`. What it makes is treated as SPIR-V of
+    /// [`Source::spirv`], so a kernel takes `spirv-val` too. Without a compiler, the shader is refused with
+    /// [`Error::GlslCompiler`](crate::Error::GlslCompiler).
+    ///
+    /// Uniform variables outside of blocks become push constants. `#include` reads files of the folders that
+    /// [`Source::include_dir`] names.
     ///
     /// ```
     /// use vkarray_shader::{Module, Source};
@@ -96,12 +114,70 @@ impl Source {
     ///     layout(std430, binding = 0) buffer X { float x[]; };
     ///     void main() { x[gl_GlobalInvocationID.x] *= 2.0; }",
     /// );
-    /// # #[cfg(feature = "glsl")]
     /// assert!(Module::parse(&source)?.entry_points().eq(["main"]));
     /// # Ok::<(), vkarray_shader::Error>(())
     /// ```
     pub fn glsl(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: Cow::Borrowed("shader.comp"), language: Language::Glsl(text.into()), libraries: Vec::new() }
+        let language = Language::Glsl(Box::new(Glsl::new(text.into())));
+        Self { name: Cow::Borrowed("shader.comp"), language, libraries: Vec::new(), misplaced: None }
+    }
+
+    /// Defines a macro of a shader in GLSL, as `#define NAME VALUE` behind its first line would. Shaders in other languages are
+    /// refused with it when they are parsed.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use vkarray_shader::{Module, Options, Source};
+    ///
+    /// let source = Source::glsl("#version 450\nlayout(local_size_x = SIZE) in; void main() {}").define("SIZE", "128");
+    /// let translated = Module::parse(&source)?.translate(None, &BTreeMap::new(), &Options::default())?;
+    /// assert_eq!(translated.signature.workgroup_size, [128, 1, 1]);
+    /// # Ok::<(), vkarray_shader::Error>(())
+    /// ```
+    #[must_use]
+    pub fn define(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Language::Glsl(glsl) = &mut self.language {
+            glsl.define(name.into(), value.into());
+        } else {
+            self.misplaced = Some("a macro");
+        }
+        self
+    }
+
+    /// Adds a folder to those in which `#include` of a shader in GLSL finds files. They are searched in the order in which
+    /// they are added, after the folder of the including file for names between quotes. No file outside of these folders is
+    /// read: a name that is absolute or leads upwards has to end in one of them, after links are followed.
+    ///
+    /// Shaders in other languages are refused with it when they are parsed.
+    ///
+    /// ```
+    /// use vkarray_shader::{Module, Source};
+    ///
+    /// let text = "#version 450\n#include \"twice.glsl\"\nvoid main() {}";
+    /// let error = Module::parse(&Source::glsl(text)).unwrap_err().to_string();
+    /// assert!(error.starts_with("shader.comp:2: the `#include` cannot be followed: `twice.glsl` is not read"), "{error}");
+    /// let error = Module::parse(&Source::glsl(text).include_dir("/no/such/folder")).unwrap_err().to_string();
+    /// assert!(error.contains("there is no file `twice.glsl` in `/no/such/folder`"), "{error}");
+    /// ```
+    #[must_use]
+    pub fn include_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        if let Language::Glsl(glsl) = &mut self.language {
+            glsl.include_dir(path.into());
+        } else {
+            self.misplaced = Some("an include folder");
+        }
+        self
+    }
+
+    /// The source with what the disk and the environment add to it: the files that a shader in GLSL includes, and its
+    /// compiler. Equal sources then make equal kernels.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
+        if let Language::Glsl(glsl) = &mut self.language {
+            glsl.resolve(&self.name);
+        }
+        self
     }
 
     /// SPIR-V of any compiler for Vulkan (glslang, slang, DXC, clspv, rust-gpu), as the bytes of a file.
@@ -177,7 +253,12 @@ impl Source {
     }
 
     fn of_spirv(bytes: Cow<'static, [u8]>, trust: Trust) -> Self {
-        Self { name: Cow::Borrowed("shader.spv"), language: Language::Spirv { bytes, trust }, libraries: Vec::new() }
+        Self {
+            name: Cow::Borrowed("shader.spv"),
+            language: Language::Spirv { bytes, trust },
+            libraries: Vec::new(),
+            misplaced: None,
+        }
     }
 
     /// Adds a library after the shader's text. In WGSL the order of declarations is free, so the shader's own lines keep their
@@ -228,10 +309,20 @@ impl Source {
         !matches!(self.language, Language::Spirv { .. })
     }
 
+    /// Whether naga translates it.
+    #[doc(hidden)]
+    pub const fn is_wgsl(&self) -> bool {
+        matches!(self.language, Language::Wgsl(_))
+    }
+
     /// Whether the driver is given its SPIR-V only after a validator passed it.
     #[doc(hidden)]
     pub const fn is_to_be_validated(&self) -> bool {
-        matches!(self.language, Language::Spirv { trust: Trust::Validated, .. })
+        matches!(self.language, Language::Glsl(_) | Language::Spirv { trust: Trust::Validated, .. })
+    }
+
+    pub(crate) const fn misplaced(&self) -> Option<&'static str> {
+        self.misplaced
     }
 
     pub(crate) fn libraries(&self) -> &[Library] {

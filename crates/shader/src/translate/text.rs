@@ -1,11 +1,9 @@
-//! Shaders as text: [`Text`], a module that naga parsed, and its translation to SPIR-V.
+//! Shaders in WGSL: [`Text`], a module that naga parsed, and its translation to SPIR-V.
 //!
 //! naga parses, validates and translates; this file sets its options and turns its refusals into our errors. Values of
 //! constants are checked here first, since naga silently rounds `1.5` to `1` for an integer.
 //! Read next: `reflect.rs` for what the kernel takes, `emit.rs` for what is written.
 
-#[cfg(feature = "glsl")]
-mod adapt;
 mod bitcasts;
 mod chains;
 mod directives;
@@ -15,13 +13,9 @@ use std::collections::BTreeMap;
 
 use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
-#[cfg(feature = "glsl")]
-use naga::front::glsl;
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{AddressSpace, ShaderStage, WithSpan};
 
-#[cfg(feature = "glsl")]
-use crate::error::Resource;
 use crate::error::{Error, Result};
 use crate::names::{Names, nearest};
 use crate::sanitize;
@@ -36,22 +30,17 @@ use crate::translate::source::Library;
 use crate::translate::validate::validator;
 use crate::translate::{emit, reflect};
 
-/// What to do about GLSL that naga does not translate.
-const GLSL_ADVICE: &str =
-    "naga translates a part of GLSL; for the whole language run `glslangValidator -V` on the file and use the SPIR-V";
-
 /// What a report begins with that has no sentence of its own.
 const DOES_NOT_PARSE: &str = "the shader does not parse";
 
 /// Bytes of push constants that naga's validator can count; devices have 128 or 256.
 const NAGA_PUSH_BYTES: u32 = 256;
 
-/// Text that parses and is valid.
+/// WGSL that parses and is valid.
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
     source_name: String,
     linked: LinkedSource,
-    is_glsl: bool,
     module: naga::Module,
     info: ModuleInfo,
 }
@@ -72,47 +61,10 @@ impl Text {
             let place = linked.place_of(&shown, error.location(&linked.text));
             Error::Parse { place, report: explain::report(explain::of_parser(&error), DOES_NOT_PARSE, &shown) }
         })?;
-        Self::validated(source_name, linked, module, false)
+        Self::validated(source_name, linked, module)
     }
 
-    /// Refuses a compute shader in GLSL, which this build cannot read.
-    #[cfg(not(feature = "glsl"))]
-    pub(crate) fn glsl(source_name: &str, _: &str) -> Result<Self> {
-        Err(Error::GlslIsOff { source_name: source_name.to_owned() })
-    }
-
-    /// Parses and validates a compute shader in GLSL.
-    #[cfg(feature = "glsl")]
-    pub(crate) fn glsl(source_name: &str, text: &str) -> Result<Self> {
-        let adapted = adapt::adapt(text);
-        let text = if adapted.is_longer { &adapted.text } else { text };
-        let linked = LinkedSource::new(source_name, text, &[]);
-        refuse_long_chains(&linked)?;
-        if chains::is_too_long_expanded(&adapted.text) {
-            return Err(long_chain(&linked, None));
-        }
-        let options = glsl::Options::from(ShaderStage::Compute);
-        let mut module = glsl::Frontend::default().parse(&options, &adapted.text).map_err(|errors| {
-            let first = errors.errors.first().map(|error| error.meta.location(text));
-            let line = first.and_then(|first| text.lines().nth(first.line_number as usize - 1)).unwrap_or_default();
-            let report = explain::glsl::of_line(line).map_or_else(
-                || {
-                    let report = errors.emit_to_string_with_path(text, source_name);
-                    format!("{DOES_NOT_PARSE}\n{}\n{GLSL_ADVICE}", report.trim_end())
-                },
-                |sentence| format!("{sentence}\n{line}"),
-            );
-            Error::Parse { place: linked.place(first), report }
-        })?;
-        refuse_arrays_of_bindings(&module)?;
-        adapted.finish(&mut module).map_err(|(at, problem)| {
-            let place = linked.place(Some(location(text, at)));
-            Error::Parse { place, report: format!("{problem}\n{GLSL_ADVICE}") }
-        })?;
-        Self::validated(source_name, linked, module, true)
-    }
-
-    fn validated(source_name: &str, linked: LinkedSource, mut module: naga::Module, is_glsl: bool) -> Result<Self> {
+    fn validated(source_name: &str, linked: LinkedSource, mut module: naga::Module) -> Result<Self> {
         pointers::resolve(&mut module).map_err(|PointerError { span, reason }| {
             let place = linked.place(span.is_defined().then(|| span.location(&linked.text)));
             Error::Invalid { place, report: reason }
@@ -126,10 +78,9 @@ impl Text {
         };
         let info = validated.map_err(|error| {
             let (place, report) = refusal(&error, &module, source_name, &linked);
-            let report = if is_glsl { format!("{report}\n{GLSL_ADVICE}") } else { report };
             Error::Invalid { place, report }
         })?;
-        Ok(Self { source_name: source_name.to_owned(), linked, is_glsl, module, info })
+        Ok(Self { source_name: source_name.to_owned(), linked, module, info })
     }
 
     /// The names of the compute entry points, in the order of the text.
@@ -161,9 +112,6 @@ impl Text {
         let mut signature = reflect::signature(&module, &info, index)?;
         let is_moved = |param: &Param| moved.contains(&(param.group, param.binding));
         signature.params.iter_mut().filter(|param| is_moved(param)).for_each(|param| param.is_constant = true);
-        if self.is_glsl {
-            signature.params.iter_mut().for_each(Param::unwrap_block);
-        }
         signature.constants = reflect::constants(&self.module, &module);
         let is_robust = options.robust_buffers && options.sanitize.is_none() && bounds::are_of_ranges(&module, index);
         let checked = self.instrumented((&module, &info, index), &signature, options)?;
@@ -294,19 +242,6 @@ fn refusal(
     let shown = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
     let place = linked.place_of(&shown, error.location(&linked.text));
     (place, explain::report(explain::of_validator(error.as_inner(), module), "the shader is not valid", &shown))
-}
-
-/// Refuses `buffer B { … } b[4]`, of which naga makes one buffer of four blocks.
-#[cfg(feature = "glsl")]
-fn refuse_arrays_of_bindings(module: &naga::Module) -> Result<()> {
-    let is_array = |variable: &&naga::GlobalVariable| {
-        let is_buffer = matches!(variable.space, AddressSpace::Storage { .. } | AddressSpace::Uniform);
-        is_buffer && matches!(module.types[variable.ty].inner, naga::TypeInner::Array { .. })
-    };
-    let mut variables = module.global_variables.iter().map(|(_, variable)| variable);
-    let Some(variable) = variables.find(is_array) else { return Ok(()) };
-    let (kernel, variable) = ("main".to_owned(), variable.name.clone().unwrap_or_default());
-    Err(Error::Unsupported { kernel, variable, resource: Resource::BindingArray })
 }
 
 /// The line and the column of a byte of a text.

@@ -57,7 +57,7 @@ fn keys_become_the_flags_of_the_same_names() {
     assert_eq!(steps.iter().map(|step| step.place.as_str()).collect::<Vec<_>>(), ["step 1", "step 2.1", "step 2.2"]);
     let first = &steps[0].dispatch;
     assert_eq!((first.shader.as_path(), first.entry.as_deref()), (Path::new("/k.wgsl"), Some("k")));
-    assert_eq!(first.libraries, [Path::new("/l.wgsl")]);
+    assert_eq!(first.source.libraries, [Path::new("/l.wgsl")]);
     assert_eq!(first.constants, ["RATE=0.5", "TILE=8", "WIDE=true"]);
     assert_eq!((first.covering.as_deref(), first.groups.as_deref(), first.allow_small), (Some("151,99"), None, false));
     let second = &steps[1].dispatch;
@@ -82,7 +82,7 @@ fn files_are_looked_for_beside_the_pipeline_file() {
     assert_eq!(read("@/x.npy"), Value::Npy("/x.npy".into()));
     let table = StepTable { shader: Some("k.wgsl".into()), lib: vec!["l.wgsl".into()], ..StepTable::default() };
     let dispatch = table.dispatch(String::new(), folder).unwrap().dispatch;
-    assert_eq!((dispatch.shader, dispatch.libraries), ("dir/k.wgsl".into(), vec!["dir/l.wgsl".into()]));
+    assert_eq!((dispatch.shader, dispatch.source.libraries), ("dir/k.wgsl".into(), vec!["dir/l.wgsl".into()]));
 }
 
 #[test]

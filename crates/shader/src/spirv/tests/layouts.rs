@@ -189,7 +189,7 @@ fn structs_of_wgsl_lie_by_its_alignments() {
     assert_eq!((few.fixed_bytes, few.stride, few.array_len), (96, Some(24), Some(4)));
 }
 
-const THROUGH_NAGA: &str = "#version 450
+const FROM_TEXT: &str = "#version 450
 layout(local_size_x = 1) in;
 struct Leaf { vec3 v; float f; vec2 w; };
 struct Branch { float n; Leaf leaves[2]; };
@@ -199,8 +199,8 @@ layout(std430, set = 0, binding = 2) buffer Out { float result[]; };
 void main() { result[0] = std140_.j + std430_.j; }";
 
 #[test]
-fn blocks_of_glsl_that_naga_translates_lie_by_their_layout() {
-    let module = Module::parse(&Source::glsl(THROUGH_NAGA)).unwrap();
+fn blocks_of_glsl_that_is_compiled_here_lie_by_their_layout() {
+    let module = Module::parse(&Source::glsl(FROM_TEXT)).unwrap();
     let signature = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().signature;
     let [std140, std430, _] = signature.params.as_slice() else { panic!("{signature}") };
     let rows = |stride, [b, d, f, g, h, j]: [u32; 6]| {

@@ -3,11 +3,6 @@
 //! naga limits the nesting of brackets itself. A chain (`x + x + x …`) nests without brackets, and one that is too long
 //! would end the process, since a stack that overflows cannot be caught. Called by `translate/text.rs`.
 
-#[cfg(feature = "glsl")]
-use pp_rs::pp::Preprocessor;
-#[cfg(feature = "glsl")]
-use pp_rs::token::{Punct, TokenValue};
-
 use super::directives::blank_len;
 
 /// The most links of a chain. naga's parser takes 2 s for so many, and up to 3 KiB of stack for each, in a build without
@@ -44,49 +39,9 @@ pub(super) fn too_long(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a chain of a text in GLSL is too long after its macros are expanded, or the expanded text is longer than 64 MiB.
-#[cfg(feature = "glsl")]
-pub(super) fn is_too_long_expanded(text: &str) -> bool {
-    const MOST_BYTES: usize = 64 << 20;
-    let mut expanded = String::new();
-    // The parser reports errors of the preprocessor.
-    for token in Preprocessor::new(text).map_while(Result::ok) {
-        match token.value {
-            TokenValue::Ident(name) => expanded.extend([name.as_str(), " "]),
-            TokenValue::Punct(sign) => expanded.push(match sign {
-                Punct::LeftParen | Punct::LeftBracket => '(',
-                Punct::RightParen | Punct::RightBracket => ')',
-                Punct::LeftBrace => '{',
-                Punct::RightBrace => '}',
-                Punct::Semicolon | Punct::Comma => ';',
-                _ => '+',
-            }),
-            _ => expanded.push_str("0 "),
-        }
-        if expanded.len() > MOST_BYTES {
-            return true;
-        }
-    }
-    too_long(&expanded).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[cfg(feature = "glsl")]
-    #[test]
-    fn macros_are_expanded_before_links_are_counted() {
-        let doubled = |first: &str, next: &dyn Fn(usize) -> String, n: usize| {
-            let rest: String = (1..n).map(next).collect();
-            format!("{first}\n{rest}void main() {{ x = A{}(x); }}", n - 1)
-        };
-        let names = |n| doubled("#define A0 x + x", &|i| format!("#define A{i} A{0} + A{0}\n", i - 1), n);
-        let calls = |n| doubled("#define A0(a) a + a", &|i| format!("#define A{i}(a) A{0}(a) + A{0}(a)\n", i - 1), n);
-        assert!(is_too_long_expanded(&names(18)) && is_too_long_expanded(&calls(18)));
-        assert!(!is_too_long_expanded(&names(10)) && !is_too_long_expanded(&calls(10)));
-        assert!(!is_too_long_expanded("#define A A + A\nvoid main() { x = A; }"));
-    }
 
     #[test]
     fn links_are_counted_to_the_end_of_a_statement_or_an_element() {

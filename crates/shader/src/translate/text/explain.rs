@@ -4,9 +4,6 @@
 //! GLSL, a sentence of ours replaces naga's; the lines of the shader and their marks stay ([`report`]). All other messages
 //! are shown unchanged. Called by `translate/text.rs`; the tests show every sentence.
 
-#[cfg(feature = "glsl")]
-pub(super) mod glsl;
-
 use naga::common::wgsl::TypeContext;
 use naga::front::wgsl::ParseError;
 use naga::valid::{

@@ -1,0 +1,110 @@
+//! OpenGL's uniform variables outside of blocks as push constants: [`as_push_constants`].
+//!
+//! The compiler gathers them in one uniform block. A program that sets such variables one by one passes numbers, and so
+//! does a kernel: the block becomes push constants, each of whose members is one argument. Its layout, std140, is one that
+//! push constants may have. Pure: words in, words out.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{Decoration, Op, StorageClass};
+
+use super::compiler::UNIFORMS;
+use crate::spirv::words::{HEADER_WORDS, instructions, op};
+
+/// The word of a header that holds the bound of ids.
+const BOUND: usize = 3;
+
+/// The module with the block of uniform variables as push constants. `None` if it has no such block, or push constants of its
+/// own, of which an entry point can have one block.
+pub(super) fn as_push_constants(words: &[u32]) -> Option<Vec<u32>> {
+    let block = block(words)?;
+    let mut rewriter = Rewriter {
+        out: words[..HEADER_WORDS].to_vec(),
+        next_id: words[BOUND],
+        derived: HashSet::from([block.variable]),
+        pointers: HashMap::new(),
+    };
+    let chained = instructions(words).filter(|words| op(words) == Some(Op::AccessChain));
+    let mut types = vec![block.pointer];
+    for chain in chained {
+        if let &[_, ty, id, base, ..] = chain
+            && rewriter.derived.contains(&base)
+        {
+            rewriter.derived.insert(id);
+            types.push(ty);
+        }
+    }
+    for instruction in instructions(words) {
+        rewriter.take(instruction, &block, &types);
+    }
+    rewriter.out[BOUND] = rewriter.next_id;
+    Some(rewriter.out)
+}
+
+/// The block of uniform variables.
+struct UniformBlock {
+    variable: u32,
+    pointer: u32,
+}
+
+fn block(words: &[u32]) -> Option<UniformBlock> {
+    let name: Vec<u32> = name_words(UNIFORMS);
+    let named: HashSet<u32> = instructions(words)
+        .filter(|words| op(words) == Some(Op::Name) && words.get(2..) == Some(&name))
+        .map(|words| words[1])
+        .collect();
+    let of_class = |class: StorageClass| {
+        move |words: &&[u32]| op(words) == Some(Op::Variable) && words.get(3) == Some(&(class as u32))
+    };
+    if instructions(words).any(|words| of_class(StorageClass::PushConstant)(&words)) {
+        return None;
+    }
+    let is_named = |pointer: u32| {
+        let is_it = |words: &&[u32]| op(words) == Some(Op::TypePointer) && words.get(1) == Some(&pointer);
+        instructions(words).find(is_it).is_some_and(|words| words.get(3).is_some_and(|pointee| named.contains(pointee)))
+    };
+    let variable = instructions(words).filter(of_class(StorageClass::Uniform)).find(|words| is_named(words[1]))?;
+    Some(UniformBlock { variable: variable[2], pointer: variable[1] })
+}
+
+/// A text as the words of an operand.
+fn name_words(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+struct Rewriter {
+    out: Vec<u32>,
+    next_id: u32,
+    /// The block, and pointers into it.
+    derived: HashSet<u32>,
+    /// Pointers to push constants, by the pointer to uniform memory in whose place they stand.
+    pointers: HashMap<u32, u32>,
+}
+
+impl Rewriter {
+    fn take(&mut self, instruction: &[u32], block: &UniformBlock, types: &[u32]) {
+        match (op(instruction), instruction) {
+            (Some(Op::Decorate), &[_, target, decoration, ..])
+                if target == block.variable
+                    && [Decoration::DescriptorSet as u32, Decoration::Binding as u32].contains(&decoration) => {}
+            (Some(Op::TypePointer), &[first, id, _, pointee]) if types.contains(&id) => {
+                self.out.extend(instruction);
+                let own = self.next_id;
+                self.next_id += 1;
+                self.pointers.insert(id, own);
+                self.out.extend([first, own, StorageClass::PushConstant as u32, pointee]);
+            }
+            (Some(Op::Variable), &[first, ty, id, _]) if id == block.variable => {
+                let ty = self.pointers.get(&ty).copied().unwrap_or(ty);
+                self.out.extend([first, ty, id, StorageClass::PushConstant as u32]);
+            }
+            (Some(Op::AccessChain), &[first, ty, id, ref rest @ ..]) if self.derived.contains(&id) => {
+                self.out.extend([first, self.pointers.get(&ty).copied().unwrap_or(ty), id]);
+                self.out.extend(rest);
+            }
+            _ => self.out.extend(instruction),
+        }
+    }
+}
