@@ -30,6 +30,33 @@ const NOTE: &str = "
         if id.x < arrayLength(&visits) { atomicAdd(&visits[id.x], 1u + 2u * id.y); }
     }";
 
+/// The same in GLSL.
+const NOTE_IN_GLSL: &str = "#version 450
+    layout(local_size_x = 2, local_size_y = 2) in;
+    layout(binding = 0) buffer Visits { uint visits[]; };
+    layout(binding = 1) buffer Wrong { uint wrong[]; };
+    layout(push_constant) uniform Push { uint n; };
+    void main() {
+        uvec3 id = gl_GlobalInvocationID;
+        uvec3 expected = gl_WorkGroupID * uvec3(2, 2, 1) + gl_LocalInvocationID;
+        bool is_right = id == expected && gl_WorkGroupID.y == 0 && gl_WorkGroupID.z == 0 && gl_WorkGroupID.x < n
+            && gl_NumWorkGroups == uvec3(n, 1, 1);
+        if (!is_right) atomicAdd(wrong[0], 1);
+        if (gl_GlobalInvocationID.x < visits.length()) atomicAdd(visits[gl_GlobalInvocationID.x], 1 + 2 * id.y);
+    }";
+
+/// The same in GLSL, which asks for one of the numbers alone.
+const NOTE_ONE_IN_GLSL: &str = "#version 450
+    layout(local_size_x = 2, local_size_y = 2) in;
+    layout(binding = 0) buffer Visits { uint visits[]; };
+    layout(binding = 1) buffer Wrong { uint wrong[]; };
+    layout(push_constant) uniform Push { uint n; };
+    void main() {
+        uint i = gl_GlobalInvocationID.x;
+        if (i >= 2 * n) atomicAdd(wrong[0], 1);
+        if (i < visits.length()) atomicAdd(visits[i], 1 + 2 * gl_GlobalInvocationID.y);
+    }";
+
 /// Workgroups in a row and in a plane of rows, if a longer launch is possible on this device.
 fn axes(fixture: &Fixture, test: &str) -> Option<(u32, u32)> {
     let [row, n_rows, _] = fixture.info().limits.max_compute_work_group_count;
@@ -52,9 +79,10 @@ fn lengths(row: u32, plane: u32) -> impl Iterator<Item = u32> {
 fn every_workgroup_runs_once_and_sees_one_axis() {
     let fixture = Fixture::open();
     let Some((row, plane)) = axes(&fixture, "every_workgroup_runs_once_and_sees_one_axis") else { return };
-    let note = kernel(&fixture, NOTE);
+    let notes = [Source::wgsl(NOTE), Source::glsl(NOTE_IN_GLSL), Source::glsl(NOTE_ONE_IN_GLSL)];
+    let notes = notes.map(|source| fixture.kernel(source).build().unwrap());
     let wrong = fixture.zeros::<u32>([1]).unwrap();
-    for n in lengths(row, plane) {
+    for (note, n) in notes.iter().flat_map(|note| lengths(row, plane).map(move |n| (note, n))) {
         // As many items as invocations on x, or one item less.
         for items in [2 * n, 2 * n - 1] {
             let visits = fixture.zeros::<u32>([items as usize + 5]).unwrap();
