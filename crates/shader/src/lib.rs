@@ -13,6 +13,7 @@
 //! | `names.rs` | names in messages: those that exist, and the one that may have been meant |
 //! | `signature` | what a kernel takes and needs: parameters, element types, capabilities |
 //! | `error` | what can be wrong with a shader |
+//! | `chains.rs` | texts on whose chains of operators a compiler would overflow its stack |
 //! | `tool.rs` | a program of another project, run as a process |
 //! | `limits.rs` | a signature compared with the limits of a device |
 //! | `spirv` | SPIR-V of other compilers: parsed, reflected, bounded, validated; what is changed in naga's |
@@ -22,6 +23,7 @@
 //!
 //! **Start here:** [`Source`] and [`Module`] in `translate`, then [`Signature`].
 
+mod chains;
 mod error;
 mod glsl;
 mod limits;

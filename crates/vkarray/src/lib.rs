@@ -61,7 +61,7 @@
 //! |---|---|
 //! | `macros` (on by default) | `kernel!` and `#[derive(Element)]` |
 //! | `npy` | the module `io`: `.npy` and `.npz` files |
-//! | `glsl` | kernels in GLSL |
+//! | `glslang` | the compiler of GLSL inside of the program, which takes a C++ compiler to build; not part of `full` |
 //! | `dlpack` | DLPack tensors, in [`interop`] |
 //! | `limit-files` | profiles of limits in JSON files, for `VKARRAY_LIMITS`: [`device::LimitProfile`] |
 //! | `serde` | arrays through serde |

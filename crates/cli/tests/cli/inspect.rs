@@ -132,6 +132,10 @@ fn what_cannot_be_shown_says_why() {
     folder.put("binary.comp", folder_bytes("saxpy.spv"));
     folder.put("shader.txt", "");
     folder.put("empty.wgsl", "");
+    folder.put("broken.comp", "#version 450\nvoid main() {\n    y = 1;\n}");
+    std::fs::create_dir(folder.path("sub")).expect("the folder is ours");
+    folder.put("sub/lost.comp", "#version 450\n#include \"none.glsl\"\nvoid main() {}");
+    folder.put("upwards.comp", "#version 450\n#include \"/etc/passwd\"\nvoid main() {}");
     let cases = [
         ("inspect none.spv", "cannot read none.spv"),
         ("inspect shader.txt", "shader.txt: a shader is .wgsl, .comp, .glsl or .spv"),
@@ -142,7 +146,16 @@ fn what_cannot_be_shown_says_why() {
         ("inspect texture.spv", "`picture` is a texture or storage image"),
         ("inspect saxpy.spv --entry other", "no compute entry point `other`; there is `main`"),
         ("inspect reverse.spv --const LANE=1", "no constant `LANE`"),
-        ("inspect histogram.comp", "histogram.comp:11:52: the shader does not parse"),
+        ("inspect broken.comp", "broken.comp:3: `y`: undeclared identifier\n    y = 1;"),
+        (
+            "inspect upwards.comp",
+            "which is outside of the include folders: add `Source::include_dir`, in the command `-I DIR`",
+        ),
+        (
+            "inspect sub/lost.comp",
+            "sub/lost.comp:2: the `#include` cannot be followed: there is no file `none.glsl` in `sub`",
+        ),
+        ("inspect saxpy.wgsl --define N=1", "saxpy.wgsl: a macro was given, which only GLSL has"),
     ];
     for (line, part) in cases {
         let message = folder.refused(2, &mut folder.command(line));
@@ -208,8 +221,34 @@ fn spirv_that_no_validator_passed_is_not_run() {
     for part in ["/no/such/validator cannot be started", "spirv-tools", "VKARRAY_SPIRV_VAL", "spirv_unchecked"] {
         assert!(message.contains(part), "{message}");
     }
-    // What naga translates needs no validation.
-    assert!(without("saxpy.comp").status().expect("the command starts").success());
+    // GLSL is compiled to SPIR-V; what naga translates needs no validation.
+    assert!(folder.refused(2, &mut without("saxpy.comp")).contains("saxpy.comp: /no/such/validator cannot be started"));
+    assert!(without("saxpy.wgsl").status().expect("the command starts").success());
+}
+
+#[test]
+fn macros_and_include_folders_of_glsl_are_flags() {
+    let folder = folder();
+    for name in ["sub", "shared"] {
+        std::fs::create_dir(folder.path(name)).expect("the folder is ours");
+    }
+    folder.put(
+        "sub/k.comp",
+        "#version 450\n#include \"own.glsl\"\n#include <common.glsl>\nlayout(local_size_x = SIZE) in;\nvoid main() {}",
+    );
+    folder.put("sub/own.glsl", "#include \"common.glsl\"");
+    folder.put("shared/common.glsl", "#ifndef SIZE\n#error no size\n#endif");
+    let found = folder.done("inspect sub/k.comp --define SIZE=32 -I shared");
+    assert_eq!(text(&found.stdout), "main: workgroup 32×1×1\n");
+    let message = folder.refused(2, &mut folder.command("inspect sub/k.comp -I shared"));
+    assert!(message.contains("shared/common.glsl:2: `#error`: no size\n#error no size"), "{message}");
+    let mut without = folder.command("inspect sub/k.comp -I shared --define SIZE=1");
+    let message = folder.refused(2, without.env("VKARRAY_GLSLANG", "/no/such/compiler"));
+    for part in
+        ["sub/k.comp: /no/such/compiler cannot be started", "glslang-tools", "VKARRAY_GLSLANG", "feature `glslang`"]
+    {
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]

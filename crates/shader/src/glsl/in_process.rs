@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use glslang_sys as sys;
 
 use super::compiler::{Outcome, Rules, UNIFORMS};
+use crate::chains;
 use crate::error::Uncompiled;
 
 /// The name for messages.
@@ -23,6 +24,22 @@ static IS_READY: LazyLock<bool> = LazyLock::new(|| {
     let result = unsafe { sys::glslang_initialize_process() };
     result != 0
 });
+
+/// Brackets that may be open at one place: the preprocessor recurses with the arguments of macros.
+const MOST_OPEN: usize = 1000;
+
+/// The most brackets that are open at one place of a text.
+fn open_brackets(text: &str) -> usize {
+    let depths = text.bytes().scan(0_usize, |depth, byte| {
+        match byte {
+            b'(' | b'[' | b'{' => *depth += 1,
+            b')' | b']' | b'}' => *depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some(*depth)
+    });
+    depths.max().unwrap_or(0)
+}
 
 /// A shader of the front end, which borrows its input.
 struct Shader<'a> {
@@ -53,6 +70,9 @@ impl Drop for Program<'_> {
 /// Compiles a compute shader, with the options that `compiler.rs` gives the program.
 pub(super) fn compile(text: &str, rules: Rules) -> Result<Outcome, Uncompiled> {
     let failed = |reason: &str| Uncompiled::Failed { program: NAME.to_owned(), reason: reason.to_owned() };
+    if open_brackets(text) > MOST_OPEN {
+        return Ok(Outcome::Refused(format!("ERROR: more than {MOST_OPEN} brackets are inside each other")));
+    }
     let text = CString::new(text).map_err(|_| failed("the text has a character 0"))?;
     if !*IS_READY {
         return Err(failed("it cannot be initialised"));
@@ -87,7 +107,7 @@ fn input(text: &CStr, resource: &sys::glslang_resource_t) -> sys::glslang_input_
         target_language_version: sys::glslang_target_language_version_t::SPIRV1_6,
         code: text.as_ptr(),
         default_version: 450,
-        default_profile: sys::glslang_profile_t::NONE,
+        default_profile: sys::glslang_profile_t::None,
         force_default_version_and_profile: 0,
         forward_compatible: 0,
         messages: MESSAGES,
@@ -149,6 +169,14 @@ impl<'a> Shader<'a> {
         let (handle, input): (_, *const _) = (self.handle.as_ptr(), self.input);
         // SAFETY: handle and input are alive, and no include callbacks are needed: the text has no `#include`.
         let is_read = unsafe { sys::glslang_shader_preprocess(handle, input) } != 0;
+        if is_read {
+            // SAFETY: the text was preprocessed, and the code is copied before the shader changes.
+            let code = unsafe { log(sys::glslang_shader_get_preprocessed_code(handle)) };
+            // A `,` may join expressions, so it counts as an operator, also in tables.
+            if chains::too_long(&code.replace(',', "+")).is_some() {
+                return Err(format!("ERROR: {}", chains::TOO_LONG));
+            }
+        }
         // SAFETY: as above; the text was preprocessed.
         let is_parsed = is_read && unsafe { sys::glslang_shader_parse(handle, input) } != 0;
         if is_parsed {
@@ -205,7 +233,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// A log of the front end.
+/// A text of the front end.
 ///
 /// # Safety
 ///

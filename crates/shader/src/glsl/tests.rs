@@ -210,7 +210,9 @@ fn hostile_text_is_an_error_not_a_crash() {
         "\0\u{feff}#version 450".to_owned(),
         "#version 450\n#line 7 \"k.comp\"\n#error vkarray_unresolved_include_9\n".to_owned(),
     ];
-    for text in texts {
+    // What is just short enough is compiled, or refused by the compiler.
+    let long = main(format!("x = x{};", " + x".repeat(19_000)));
+    for text in texts.into_iter().chain([long, main(format!("x = {}1.0{};", "sin(".repeat(900), ")".repeat(900)))]) {
         let start: String = text.chars().take(80).collect();
         match translated(&Source::glsl(text)) {
             Ok(_)

@@ -25,7 +25,7 @@ use crate::translate::source::{Language, Source, Trust};
 use crate::translate::text::Text;
 
 /// naga recurses with the nesting of brackets, which it limits itself, and with the links of chains of operators, which
-/// `text/chains.rs` limits. Memory is used only for the depth that is reached.
+/// `chains.rs` limits. Memory is used only for the depth that is reached.
 const STACK_BYTES: usize = 128 << 20;
 
 /// A shader that parses and is valid. [`Module::translate`] makes a kernel of one of its entry points, without parsing again.

@@ -5,7 +5,6 @@
 //! Read next: `reflect.rs` for what the kernel takes, `emit.rs` for what is written.
 
 mod bitcasts;
-mod chains;
 mod directives;
 mod explain;
 
@@ -16,6 +15,7 @@ use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{AddressSpace, ShaderStage, WithSpan};
 
+use crate::chains;
 use crate::error::{Error, Result};
 use crate::names::{Names, nearest};
 use crate::sanitize;
@@ -251,15 +251,9 @@ fn location(text: &str, at: usize) -> naga::SourceLocation {
 
 /// Refuses a text on which naga would overflow its stack.
 fn refuse_long_chains(linked: &LinkedSource) -> Result<()> {
-    chains::too_long(&linked.text).map_or(Ok(()), |at| Err(long_chain(linked, Some(location(&linked.text, at)))))
-}
-
-fn long_chain(linked: &LinkedSource, at: Option<naga::SourceLocation>) -> Error {
-    let report = format!(
-        "a chain of more than {} operators or `else if` in one statement: use several statements, or a loop",
-        chains::MOST_LINKS
-    );
-    Error::Parse { place: linked.place(at), report }
+    let Some(at) = chains::too_long(&linked.text) else { return Ok(()) };
+    let place = linked.place(Some(location(&linked.text, at)));
+    Err(Error::Parse { place, report: chains::TOO_LONG.to_owned() })
 }
 
 /// Refuses more push constants than naga's validator counts: it panics on them.

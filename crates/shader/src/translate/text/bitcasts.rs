@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use crate::chains::blank_len;
+
 /// The first cast to a vector of `f16`: where it stands, and what is to be said about it.
 pub(super) fn misread(text: &str) -> Option<(usize, String)> {
     let words: Vec<Range<usize>> = words(text);
@@ -40,7 +42,7 @@ pub(super) fn misread(text: &str) -> Option<(usize, String)> {
 fn words(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut at, is_word) = (Vec::new(), 0, |c: char| c.is_alphanumeric() || c == '_');
     loop {
-        at += super::directives::blank_len(&text[at..]);
+        at += blank_len(&text[at..]);
         let rest = &text[at..];
         let Some(first) = rest.chars().next() else { return found };
         let len = if is_word(first) { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };

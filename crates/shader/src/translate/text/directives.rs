@@ -4,6 +4,8 @@
 //! has the other feature. Spaces stand where a name was, so that lines and columns stay. Called by
 //! `translate/text.rs`.
 
+use crate::chains::blank_len;
+
 /// Words that begin a directive, with the name of a feature that is supported without it.
 const SUPPORTED: [(&str, &str); 5] = [
     ("enable", "subgroups"),
@@ -41,37 +43,6 @@ pub(super) fn without_supported(text: &str) -> String {
 
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
-}
-
-/// Bytes of white space and comments at the beginning.
-pub(super) fn blank_len(text: &str) -> usize {
-    let mut at = 0;
-    loop {
-        let rest = &text[at..];
-        let white = rest.len() - rest.trim_start().len();
-        at += match (white, &rest[white..]) {
-            (_, rest) if rest.starts_with("//") => white + rest.find('\n').unwrap_or(rest.len()),
-            (_, rest) if rest.starts_with("/*") => white + comment_len(rest),
-            (0, _) => return at,
-            _ => white,
-        };
-    }
-}
-
-/// Bytes of a comment that may hold others.
-fn comment_len(text: &str) -> usize {
-    let (mut depth, mut at) = (0_usize, 0);
-    while at < text.len() {
-        match text.as_bytes().get(at..at + 2) {
-            Some(b"/*") => (depth, at) = (depth + 1, at + 2),
-            Some(b"*/") => (depth, at) = (depth - 1, at + 2),
-            _ => at += 1,
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    at.min(text.len())
 }
 
 /// What stands between commas, with where it begins.

@@ -1,18 +1,22 @@
-//! Chains of operators and of `else if`: naga recurses with each link of one, and takes the square of their number.
+//! Chains of operators and of `else if`: naga recurses with each link of one, and takes the square of their number. glslang
+//! recurses with them too, which matters where it is a part of the process.
 //!
-//! naga limits the nesting of brackets itself. A chain (`x + x + x …`) nests without brackets, and one that is too long
-//! would end the process, since a stack that overflows cannot be caught. Called by `translate/text.rs`.
-
-use super::directives::blank_len;
+//! Both limit the nesting of brackets themselves. A chain (`x + x + x …`) nests without brackets, and one that is too long
+//! would end the process, since a stack that overflows cannot be caught. Called by `translate/text.rs` and
+//! `glsl/in_process.rs`.
 
 /// The most links of a chain. naga's parser takes 2 s for so many, and up to 3 KiB of stack for each, in a build without
 /// optimisation (naga 30.0, 2026-11-26); the stack of `translate/module.rs` has room for twice as much.
-pub(super) const MOST_LINKS: usize = 20_000;
+pub(crate) const MOST_LINKS: usize = 20_000;
+
+/// What is said of a chain that is too long.
+pub(crate) const TOO_LONG: &str =
+    "a chain of more than 20000 operators or `else if` in one statement: use several statements, or a loop";
 
 /// The byte at which a chain becomes too long.
 ///
 /// Links are counted for each open bracket, from the last `,` or `;`. An operator of two characters counts as two links.
-pub(super) fn too_long(text: &str) -> Option<usize> {
+pub(crate) fn too_long(text: &str) -> Option<usize> {
     let mut outer = Vec::new();
     let (mut links, mut at) = (0, 0);
     while at < text.len() {
@@ -37,6 +41,37 @@ pub(super) fn too_long(text: &str) -> Option<usize> {
         at = end;
     }
     None
+}
+
+/// Bytes of white space and comments at the beginning.
+pub(crate) fn blank_len(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        let white = rest.len() - rest.trim_start().len();
+        at += match (white, &rest[white..]) {
+            (_, rest) if rest.starts_with("//") => white + rest.find('\n').unwrap_or(rest.len()),
+            (_, rest) if rest.starts_with("/*") => white + comment_len(rest),
+            (0, _) => return at,
+            _ => white,
+        };
+    }
+}
+
+/// Bytes of a comment that may hold others.
+fn comment_len(text: &str) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while at < text.len() {
+        match text.as_bytes().get(at..at + 2) {
+            Some(b"/*") => (depth, at) = (depth + 1, at + 2),
+            Some(b"*/") => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    at.min(text.len())
 }
 
 #[cfg(test)]
