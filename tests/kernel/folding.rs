@@ -30,7 +30,7 @@ const NOTE: &str = "
         if id.x < arrayLength(&visits) { atomicAdd(&visits[id.x], 1u + 2u * id.y); }
     }";
 
-/// The same in GLSL.
+/// [`NOTE`] in GLSL.
 const NOTE_IN_GLSL: &str = "#version 450
     layout(local_size_x = 2, local_size_y = 2) in;
     layout(binding = 0) buffer Visits { uint visits[]; };
@@ -45,7 +45,7 @@ const NOTE_IN_GLSL: &str = "#version 450
         if (gl_GlobalInvocationID.x < visits.length()) atomicAdd(visits[gl_GlobalInvocationID.x], 1 + 2 * id.y);
     }";
 
-/// The same in GLSL, which asks for one of the numbers alone.
+/// [`NOTE`] in GLSL, which asks for one of the numbers alone.
 const NOTE_ONE_IN_GLSL: &str = "#version 450
     layout(local_size_x = 2, local_size_y = 2) in;
     layout(binding = 0) buffer Visits { uint visits[]; };

@@ -25,7 +25,7 @@ pub(super) enum Form {
 /// The include folders of a shader.
 pub(super) struct Folders<'a> {
     named: &'a [PathBuf],
-    /// Those that exist, without links and `..`.
+    /// The folders that exist, without links and `..`.
     real: Vec<PathBuf>,
 }
 

@@ -42,12 +42,12 @@ fn open_brackets(text: &str) -> usize {
 }
 
 /// A shader of the front end, which borrows its input.
-struct Shader<'a> {
+struct ParsedShader<'a> {
     handle: NonNull<sys::glslang_shader_t>,
     input: &'a sys::glslang_input_t,
 }
 
-impl Drop for Shader<'_> {
+impl Drop for ParsedShader<'_> {
     fn drop(&mut self) {
         // SAFETY: this value owns the handle, and a program that uses it is dropped before.
         unsafe { sys::glslang_shader_delete(self.handle.as_ptr()) }
@@ -55,12 +55,12 @@ impl Drop for Shader<'_> {
 }
 
 /// A program of the front end, of one shader.
-struct Program<'a> {
+struct LinkedProgram<'a> {
     handle: NonNull<sys::glslang_program_t>,
-    _shader: &'a Shader<'a>,
+    _shader: &'a ParsedShader<'a>,
 }
 
-impl Drop for Program<'_> {
+impl Drop for LinkedProgram<'_> {
     fn drop(&mut self) {
         // SAFETY: this value owns the handle.
         unsafe { sys::glslang_program_delete(self.handle.as_ptr()) }
@@ -79,14 +79,14 @@ pub(super) fn compile(text: &str, rules: Rules) -> Result<Outcome, Uncompiled> {
     }
     let (resource, uniforms) = (resource(), CString::new(UNIFORMS).unwrap_or_default());
     let input = input(&text, &resource);
-    let shader = Shader::new(&input).ok_or_else(|| failed("it has no memory"))?;
+    let shader = ParsedShader::new(&input).ok_or_else(|| failed("it has no memory"))?;
     if rules == Rules::OpenGl {
         shader.allow_loose_uniforms(&uniforms);
     }
     if let Err(log) = shader.parse() {
         return Ok(Outcome::Refused(log));
     }
-    let program = Program::new(&shader).ok_or_else(|| failed("it has no memory"))?;
+    let program = LinkedProgram::new(&shader).ok_or_else(|| failed("it has no memory"))?;
     Ok(program.spirv().map_or_else(Outcome::Refused, Outcome::Compiled))
 }
 
@@ -146,7 +146,7 @@ fn resource() -> sys::glslang_resource_t {
     }
 }
 
-impl<'a> Shader<'a> {
+impl<'a> ParsedShader<'a> {
     fn new(input: &'a sys::glslang_input_t) -> Option<Self> {
         // SAFETY: the input and what it points to live as long as the shader, which borrows it.
         let handle = unsafe { sys::glslang_shader_create(input) };
@@ -170,8 +170,10 @@ impl<'a> Shader<'a> {
         // SAFETY: handle and input are alive, and no include callbacks are needed: the text has no `#include`.
         let is_read = unsafe { sys::glslang_shader_preprocess(handle, input) } != 0;
         if is_read {
-            // SAFETY: the text was preprocessed, and the code is copied before the shader changes.
-            let code = unsafe { log(sys::glslang_shader_get_preprocessed_code(handle)) };
+            // SAFETY: the text was preprocessed.
+            let code = unsafe { sys::glslang_shader_get_preprocessed_code(handle) };
+            // SAFETY: the shader does not change meanwhile.
+            let code = unsafe { copied(code) };
             // A `,` may join expressions, so it counts as an operator, also in tables.
             if chains::too_long(&code.replace(',', "+")).is_some() {
                 return Err(format!("ERROR: {}", chains::TOO_LONG));
@@ -182,13 +184,15 @@ impl<'a> Shader<'a> {
         if is_parsed {
             return Ok(());
         }
-        // SAFETY: the handle is alive, and the log is read before the shader changes.
-        Err(unsafe { log(sys::glslang_shader_get_info_log(handle)) })
+        // SAFETY: the handle is alive.
+        let log = unsafe { sys::glslang_shader_get_info_log(handle) };
+        // SAFETY: the shader does not change meanwhile.
+        Err(unsafe { copied(log) })
     }
 }
 
-impl<'a> Program<'a> {
-    fn new(shader: &'a Shader<'a>) -> Option<Self> {
+impl<'a> LinkedProgram<'a> {
+    fn new(shader: &'a ParsedShader<'a>) -> Option<Self> {
         // SAFETY: any thread may call it.
         let handle = unsafe { sys::glslang_program_create() };
         let program = NonNull::new(handle).map(|handle| Self { handle, _shader: shader })?;
@@ -202,8 +206,10 @@ impl<'a> Program<'a> {
         let (handle, messages): (_, c_int) = (self.handle.as_ptr(), MESSAGES.0);
         // SAFETY: the program is alive and has a shader that was parsed.
         if unsafe { sys::glslang_program_link(handle, messages) } == 0 {
-            // SAFETY: the program is alive, and the log is read before it changes.
-            return Err(unsafe { log(sys::glslang_program_get_info_log(handle)) });
+            // SAFETY: the program is alive.
+            let log = unsafe { sys::glslang_program_get_info_log(handle) };
+            // SAFETY: the program does not change meanwhile.
+            return Err(unsafe { copied(log) });
         }
         let mut options = sys::glslang_spv_options_t {
             generate_debug_info: true,
@@ -238,7 +244,7 @@ impl<'a> Program<'a> {
 /// # Safety
 ///
 /// It is null, or ends with a zero and does not change during the call.
-unsafe fn log(text: *const c_char) -> String {
+unsafe fn copied(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }

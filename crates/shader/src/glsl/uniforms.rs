@@ -18,7 +18,7 @@ const BOUND: usize = 3;
 /// own, of which an entry point can have one block.
 pub(super) fn as_push_constants(words: &[u32]) -> Option<Vec<u32>> {
     let block = block(words)?;
-    let mut rewriter = Rewriter {
+    let mut change = ClassChange {
         out: words[..HEADER_WORDS].to_vec(),
         next_id: words[BOUND],
         derived: HashSet::from([block.variable]),
@@ -28,17 +28,17 @@ pub(super) fn as_push_constants(words: &[u32]) -> Option<Vec<u32>> {
     let mut types = vec![block.pointer];
     for chain in chained {
         if let &[_, ty, id, base, ..] = chain
-            && rewriter.derived.contains(&base)
+            && change.derived.contains(&base)
         {
-            rewriter.derived.insert(id);
+            change.derived.insert(id);
             types.push(ty);
         }
     }
     for instruction in instructions(words) {
-        rewriter.take(instruction, &block, &types);
+        change.take(instruction, &block, &types);
     }
-    rewriter.out[BOUND] = rewriter.next_id;
-    Some(rewriter.out)
+    change.out[BOUND] = change.next_id;
+    Some(change.out)
 }
 
 /// The block of uniform variables.
@@ -74,7 +74,7 @@ fn name_words(text: &str) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
-struct Rewriter {
+struct ClassChange {
     out: Vec<u32>,
     next_id: u32,
     /// The block, and pointers into it.
@@ -83,7 +83,7 @@ struct Rewriter {
     pointers: HashMap<u32, u32>,
 }
 
-impl Rewriter {
+impl ClassChange {
     fn take(&mut self, instruction: &[u32], block: &UniformBlock, types: &[u32]) {
         match (op(instruction), instruction) {
             (Some(Op::Decorate), &[_, target, decoration, ..])
