@@ -45,11 +45,18 @@ impl Folder {
         fs::write(self.path(name), content).expect("the folder is ours");
     }
 
-    /// Every file and its content.
+    /// Every file and its content, also those of folders.
     fn contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        let entries = fs::read_dir(self.0.path()).expect("the folder is ours");
-        let paths = entries.map(|entry| entry.expect("the folder is ours").path());
-        let mut files: Vec<_> = paths.map(|path| (path.clone(), fs::read(path).expect("a file"))).collect();
+        let (mut folders, mut files) = (vec![self.0.path().to_owned()], Vec::new());
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("the folder is ours") {
+                let path = entry.expect("the folder is ours").path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => files.push((path.clone(), fs::read(path).expect("a file"))),
+                }
+            }
+        }
         files.sort();
         files
     }
