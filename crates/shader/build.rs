@@ -1,6 +1,6 @@
 //! Gives the crate the identity of its translator, so that code of another translator is never taken from a disk.
 //!
-//! The identity is a hash of this crate's sources and the version of naga that the lock file names. Where no lock file is
+//! The identity is a hash of this crate's sources and the versions of naga and glslang that the lock file names. Where no lock file is
 //! found whose versions are surely the ones in use, there is none, and translations are not kept on disk.
 
 use std::collections::hash_map::DefaultHasher;
@@ -16,7 +16,8 @@ fn main() -> io::Result<()> {
     let mut hasher = DefaultHasher::new(); // Of fixed keys.
     hash_folder(Path::new("src"), &mut hasher)?;
     let text = fs::read_to_string(lock)?;
-    let is_translator = |package: &&str| package.contains("\nname = \"naga\"\n");
+    let is_translator =
+        |package: &&str| ["naga", "glslang-sys"].iter().any(|name| package.contains(&format!("\nname = \"{name}\"\n")));
     text.split("[[package]]").filter(is_translator).for_each(|package| package.hash(&mut hasher));
     println!("cargo::rustc-env=VKARRAY_TRANSLATOR={:016x}", hasher.finish());
     Ok(())

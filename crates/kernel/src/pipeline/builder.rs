@@ -204,8 +204,8 @@ impl KernelBuilder {
         self
     }
 
-    /// Leaves shared memory uninitialised when a workgroup starts. Otherwise a WGSL or GLSL kernel reads zeros there;
-    /// `docs/decisions/036` has the cost.
+    /// Leaves shared memory uninitialised when a workgroup starts. Otherwise a WGSL kernel reads zeros there, and a GLSL
+    /// kernel where the driver writes them; `docs/decisions/036` has the cost.
     ///
     /// # Safety
     ///

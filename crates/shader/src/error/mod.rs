@@ -2,7 +2,8 @@
 //!
 //! A message names the kernel, then the parameter in the shader's own spelling, then both sides with their numbers.
 //! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with SPIR-V is in
-//! `malformed.rs` and `unvalidated.rs`, why GLSL was not compiled in `uncompiled.rs`, and what a variable is that no kernel is given in `resource.rs`.
+//! `malformed.rs` and `unvalidated.rs`, why GLSL was not compiled in `uncompiled.rs`, and what a variable is that no kernel
+//! is given in `resource.rs`.
 
 use std::fmt;
 

@@ -55,17 +55,12 @@ pub(super) fn span(module: &Module, variable: Handle<GlobalVariable>) -> MemoryS
         TypeInner::Array { stride, .. } => Some(stride),
         _ => None,
     };
-    MemorySpan { name: called(module, variable).to_owned(), start: 0, bytes: u32::MAX, stride }
+    MemorySpan { name: called(variable).to_owned(), start: 0, bytes: u32::MAX, stride }
 }
 
-/// A variable's name. A block of GLSL without one is called by its only member, or by its type, as in signatures.
-fn called<'a>(module: &'a Module, variable: &'a GlobalVariable) -> &'a str {
-    let ty = &module.types[variable.ty];
-    let of_type = match &ty.inner {
-        TypeInner::Struct { members, .. } if members.len() == 1 => members[0].name.as_deref(),
-        _ => ty.name.as_deref(),
-    };
-    variable.name.as_deref().or(of_type).unwrap_or("a buffer")
+/// A variable's name.
+fn called(variable: &GlobalVariable) -> &str {
+    variable.name.as_deref().unwrap_or("a buffer")
 }
 
 /// Where the notes of each buffer begin, in words, the first at `first`; and the words up to the end of the last.

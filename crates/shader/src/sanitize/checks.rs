@@ -149,19 +149,12 @@ fn name(body: &Body<'_>, handle: Handle<Expression>) -> String {
         Expression::Access { base, .. } => format!("{}[…]", name(body, base)),
         Expression::AccessIndex { base, index } => match pointee(body, base) {
             TypeInner::Struct { members, .. } => {
-                let member = called(&members[index as usize].name);
-                // The members of a block of GLSL without a name are names of the whole shader.
-                if is_nameless(body, base) { member } else { format!("{}.{member}", name(body, base)) }
+                format!("{}.{}", name(body, base), called(&members[index as usize].name))
             }
             _ => format!("{}[{index}]", name(body, base)),
         },
         _ => "a value".to_owned(),
     }
-}
-
-fn is_nameless(body: &Body<'_>, handle: Handle<Expression>) -> bool {
-    let globals = &body.shader.original.global_variables;
-    matches!(body.function.expressions[handle], Expression::GlobalVariable(global) if globals[global].name.is_none())
 }
 
 /// The scalar type of an integer or vector of integers, and its components.

@@ -86,12 +86,7 @@ fn push_constants(module: &naga::Module, variable: &GlobalVariable) -> PushConst
     let bytes = module.types[variable.ty].inner.size(module.to_ctx()).next_multiple_of(4);
     let block = element_type(module, variable.ty);
     let ty = block.to_string();
-    let name = match (variable.name.as_deref(), &block) {
-        (Some(name), _) if !name.is_empty() => name.to_owned(),
-        // A block of GLSL without a name of its own is called by its only member, or by its type.
-        (_, ElementType::Struct { fields, .. }) if fields.len() == 1 => fields[0].name.clone(),
-        _ => ty.clone(),
-    };
+    let name = variable.name.clone().unwrap_or_default();
     let members = match block {
         ElementType::Struct { fields, .. } => fields
             .into_iter()

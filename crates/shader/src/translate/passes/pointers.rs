@@ -1,7 +1,7 @@
 //! Gives functions only the pointers that naga's writer can pass: to whole variables of the function that calls.
 //!
-//! WGSL lets a function take `&tile[i]`, and pointers to shared memory and buffers; GLSL passes `inout` arguments. In SPIR-V
-//! both need capabilities that not every device has, so naga's module is rewritten in two ways:
+//! WGSL lets a function take `&tile[i]`, and pointers to shared memory and buffers. In SPIR-V both need
+//! capabilities that not every device has, so naga's module is rewritten in two ways:
 //!
 //! - a pointer to a variable of the module, such as a buffer or shared memory, or to a part of it: the function is made once
 //!   more for each variable it is called with, reaches that variable itself, and takes the computed indices in place of the

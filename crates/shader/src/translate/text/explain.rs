@@ -217,10 +217,7 @@ fn of_clash(second: Handle<GlobalVariable>, module: &Module) -> Option<String> {
     let (_, first) = module.global_variables.iter().find(is_first)?;
     let both = [first, &module.global_variables[second]];
     let is_storage = both.iter().all(|variable| matches!(variable.space, AddressSpace::Storage { .. }));
-    let [first, second] = both.map(|variable| {
-        let of_type = module.types[variable.ty].name.as_deref(); // Of a block of GLSL without a name.
-        variable.name.as_deref().or(of_type).unwrap_or_default()
-    });
+    let [first, second] = both.map(|variable| variable.name.as_deref().unwrap_or_default());
     let naga::ResourceBinding { group, binding } = binding;
     let other = if is_storage { "; in SPIR-V an entry point may use both" } else { "" };
     Some(format!(
