@@ -12,13 +12,21 @@
 #
 # What is missing is installed by `cargo xtask setup --tests`: the loader, lavapipe, the Khronos validation layer,
 # spirv-val, glslangValidator. It needs a Rust toolchain. VKARRAY_COMMAND names a `vkarray` that is already built.
+# In the archive of `cargo xtask package --archive` both programs lie beside this file: Rust is not needed, and later
+# steps of the job find `vkarray` on their PATH.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$here")
+[ ! -x "$here/vkarray" ] || VKARRAY_COMMAND=${VKARRAY_COMMAND:-$here/vkarray}
 
 die() { echo "error: ci/setup.sh: $*" >&2; exit 1; }
 vkarray() {
   if [ -n "${VKARRAY_COMMAND:-}" ]; then "$VKARRAY_COMMAND" "$@"
   else cargo run --quiet --locked --manifest-path "$root/Cargo.toml" --package vkarray-cli -- "$@"; fi
+}
+setup() {
+  if [ -x "$here/xtask" ]; then "$here/xtask" setup --tests
+  else (cd "$root" && cargo xtask setup --tests); fi
 }
 # The first of the files that exists.
 first() { for file in "$@"; do if [ -f "$file" ]; then echo "$file"; return; fi; done; }
@@ -42,9 +50,9 @@ case $bits in '' | 128 | 256 | 512) ;; *) die "--bits is $bits, not 128, 256 or 
 
 # Any driver will do for the installation; which one is used is decided below.
 if [ "$driver" = machine ]; then
-  (cd "$root" && cargo xtask setup --tests) >&2
+  setup >&2
 else
-  (unset VK_DRIVER_FILES VK_ICD_FILENAMES; cd "$root" && cargo xtask setup --tests) >&2
+  (unset VK_DRIVER_FILES VK_ICD_FILENAMES; setup) >&2
 fi
 
 variables=()
@@ -98,6 +106,8 @@ for variable in ${variables[@]+"${variables[@]}"}; do
   echo "$variable" >&2
   [ -z "${GITHUB_ENV:-}" ] || echo "$variable" >>"$GITHUB_ENV"
 done
+[ ! -x "$here/vkarray" ] || [ -z "${GITHUB_PATH:-}" ] || echo "$here" >>"$GITHUB_PATH"
 if [ -n "$env_file" ]; then
   for variable in ${variables[@]+"${variables[@]}"}; do printf "export %s='%s'\n" "${variable%%=*}" "${variable#*=}"; done >"$env_file"
+  [ ! -x "$here/vkarray" ] || printf "export PATH='%s':\"\$PATH\"\n" "$here" >>"$env_file"
 fi

@@ -1,10 +1,11 @@
 //! `cargo xtask`: sets up a machine, runs the demo, the tests, the gate and the check of the source tree.
 //!
 //! This file has only the command line. Each task has a file of its own: `setup.rs`, `suite.rs` (the tests),
-//! `downstream.rs`, `demo.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs` and `package.rs`. The decisions of a
+//! `downstream.rs`, `demo.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs`, `package.rs` and `archive.rs`. The decisions of a
 //! task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop. xtask does not link to
 //! vkarray, so it still builds when the library does not. Read `plan.rs` next.
 
+mod archive;
 mod ci;
 mod command;
 mod demo;
@@ -68,7 +69,11 @@ enum Task {
     /// Checks the source tree: no cycles between folders, no two types of one name, `//!` at the head of files, their length
     Structure,
     /// Checks that the packages can be published: descriptions, licences, versions of dependencies
-    Package,
+    Package {
+        /// Makes an archive of the command and of ci/setup.sh instead, for CI jobs without Rust
+        #[arg(long)]
+        archive: bool,
+    },
     /// Reports which devices and layers this process finds; `setup` runs it as a child, since a driver may crash
     #[command(hide = true)]
     Probe {
@@ -96,12 +101,15 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Guide => guide::build().run().map(exit_code),
         Task::Ci => ci::run(),
         Task::Structure => structure::run(),
-        Task::Package => package::run(),
+        Task::Package { archive: false } => package::run(),
+        Task::Package { archive: true } => archive::make().map(|()| ExitCode::SUCCESS),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),
     }
 }
 
-/// The folder of the workspace, in which `cargo` runs and `demo-out/` lies.
+/// The folder of the workspace, in which `cargo` runs and `demo-out/` lies; on a machine without it, to which
+/// `package --archive` brings this program, the current folder.
 fn workspace_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace");
+    if root.exists() { root } else { Path::new(".") }
 }

@@ -13,6 +13,7 @@ use vkarray::device::{Error as DriverError, ValidationMessage};
 use vkarray::io::FileError;
 use vkarray::kernel::{BadScalar, Error as KernelError, Names, ShaderError};
 use vkarray::memory::Error as MemoryError;
+use vkarray_test::NotRun;
 
 /// A result with this crate's error.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -126,6 +127,24 @@ pub(crate) enum Error {
     #[error("{n_failed} of {n_checks} checks failed")]
     Checks { n_failed: usize, n_checks: usize },
 
+    #[error("{}:{line}: test `{test}`: {}{reason}", .path.display(), key_text(.key))]
+    TestFile { path: PathBuf, line: usize, test: String, key: String, reason: Box<Error> },
+    #[error("{}: there is no `[[test]]`", .path.display())]
+    NoTests { path: PathBuf },
+    #[error("no test has `{filter}` in its name; --list prints all names")]
+    NoTest { filter: String },
+    #[error("{0}")]
+    Setting(String),
+    #[error("{}: there is no shader (.wgsl, .comp, .glsl, .spv)", .folder.display())]
+    NoShaders { folder: PathBuf },
+    #[error("{} exists, and is not replaced", .path.display())]
+    Exists { path: PathBuf },
+    #[error("{n_failed} of {n_trials} trials failed{}", problems_text(*.n_problems))]
+    Tests { n_failed: usize, n_trials: usize, n_problems: usize },
+    /// The process of the tests has printed its error.
+    #[error("the process of the tests ended with {code}")]
+    Reported { code: u8 },
+
     #[error(transparent)]
     Array(Box<vkarray::Error>),
 
@@ -148,7 +167,8 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// The codes of `docs/command.md`: 4 if results differ, 3 if there is no device, 2 for wrong input, 1 for the rest.
+    /// The codes of `docs/command.md`: 4 if results differ, 3 if there is no device, 2 for wrong input, 1 for the rest,
+    /// also for tests that failed.
     pub(crate) fn exit_code(&self) -> u8 {
         if matches!(self, Self::Checks { .. } | Self::Differs { .. }) {
             return 4;
@@ -159,9 +179,15 @@ impl Error {
         if let Self::Pipeline { reason, .. } | Self::Stdin { reason, .. } | Self::Variable { reason, .. } = self {
             return reason.exit_code();
         }
+        if let Self::TestFile { reason, .. } = self {
+            return reason.exit_code();
+        }
+        if let Self::Reported { code } = self {
+            return *code;
+        }
         let is_machine = match self {
             Self::Validation { .. } | Self::Defect { .. } | Self::Cache { .. } | Self::HostMemory { .. } => true,
-            Self::Write { .. } | Self::Replace { .. } | Self::Report { .. } => true,
+            Self::Write { .. } | Self::Replace { .. } | Self::Report { .. } | Self::Tests { .. } => true,
             Self::Array(error) => is_machine_failure(error),
             Self::File(error) => !error.is_input(),
             _ => false,
@@ -179,6 +205,15 @@ impl From<vkarray::Error> for Error {
 impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
         Self::File(Box::new(error))
+    }
+}
+
+impl From<NotRun> for Error {
+    fn from(error: NotRun) -> Self {
+        match error {
+            NotRun::Device(error) => error.into(),
+            other => Self::Setting(other.to_string()),
+        }
     }
 }
 
@@ -252,6 +287,15 @@ fn already(written: &[PathBuf]) -> String {
     format!(" (already written: {})", paths.join(", "))
 }
 
+/// The key of a test, before the reason.
+fn key_text(key: &str) -> String {
+    if key.is_empty() { String::new() } else { format!("`{key}`: ") }
+}
+
+fn problems_text(n: usize) -> String {
+    if n == 0 { String::new() } else { format!(", and the run has {n} problems") }
+}
+
 /// Formats a shape as the command line takes it: `[3,4]`.
 pub(crate) fn shape_text(shape: &[usize]) -> String {
     let lens: Vec<String> = shape.iter().map(usize::to_string).collect();
@@ -302,6 +346,8 @@ mod tests {
             (Error::Differs { message: String::new() }, 4),
             (Error::Pipeline { path: "x".into(), place: "step 1".to_owned(), reason: Box::new(lost().into()) }, 1),
             (Error::Checks { n_failed: 1, n_checks: 2 }, 4),
+            (Error::Tests { n_failed: 1, n_trials: 2, n_problems: 0 }, 1),
+            (Error::NoTests { path: "x".into() }, 2),
         ];
         for (error, code) in cases {
             assert_eq!(error.exit_code(), code, "{error:?}");

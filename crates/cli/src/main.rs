@@ -1,12 +1,11 @@
 //! The `vkarray` command.
 //!
-//! `args/` is the command line; `info/`, `run/` and `check.rs` are the commands; `shader.rs` and `array/` read their files,
+//! `args/` is the command line; `info/`, `run/` and `test/` are the commands; `shader.rs` and `array/` read their files,
 //! and `files/` knows all files of a call and writes them. An error ends the program with its message on standard error
 //! and an exit code that distinguishes wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
 
 mod args;
 mod array;
-mod check;
 mod error;
 mod files;
 mod info;
@@ -14,6 +13,7 @@ mod panics;
 mod run;
 mod shader;
 mod stdio;
+mod test;
 
 use std::process::ExitCode;
 
@@ -30,7 +30,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Eval(args) => run::eval(&args),
         Command::Inspect(args) => info::inspect(&args),
-        Command::Check(args) => check::check(&args),
+        Command::Test(args) => test::test(&args),
+        Command::Check(args) => test::check(&args),
         Command::Cache(args) => info::cache(&args),
         Command::Completions(args) => info::completions(&args),
         Command::Man(args) => info::man(&args),
@@ -38,7 +39,9 @@ fn main() -> ExitCode {
     match result.unwrap_or_else(|reason| Err(Error::Defect { reason })) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            if !matches!(error, Error::Reported { .. }) {
+                eprintln!("error: {error}");
+            }
             ExitCode::from(error.exit_code())
         }
     }

@@ -74,5 +74,6 @@ pub use performance::{Bencher, Benches};
 pub use profile::Profile;
 pub use report::{Record, Results};
 pub use sequence::Sequence;
-pub use suite::Suite;
+pub use suite::{NotRun, Suite};
 pub use test::{Outcome, Test};
+pub use trial::supervise::{Ending, Supervised, supervise};

@@ -57,12 +57,21 @@ pub struct Results {
     pub trials: Vec<Record>,
     /// What is wrong with the run as a whole.
     pub problems: Vec<String>,
+    /// Whether the thread of a trial still runs after its time limit.
+    #[serde(skip)]
+    pub has_late: bool,
 }
 
 impl Results {
     /// A run that failed before any trial, with the reason.
     pub(crate) fn of_problem(suite: &str, problem: String) -> Self {
-        Self { suite: suite.to_owned(), devices: Vec::new(), trials: Vec::new(), problems: vec![problem] }
+        Self {
+            suite: suite.to_owned(),
+            devices: Vec::new(),
+            trials: Vec::new(),
+            problems: vec![problem],
+            has_late: false,
+        }
     }
 
     /// Writes the reports, and prints where they are. Returns whether both were written.

@@ -59,6 +59,8 @@ pub struct Test {
     pub(crate) without: Vec<Profile>,
     pub(crate) may_be_idle: bool,
     pub(crate) threads_may_panic: bool,
+    /// What is tested, for the message of a trial that does not end.
+    pub(crate) subject: String,
 }
 
 impl Test {
@@ -72,6 +74,7 @@ impl Test {
             without: Vec::new(),
             may_be_idle: false,
             threads_may_panic: false,
+            subject: "it".to_owned(),
         }
     }
 
@@ -93,6 +96,19 @@ impl Test {
     /// ```
     pub fn needs_that(mut self, name: &'static str, has: fn(&DeviceInfo) -> bool) -> Self {
         self.conditions.push((name, has));
+        self
+    }
+
+    /// What is tested, such as a kernel and its file: a trial that takes longer than its limit names it.
+    ///
+    /// ```
+    /// use vkarray_test::Test;
+    ///
+    /// let sums = Test::new("sums", |_| Ok::<(), vkarray::Error>(())).of("`sum` of kernels/sum.wgsl");
+    /// # drop(sums);
+    /// ```
+    pub fn of(mut self, subject: impl Into<String>) -> Self {
+        self.subject = subject.into();
         self
     }
 

@@ -1,9 +1,11 @@
 //! The command line: flags with their text, and the help page.
 //!
 //! Only clap's own checks are made here. `run/value.rs` parses the text of arguments, and `run/plan.rs` compares
-//! arguments with the shader. The flags of `run` and `eval` are in `run.rs`.
+//! arguments with the shader. The flags of `run` and `eval` are in `run.rs`, those of `test` in
+//! `test.rs`.
 
 mod run;
+mod test;
 
 use std::path::PathBuf;
 
@@ -11,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use run::{ComparisonArgs, DispatchArgs, EvalArgs, RunArgs, SourceArgs};
+pub(crate) use test::TestArgs;
 
 /// Device arrays and compute kernels on any Vulkan driver.
 #[derive(Debug, Parser)]
@@ -29,7 +32,7 @@ Example:
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success
-  1  the device, the driver, the memory, the disk or this program failed
+  1  the device, the driver, the memory, the disk or this program failed; or a test of `vkarray test`
   2  the input is wrong: flags, files, shaders, arguments, or the choice of a device; no output was written
   3  no device: this machine has no Vulkan loader or no driver
   4  a comparison failed: results differ from those expected";
@@ -45,6 +48,8 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Show the arguments and requirements of a compute shader; no device is opened
     Inspect(InspectArgs),
+    /// Run the tests of pipeline files, on each device and under each profile
+    Test(TestArgs),
     /// Compare every primitive and sample shader with the host, on the devices of this machine
     Check(CheckArgs),
     /// List or remove the compiled kernels that are kept on disk

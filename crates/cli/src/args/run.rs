@@ -89,6 +89,9 @@ pub(crate) struct DispatchArgs {
     /// Allow written arrays with fewer elements than --covering has invocations
     #[arg(long)]
     pub(crate) allow_small: bool,
+    /// Whether a launch may have no invocations, as tests at size 0 have.
+    #[arg(skip)]
+    pub(crate) allow_empty: bool,
 }
 
 /// What is added to the text of a shader.

@@ -8,13 +8,17 @@ use ndarray::ArrayD;
 
 use vkarray::array::Bool;
 use vkarray::{DType, Element};
+use vkarray_test::Number;
 
 pub(crate) mod picture;
 
 /// An element type of host arrays.
-pub(crate) trait HostElement: Element {
+pub(crate) trait HostElement: Number {
     /// Wraps an array of this type.
     fn wrap(array: ArrayD<Self>) -> HostArray;
+
+    /// The array, if it is of this type.
+    fn typed(array: &HostArray) -> Option<&ArrayD<Self>>;
 }
 
 macro_rules! host_arrays {
@@ -25,6 +29,10 @@ macro_rules! host_arrays {
 
         $(impl HostElement for $element {
             fn wrap(array: ArrayD<Self>) -> HostArray { HostArray::$variant(array) }
+
+            fn typed(array: &HostArray) -> Option<&ArrayD<Self>> {
+                if let HostArray::$variant(array) = array { Some(array) } else { None }
+            }
         })*
     };
 }

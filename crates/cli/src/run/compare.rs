@@ -7,7 +7,7 @@ use vkarray_test::{Tolerance, check_close};
 use super::input::Input;
 use super::value::{PictureOptions, parse_file, split_pair};
 use crate::args::ComparisonArgs;
-use crate::array::HostArray;
+use crate::array::{HostArray, HostElement, with_array};
 use crate::error::{Error, Result};
 use crate::files::Files;
 
@@ -34,11 +34,7 @@ impl Comparison {
         check: impl Fn(&str, &str) -> Result<()>,
         files: &mut Files,
     ) -> Result<Vec<Self>> {
-        for (flag, value) in [("--rtol", args.rtol), ("--atol", args.atol)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(Error::Tolerance { flag, value });
-            }
-        }
+        check_tolerances([("--rtol", args.rtol), ("--atol", args.atol)])?;
         let tolerance = Tolerance::EXACT.rtol(args.rtol).atol(args.atol).equal_nan(args.equal_nan);
         let parse = |text: &String| {
             let (name, file) = split_pair("--compare", text)?;
@@ -57,25 +53,35 @@ impl Comparison {
     ///
     /// [`Error::Differs`]; [`Error::ComparedTypes`]; and the errors of [`Input::load`].
     pub(crate) fn check(&self, actual: &HostArray) -> Result<()> {
-        macro_rules! compare {
-            ($($variant:ident)*) => {
-                match (actual, &self.expected.load()?) {
-                    $((HostArray::$variant(actual), HostArray::$variant(expected)) => {
-                        check_close(&self.name, actual, expected, self.tolerance)
-                    })*
-                    (HostArray::Bool(actual), HostArray::Bool(expected)) => {
-                        let [actual, expected] = [actual, expected].map(|array| array.mapv(|flag| u8::from(bool::from(flag))));
-                        check_close(&self.name, &actual, &expected, self.tolerance)
-                    }
-                    _ => {
-                        let (name, actual, expected) = (self.name.clone(), actual.dtype(), self.expected.dtype());
-                        return Err(Error::ComparedTypes { name, actual, expected });
-                    }
-                }
-            };
-        }
-        compare!(I8 U8 I16 U16 F16 I32 U32 F32 I64 U64 F64).map_err(|message| Error::Differs { message })
+        check_arrays(&self.name, actual, &self.expected.load()?, self.tolerance)
     }
+}
+
+/// Refuses a tolerance that is negative or no number. Each has the name of its flag or key.
+///
+/// # Errors
+///
+/// [`Error::Tolerance`].
+pub(crate) fn check_tolerances(tolerances: [(&'static str, f64); 2]) -> Result<()> {
+    let is_wrong = |(_, value): &(_, f64)| !(*value >= 0.0 && value.is_finite());
+    tolerances.into_iter().find(is_wrong).map_or(Ok(()), |(flag, value)| Err(Error::Tolerance { flag, value }))
+}
+
+/// Compares a result with an array of the same type.
+///
+/// # Errors
+///
+/// [`Error::Differs`], [`Error::ComparedTypes`].
+pub(crate) fn check_arrays(name: &str, actual: &HostArray, expected: &HostArray, tolerance: Tolerance) -> Result<()> {
+    with_array!(actual, array => match HostElement::typed(expected) {
+        Some(expected) => {
+            check_close(name, array, expected, tolerance).map_err(|message| Error::Differs { message })
+        }
+        None => {
+            let (name, actual, expected) = (name.to_owned(), actual.dtype(), expected.dtype());
+            Err(Error::ComparedTypes { name, actual, expected })
+        }
+    })
 }
 
 /// Makes every comparison. `result` finds a result by its name. Returns a line for each comparison.

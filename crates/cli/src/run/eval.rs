@@ -10,7 +10,6 @@ use std::time::Instant;
 use serde::Serialize;
 use vkarray::prelude::*;
 use vkarray::primitives::{Assignment, Call, ElementwiseKernel, assign_all};
-use vkarray_test::Number;
 
 use super::compare::{Comparison, check_all};
 use super::execute::events;
@@ -108,6 +107,36 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     report_beside(&outputs, &report)
 }
 
+/// What a text without assignments computes, as elements of `dtype`: its last statement is an expression. `argument`
+/// makes the value of an argument.
+///
+/// # Errors
+///
+/// [`Error::Array`] for the text and the device, [`Error::ResultType`], and the errors of `argument`.
+pub(crate) fn value(
+    ctx: &Context,
+    kernel: &ElementwiseKernel,
+    dtype: DType,
+    argument: impl Fn(&str) -> Result<HostArray>,
+) -> Result<HostArray> {
+    let mut call = kernel.call();
+    for name in kernel.arguments() {
+        call = with_array!(&argument(name)?, host => call.arg(name, ctx.to_device(host)?));
+    }
+    let computed = with_type!(dtype, T => Ok(HostArray::new(call.result::<T>()?.eval()?.copy_to_host()?)));
+    computed.ok_or_else(|| Error::ResultType { name: kernel.results().join(", "), dtype })?
+}
+
+/// The kernel of a text whose last statement is an expression.
+pub(crate) fn expression(text: &str) -> ElementwiseKernel {
+    let (statements, expression) = text.trim_end().trim_end_matches(';').rsplit_once(';').unwrap_or(("", text));
+    let end = if statements.is_empty() { "" } else { ";" };
+    ElementwiseKernel::new(&format!("{statements}{end} {EXPECTED} = {expression}"))
+}
+
+/// The name of the result of [`expression`].
+const EXPECTED: &str = "expected_value";
+
 /// The arguments by name. `files` are the files of the call.
 fn arguments<'a>(texts: &'a [String], files: &mut Files) -> Result<Vec<(&'a str, Argument)>> {
     let argument = |text: &'a String| {
@@ -175,8 +204,8 @@ fn times(ctx: &Context, assignments: &[Assignment], repeat: u32) -> Result<Dispa
 
 /// Waits for an array, and sums up its elements in `f64`.
 fn read<T: HostElement>(name: &str, array: &DeviceNDArray<T>) -> Result<(Statistics, HostArray)> {
-    let host = HostArray::new(array.copy_to_host()?);
-    let values = doubles(&host);
+    let host = array.copy_to_host()?;
+    let values: Vec<f64> = host.iter().map(|&value| value.to_f64()).collect();
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
@@ -194,20 +223,7 @@ fn read<T: HostElement>(name: &str, array: &DeviceNDArray<T>) -> Result<(Statist
         printed: (1..=MAX_PRINTED).contains(&array.size()).then(|| array.to_string()),
         time: None,
     };
-    Ok((statistics, host))
-}
-
-/// The elements in double precision; truth values are 0 and 1.
-fn doubles(array: &HostArray) -> Vec<f64> {
-    macro_rules! doubles {
-        ($($variant:ident)*) => {
-            match array {
-                HostArray::Bool(array) => array.iter().map(|&flag| f64::from(u8::from(bool::from(flag)))).collect(),
-                $(HostArray::$variant(array) => array.iter().map(|&value| Number::to_f64(value)).collect(),)*
-            }
-        };
-    }
-    doubles!(I8 U8 I16 U16 F16 I32 U32 F32 I64 U64 F64)
+    Ok((statistics, HostArray::new(host)))
 }
 
 impl fmt::Display for Statistics {

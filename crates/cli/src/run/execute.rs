@@ -1,4 +1,5 @@
-//! Runs a [`Plan`]: opens the device, uploads, dispatches, downloads, and measures times.
+//! Runs a [`Plan`]: opens the device, uploads, dispatches, downloads, and measures times. [`compute`] runs the work of a
+//! test on a device that is open.
 //!
 //! This is the only file of `vkarray run` that uses a device. Limits are checked before the first array is loaded.
 //! `output.rs` writes the results when all of them are complete.
@@ -12,7 +13,7 @@ use vkarray::stream::Graph;
 use vkarray::{Context, DeviceNDArray, Event, Kernel};
 
 use super::pipeline::Group;
-use super::plan::Plan;
+use super::plan::{Plan, Work};
 use super::report::{Clock, Copied, Dispatches, Launched, Ran, Report, Written, bytes_accessed};
 use super::step::Step;
 use super::trace::TraceFile;
@@ -36,8 +37,13 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
     let ctx = open(plan)?;
     let trace = plan.trace.clone().map(|target| TraceFile::start(&ctx, target)).transpose()?;
-    let mut runs = plan.groups.iter().map(|group| Run::new(plan, group, &ctx)).collect::<Result<Vec<_>>>()?;
-    let (arrays, upload) = upload(plan, &ctx, &progress)?;
+    let mut runs = plan
+        .work
+        .groups
+        .iter()
+        .map(|group| Run::new(&plan.work, group, plan.sanitize, &ctx))
+        .collect::<Result<Vec<_>>>()?;
+    let (arrays, upload) = upload(&plan.work, &ctx, &progress)?;
     runs.iter_mut().try_for_each(|run| run.record(&ctx, &arrays))?;
     for _ in 0..plan.repeat {
         for run in &mut runs {
@@ -46,13 +52,13 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
             progress.inc(1);
         }
     }
-    let (results, download) = download(plan, &arrays, &progress)?;
+    let (results, download) = download(&plan.work, &arrays, |name| plan.is_result(name), &progress)?;
     progress.finish_and_clear();
     trace.map_or(Ok(()), TraceFile::finish)?;
     check_validation(&ctx)?;
 
     let outputs = plan.outputs.iter().filter_map(|output| {
-        let input = &plan.arrays.iter().find(|array| array.name == output.name)?.input;
+        let input = &plan.work.arrays.iter().find(|array| array.name == output.name)?.input;
         let (name, path) = (output.name.clone(), output.path().to_owned());
         Some(Written { name, path, dtype: input.dtype(), shape: input.shape().to_vec() })
     });
@@ -65,6 +71,26 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
         outputs: outputs.collect(),
     };
     Ok(Outcome { arrays: results, report })
+}
+
+/// Runs the work once on a device, and reads back the arrays that are results.
+///
+/// # Errors
+///
+/// [`Error::Array`] for errors of the device, and the errors of [`Input::load`](super::input::Input::load).
+pub(crate) fn compute(
+    work: &Work,
+    ctx: &Context,
+    is_result: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, HostArray)>> {
+    let hidden = ProgressBar::hidden();
+    let runs = work.groups.iter().map(|group| Run::new(work, group, None, ctx)).collect::<Result<Vec<_>>>()?;
+    let (arrays, _) = upload(work, ctx, &hidden)?;
+    for mut run in runs {
+        run.record(ctx, &arrays)?;
+        run.run(ctx, &arrays)?;
+    }
+    Ok(download(work, &arrays, is_result, &hidden)?.0)
 }
 
 /// Fails if the validation layer was loaded (`VKARRAY_VALIDATION=1`) and reported anything.
@@ -92,7 +118,7 @@ fn progress(plan: &Plan, is_quiet: bool) -> ProgressBar {
     if is_quiet {
         return ProgressBar::hidden();
     }
-    let n_steps = plan.arrays.len() + plan.repeat as usize * plan.groups.len() + plan.outputs.len();
+    let n_steps = plan.work.arrays.len() + plan.repeat as usize * plan.work.groups.len() + plan.outputs.len();
     let style = ProgressStyle::with_template("{spinner} {elapsed} [{bar:24}] {msg}").expect("a valid template");
     let progress = ProgressBar::new(n_steps as u64).with_style(style).with_message("opening the device");
     progress.enable_steady_tick(Duration::from_millis(100));
@@ -108,10 +134,10 @@ fn open(plan: &Plan) -> Result<Context> {
     Ok(builder.open()?)
 }
 
-fn build(plan: &Plan, step: &Step, ctx: &Context) -> Result<Kernel> {
+fn build(step: &Step, sanitize: Option<bool>, ctx: &Context) -> Result<Kernel> {
     let builder = ctx.kernel(step.source.clone()).entry(&step.signature.entry);
     let builder = step.constants.iter().fold(builder, |builder, (name, value)| builder.constant(name, *value));
-    let builder = match plan.sanitize {
+    let builder = match sanitize {
         Some(on) => builder.sanitize(on),
         None => builder,
     };
@@ -119,10 +145,10 @@ fn build(plan: &Plan, step: &Step, ctx: &Context) -> Result<Kernel> {
 }
 
 /// Loads and uploads one array after the other. Only the uploads are timed, to the end of the last.
-fn upload(plan: &Plan, ctx: &Context, progress: &ProgressBar) -> Result<(DeviceArrays, Copied)> {
+fn upload(work: &Work, ctx: &Context, progress: &ProgressBar) -> Result<(DeviceArrays, Copied)> {
     let mut arrays = DeviceArrays::new();
     let (mut bytes, mut time) = (0, Duration::ZERO);
-    for argument in &plan.arrays {
+    for argument in &work.arrays {
         progress.set_message(format!("uploading {}", argument.name));
         let host = argument.input.load()?;
         bytes += argument.input.nbytes();
@@ -135,16 +161,17 @@ fn upload(plan: &Plan, ctx: &Context, progress: &ProgressBar) -> Result<(DeviceA
     Ok((arrays, Copied { bytes, seconds: time.as_secs_f64() }))
 }
 
-/// Downloads each array that has an output, once.
+/// Downloads each array that is a result, once.
 fn download(
-    plan: &Plan,
+    work: &Work,
     arrays: &[Box<dyn DeviceArray>],
+    is_result: impl Fn(&str) -> bool,
     progress: &ProgressBar,
 ) -> Result<(Vec<(String, HostArray)>, Copied)> {
     let mut results = Vec::new();
     let (mut bytes, mut time) = (0, Duration::ZERO);
-    for (argument, array) in plan.arrays.iter().zip(arrays) {
-        if !plan.is_result(&argument.name) {
+    for (argument, array) in work.arrays.iter().zip(arrays) {
+        if !is_result(&argument.name) {
             continue;
         }
         progress.set_message(format!("downloading {}", argument.name));
@@ -159,7 +186,7 @@ fn download(
 
 /// A group of steps on the device.
 struct Run<'a> {
-    plan: &'a Plan,
+    work: &'a Work,
     group: &'a Group<Step>,
     /// The kernel of each step.
     kernels: Vec<Kernel>,
@@ -173,13 +200,13 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Builds the kernels and checks the limits of the device.
-    fn new(plan: &'a Plan, group: &'a Group<Step>, ctx: &Context) -> Result<Self> {
-        let kernels = group.steps.iter().map(|step| plan.located(step, build(plan, step, ctx)));
+    fn new(work: &'a Work, group: &'a Group<Step>, sanitize: Option<bool>, ctx: &Context) -> Result<Self> {
+        let kernels = group.steps.iter().map(|step| work.located(step, build(step, sanitize, ctx)));
         let kernels = kernels.collect::<Result<_>>()?;
         let limits = limits_of(ctx.info());
-        let workgroups = group.steps.iter().map(|step| plan.located(step, step.check_limits(&plan.arrays, &limits)));
+        let workgroups = group.steps.iter().map(|step| work.located(step, step.check_limits(&work.arrays, &limits)));
         let workgroups = workgroups.collect::<Result<_>>()?;
-        Ok(Self { plan, group, kernels, workgroups, graph: None, events: events(ctx)?, times: Vec::new() })
+        Ok(Self { work, group, kernels, workgroups, graph: None, events: events(ctx)?, times: Vec::new() })
     }
 
     /// Records a graph for steps that run several times. A graph does not hold kernels with checks, so these are
@@ -229,7 +256,7 @@ impl<'a> Run<'a> {
     fn dispatch(&self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
         for (kernel, step) in self.kernels.iter().zip(&self.group.steps) {
             let result = kernel.dispatch(ctx.default_stream(), step.grid, self.arguments(step, arrays));
-            self.plan.located(step, result.map_err(Into::into))?;
+            self.work.located(step, result.map_err(Into::into))?;
         }
         Ok(())
     }
@@ -237,7 +264,7 @@ impl<'a> Run<'a> {
     fn arguments<'b>(&'b self, step: &'b Step, arrays: &'b [Box<dyn DeviceArray>]) -> Vec<(&'b str, Arg<'b>)> {
         let taken = step.arrays.iter().map(|(name, place)| {
             let arg = match arrays[*place].as_arg() {
-                Arg::Array(array) if self.plan.arrays[*place].is_padded => Arg::Array(array.padded()),
+                Arg::Array(array) if self.work.arrays[*place].is_padded => Arg::Array(array.padded()),
                 arg => arg,
             };
             (name.as_str(), arg)
@@ -249,7 +276,7 @@ impl<'a> Run<'a> {
     fn report(self) -> Ran {
         let nbytes = |step: &Step, name: &str| {
             let (_, place) = step.arrays.iter().find(|(param, _)| param == name)?;
-            Some(self.plan.arrays[*place].input.nbytes())
+            Some(self.work.arrays[*place].input.nbytes())
         };
         let of_step = |step: &Step| -> u64 {
             let params = step.signature.params.iter();

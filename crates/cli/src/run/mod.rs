@@ -5,21 +5,21 @@
 //! them. No device is opened before the plan is complete, and no file is written before the run has succeeded.
 //! `eval.rs` is `vkarray eval`, with values and files of the same forms.
 
-mod arrays;
-mod compare;
-mod eval;
-mod execute;
-mod generate;
-mod input;
+pub(crate) mod arrays;
+pub(crate) mod compare;
+pub(crate) mod eval;
+pub(crate) mod execute;
+pub(crate) mod generate;
+pub(crate) mod input;
 pub(crate) mod output;
-mod pipeline;
-mod plan;
+pub(crate) mod pipeline;
+pub(crate) mod plan;
 mod report;
 pub(crate) mod step;
 mod trace;
-mod value;
+pub(crate) mod value;
 
-pub(crate) use eval::eval;
+pub(crate) use self::eval::eval;
 
 use crate::args::RunArgs;
 use crate::error::Result;

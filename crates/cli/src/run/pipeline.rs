@@ -1,4 +1,5 @@
-//! [`Job`]: what is to run, from the command line or a pipeline file. A command line is a job of one step.
+//! [`Job`]: what is to run, from the command line or a pipeline file. A command line is a job of one step, and a test of
+//! a pipeline file is a job for each of its sizes.
 //!
 //! `vkarray run --help` shows a pipeline file. The `toml` crate parses it; `step.rs` compares the steps with their
 //! shaders.
@@ -9,7 +10,9 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use toml::Spanned;
 use toml::Value as Toml;
+use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::arrays::{Described, Description};
 use super::value::{extension, split_pair};
@@ -42,7 +45,7 @@ pub(crate) struct DispatchText {
 }
 
 /// The value of an argument.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StepArgument {
     /// The name of an array.
     Array(String),
@@ -90,29 +93,43 @@ impl Job {
             return Err(Error::OfOneShader { flag, path: path.clone() });
         }
         let text = fs::read_to_string(path).map_err(|reason| Error::Read { path: path.clone(), reason })?;
-        let file: PipelineFile = toml::from_str(&text)
-            .map_err(|reason| Error::PipelineText { path: path.clone(), reason: Box::new(reason) })?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let at = |place: &str, reason| in_file(Some(path), place, reason);
+        let (file, _) = PipelineFile::parse(path, &text)?;
         let mut arrays = Vec::new();
         for (name, description) in given {
             arrays.push(description.array(&name)?);
         }
-        for (name, text) in &file.arrays {
+        Self::of_tables(path, arrays, &file.arrays, file.step)
+    }
+
+    /// The job of tables of a file. `arrays` replace the `described` ones of the same names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Pipeline`], with the place in the file.
+    pub(crate) fn of_tables(
+        path: &Path,
+        mut arrays: Vec<Described>,
+        described: &BTreeMap<String, String>,
+        steps: Vec<StepTable>,
+    ) -> Result<Self> {
+        let path = path.to_owned();
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let at = |place: &str, reason| in_file(Some(&path), place, reason);
+        for (name, text) in described {
             if arrays.iter().all(|array| array.name != *name) {
                 let described = Description::parse(name, text, folder).and_then(|array| array.array(name));
                 arrays.push(described.map_err(|reason| at("arrays", reason))?);
             }
         }
-        if file.step.is_empty() {
+        if steps.is_empty() {
             return Err(at("step", Error::StepTable { reason: "there is none" }));
         }
         let mut groups = Vec::new();
-        for (number, step) in (1..).zip(file.step) {
+        for (number, step) in (1..).zip(steps) {
             let place = format!("step {number}");
             groups.push(step.group(&place, folder).map_err(|reason| at(&place, reason))?);
         }
-        Ok(Self { arrays, groups, file: Some(path.clone()) })
+        Ok(Self { arrays, groups, file: Some(path) })
     }
 }
 
@@ -126,7 +143,7 @@ pub(super) fn in_file(file: Option<&PathBuf>, place: &str, reason: Error) -> Err
 
 /// The first flag that is given and describes a dispatch.
 fn of_one_shader(flags: &DispatchArgs) -> Option<&'static str> {
-    let DispatchArgs { shader: _, source, entry, constants, covering, groups, allow_small } = flags;
+    let DispatchArgs { shader: _, source, entry, constants, covering, groups, allow_small, allow_empty: _ } = flags;
     let given = [
         ("--lib", !source.libraries.is_empty()),
         ("--define", !source.defines.is_empty()),
@@ -140,22 +157,64 @@ fn of_one_shader(flags: &DispatchArgs) -> Option<&'static str> {
     given.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| *flag)
 }
 
-/// A pipeline file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PipelineFile {
-    #[serde(default)]
-    arrays: BTreeMap<String, String>,
-    step: Vec<StepTable>,
+/// A pipeline file, without its tests.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PipelineFile {
+    pub(crate) arrays: BTreeMap<String, String>,
+    pub(crate) step: Vec<StepTable>,
+    /// How many trials of the tests may be skipped on a device.
+    pub(crate) skips: Option<usize>,
+}
+
+impl PipelineFile {
+    /// Reads the text of a file. The tables of its tests are returned as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PipelineText`].
+    pub(crate) fn parse<'a>(path: &Path, text: &'a str) -> Result<(Self, Vec<Spanned<DeTable<'a>>>)> {
+        let mut document = DeTable::parse(text).map_err(|reason| toml_fault(path, text, reason))?;
+        let tests = match document.get_mut().remove("test").map(Spanned::into_inner) {
+            Some(DeValue::Array(tests)) => tests.into_iter().map(table).collect(),
+            Some(_) => None,
+            None => Some(Vec::new()),
+        };
+        let wrong = || serde::de::Error::custom("`test` is a list of tables: `[[test]]`");
+        let tests = tests.ok_or_else(|| toml_fault(path, text, wrong()))?;
+        Ok((read_table(path, text, document)?, tests))
+    }
+}
+
+fn table(value: Spanned<DeValue<'_>>) -> Option<Spanned<DeTable<'_>>> {
+    let span = value.span();
+    match value.into_inner() {
+        DeValue::Table(table) => Some(Spanned::new(span, table)),
+        _ => None,
+    }
+}
+
+/// Reads one table of a file. An error shows its line.
+///
+/// # Errors
+///
+/// [`Error::PipelineText`].
+pub(crate) fn read_table<'a, T: Deserialize<'a>>(path: &Path, text: &str, table: Spanned<DeTable<'a>>) -> Result<T> {
+    T::deserialize(Deserializer::from(table)).map_err(|reason| toml_fault(path, text, reason))
+}
+
+fn toml_fault(path: &Path, text: &str, mut reason: toml::de::Error) -> Error {
+    reason.set_input(Some(text));
+    Error::PipelineText { path: path.to_owned(), reason: Box::new(reason) }
 }
 
 /// A `[[step]]`: a dispatch, whose keys are the flags of the same names, or a group of dispatches.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-struct StepTable {
+pub(crate) struct StepTable {
     repeat: Option<NonZeroU32>,
     step: Vec<StepTable>,
-    shader: Option<PathBuf>,
+    pub(crate) shader: Option<PathBuf>,
     lib: Vec<PathBuf>,
     define: BTreeMap<String, StepArgument>,
     include_dir: Vec<PathBuf>,
@@ -165,9 +224,48 @@ struct StepTable {
     groups: Option<StepArgument>,
     allow_small: bool,
     arg: BTreeMap<String, StepArgument>,
+    /// Whether a launch may have no invocations. Only tests say so.
+    #[serde(skip)]
+    allow_empty: bool,
 }
 
 impl StepTable {
+    /// The step of a test, with `{n}` in its values replaced by a size.
+    pub(crate) fn sized(&self, size: Option<usize>) -> Self {
+        let all = |values: &BTreeMap<String, StepArgument>| {
+            values.iter().map(|(name, value)| (name.clone(), value.sized(size))).collect()
+        };
+        Self {
+            step: self.step.iter().map(|step| step.sized(size)).collect(),
+            define: all(&self.define),
+            r#const: all(&self.r#const),
+            covering: self.covering.as_ref().map(|counts| counts.sized(size)),
+            groups: self.groups.as_ref().map(|counts| counts.sized(size)),
+            arg: all(&self.arg),
+            allow_empty: true,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the table describes anything to run.
+    pub(crate) fn is_some(&self) -> bool {
+        self.shader.is_some() || !self.step.is_empty()
+    }
+
+    /// The first dispatch.
+    pub(crate) fn first(&self) -> &Self {
+        self.step.first().unwrap_or(self)
+    }
+
+    /// The names of arrays that the step takes.
+    pub(crate) fn array_names(&self) -> impl Iterator<Item = &str> {
+        let tables = std::iter::once(self).chain(&self.step);
+        tables.flat_map(|table| table.arg.values()).filter_map(|argument| match argument {
+            StepArgument::Array(name) => Some(name.as_str()),
+            StepArgument::Numbers(_) => None,
+        })
+    }
+
     fn group(mut self, place: &str, folder: &Path) -> Result<Group<DispatchText>> {
         let repeat = self.repeat.take().map_or(1, NonZeroU32::get);
         let tables = std::mem::take(&mut self.step);
@@ -187,7 +285,7 @@ impl StepTable {
         Ok(Group { repeat, steps: steps.collect::<Result<_>>()? })
     }
 
-    fn dispatch(self, place: String, folder: &Path) -> Result<DispatchText> {
+    pub(crate) fn dispatch(self, place: String, folder: &Path) -> Result<DispatchText> {
         let shader = self.shader.ok_or(Error::StepTable { reason: "a step has a `shader`, or steps of its own" })?;
         let dispatch = DispatchArgs {
             shader: folder.join(shader),
@@ -201,6 +299,7 @@ impl StepTable {
             covering: self.covering.map(|counts| counts.text()),
             groups: self.groups.map(|counts| counts.text()),
             allow_small: self.allow_small,
+            allow_empty: self.allow_empty,
         };
         Ok(DispatchText { dispatch, arguments: self.arg.into_iter().collect(), place })
     }
@@ -211,7 +310,24 @@ fn pairs(values: &BTreeMap<String, StepArgument>) -> Vec<String> {
     values.iter().map(|(name, value)| format!("{name}={}", value.text())).collect()
 }
 
+/// A text of a test, with `{n}` replaced by a size.
+pub(crate) fn sized(text: &str, size: Option<usize>) -> String {
+    size.map_or_else(|| text.to_owned(), |n| text.replace(SIZE, &n.to_string()))
+}
+
+/// What stands for the size in the values of a test.
+const SIZE: &str = "{n}";
+
 impl StepArgument {
+    /// The value with `{n}` replaced by a size. `{n}` alone is a number.
+    fn sized(&self, size: Option<usize>) -> Self {
+        match (self, size) {
+            (Self::Array(text), Some(n)) if text == SIZE => Self::Numbers(vec![n.to_string()]),
+            (Self::Array(text), _) => Self::Array(sized(text, size)),
+            (Self::Numbers(numbers), _) => Self::Numbers(numbers.iter().map(|text| sized(text, size)).collect()),
+        }
+    }
+
     /// The value as text, in the form of the flags.
     fn text(&self) -> String {
         match self {
@@ -227,6 +343,7 @@ impl<'de> Deserialize<'de> for StepArgument {
             Toml::Integer(number) => Some(number.to_string()),
             Toml::Float(number) => Some(format!("{number:?}")),
             Toml::Boolean(flag) => Some(flag.to_string()),
+            Toml::String(text) if text == SIZE => Some(text.clone()),
             _ => None,
         };
         let value = Toml::deserialize(deserializer)?;

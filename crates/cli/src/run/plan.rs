@@ -1,6 +1,6 @@
-//! [`Plan`]: a run that has passed every check that needs no device.
+//! [`Plan`]: a run that has passed every check that needs no device. Its [`Work`] is what a test has too.
 //!
-//! [`Plan::new`] reads the shaders and the headers of the input files; `step.rs` compares each dispatch with its shader.
+//! [`Work::new`] reads the shaders and the headers of the input files; `step.rs` compares each dispatch with its shader.
 //! Whether the device exists, and its limits, are checked when it is open. `execute.rs` runs the plan.
 
 use std::path::{Path, PathBuf};
@@ -11,17 +11,26 @@ use super::arrays::{ArrayArgument, Arrays, Described};
 use super::compare::Comparison;
 use super::output::Output;
 use super::pipeline::{DispatchText, Group, Job, in_file};
-use super::step::Step;
+use super::step::{Shaders, Step};
 use super::trace;
+use super::value::PictureOptions;
 use crate::args::RunArgs;
 use crate::error::{Error, Result};
 use crate::files::{Files, Target};
 
-/// The arrays and dispatches to run, and the files of the results.
+/// The arrays and dispatches to run.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Work {
     pub(crate) arrays: Vec<ArrayArgument>,
     pub(crate) groups: Vec<Group<Step>>,
+    /// The pipeline file, for messages.
+    file: Option<PathBuf>,
+}
+
+/// What a run does, and the files of its results.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) work: Work,
     pub(crate) outputs: Vec<Output>,
     pub(crate) comparisons: Vec<Comparison>,
     pub(crate) device: Option<String>,
@@ -30,40 +39,33 @@ pub(crate) struct Plan {
     pub(crate) sanitize: Option<bool>,
     /// The file of the run's trace.
     pub(crate) trace: Option<Target>,
-    /// The pipeline file, for messages.
-    file: Option<PathBuf>,
 }
 
-impl Plan {
-    /// Checks everything that needs no device.
+impl Work {
+    /// Checks everything that needs no device. `read` are arrays that are used beside the steps. `shaders` keeps the
+    /// shaders that are read.
     ///
     /// # Errors
     ///
-    /// The first error in the steps, in the order of the pipeline file, or in the outputs.
-    pub(crate) fn new(args: &RunArgs) -> Result<Self> {
-        let Job { arrays, groups, file } = Job::new(args)?;
-        let mut files = inputs(&args.dispatch.shader, &arrays, &groups);
+    /// The first error in the steps, in the order of the pipeline file.
+    pub(crate) fn new(job: Job, read: &[&str], shaders: &mut Shaders) -> Result<Self> {
+        let Job { arrays, groups, file } = job;
         let mut arrays = Arrays::new(arrays);
         let mut planned = Vec::new();
         for Group { repeat, steps } in groups {
-            let step =
-                |text| Step::new(text, &mut arrays).map_err(|reason| in_file(file.as_ref(), &text.place, reason));
-            let steps = steps.iter().map(step).collect::<Result<_>>()?;
+            let mut step = |text: &DispatchText| {
+                let step = Step::new(text, &mut arrays, shaders);
+                step.map_err(|reason| in_file(file.as_ref(), &text.place, reason))
+            };
+            let steps = steps.iter().map(&mut step).collect::<Result<_>>()?;
             planned.push(Group { repeat, steps });
         }
-        let arrays = arrays.finish().map_err(|reason| in_file(file.as_ref(), "arrays", reason))?;
-
-        let shape_of = |name: &str| {
-            let array = arrays.iter().find(|array| array.name == name)?;
-            Some((array.input.dtype(), array.input.shape()))
-        };
-        let is_output = |name: &str, path: &str| check_output(name, path.into(), &planned, &arrays);
-        let comparisons = Comparison::parse_all(&args.data.comparison, is_output, &mut files)?;
-        let outputs = Output::parse_all(&args.data.outputs, is_output, shape_of, &mut files)?;
-        let trace = trace::target(args.trace.as_ref(), &mut files)?;
-        let (device, repeat) = (args.data.device.clone(), args.data.repeat.get());
-        let sanitize = args.sanitize.then_some(true);
-        Ok(Self { arrays, groups: planned, outputs, comparisons, device, repeat, sanitize, trace, file })
+        let of_arrays = |reason| in_file(file.as_ref(), "arrays", reason);
+        for name in read {
+            arrays.take(name, PictureOptions::default(), None).map_err(of_arrays)?;
+        }
+        let arrays = arrays.finish().map_err(of_arrays)?;
+        Ok(Self { arrays, groups: planned, file })
     }
 
     /// Adds the step's place in the pipeline file to an error of `result`.
@@ -73,6 +75,55 @@ impl Plan {
     /// The error of `result`.
     pub(crate) fn located<T>(&self, step: &Step, result: Result<T>) -> Result<T> {
         result.map_err(|reason| in_file(self.file.as_ref(), &step.place, reason))
+    }
+
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.groups.iter().flat_map(|group| &group.steps)
+    }
+
+    /// Checks that `name` is an array that a kernel may write. `path` is where it would be written, for messages.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutputReadOnly`], [`Error::OutputNotArray`], [`Error::OutputUnknown`].
+    pub(crate) fn check_output(&self, name: &str, path: PathBuf) -> Result<()> {
+        let written = || self.steps().flat_map(Step::written).map(|place| self.arrays[place].name.as_str());
+        if written().any(|written| written == name) {
+            return Ok(());
+        }
+        let name = name.to_owned();
+        if self.arrays.iter().any(|array| array.name == name) {
+            return Err(Error::OutputReadOnly { name, path });
+        }
+        if self.steps().any(|step| step.scalars.iter().any(|scalar| scalar.name == name)) {
+            return Err(Error::OutputNotArray { name, path });
+        }
+        let names: std::collections::BTreeSet<_> = written().collect();
+        Err(Error::OutputUnknown { name, path, names: names.into_iter().collect::<Names>() })
+    }
+}
+
+impl Plan {
+    /// Checks everything that needs no device.
+    ///
+    /// # Errors
+    ///
+    /// The first error in the steps, in the order of the pipeline file, or in the outputs.
+    pub(crate) fn new(args: &RunArgs) -> Result<Self> {
+        let job = Job::new(args)?;
+        let mut files = inputs(&args.dispatch.shader, &job.arrays, &job.groups);
+        let work = Work::new(job, &[], &mut Shaders::default())?;
+        let shape_of = |name: &str| {
+            let array = work.arrays.iter().find(|array| array.name == name)?;
+            Some((array.input.dtype(), array.input.shape()))
+        };
+        let is_output = |name: &str, path: &str| work.check_output(name, path.into());
+        let comparisons = Comparison::parse_all(&args.data.comparison, is_output, &mut files)?;
+        let outputs = Output::parse_all(&args.data.outputs, is_output, shape_of, &mut files)?;
+        let trace = trace::target(args.trace.as_ref(), &mut files)?;
+        let (device, repeat) = (args.data.device.clone(), args.data.repeat.get());
+        let sanitize = args.sanitize.then_some(true);
+        Ok(Self { work, outputs, comparisons, device, repeat, sanitize, trace })
     }
 
     /// Whether an array is read back after the run.
@@ -92,24 +143,6 @@ fn inputs(shader: &Path, arrays: &[Described], groups: &[Group<DispatchText>]) -
     }
     arrays.iter().for_each(|array| array.value.note_file(&array.name, &mut files));
     files
-}
-
-/// Checks that `name` is an array that a kernel may write.
-fn check_output(name: &str, path: PathBuf, groups: &[Group<Step>], arrays: &[ArrayArgument]) -> Result<()> {
-    let steps = || groups.iter().flat_map(|group| &group.steps);
-    let written = || steps().flat_map(Step::written).map(|place| arrays[place].name.as_str());
-    if written().any(|written| written == name) {
-        return Ok(());
-    }
-    let name = name.to_owned();
-    if arrays.iter().any(|array| array.name == name) {
-        return Err(Error::OutputReadOnly { name, path });
-    }
-    if steps().any(|step| step.scalars.iter().any(|scalar| scalar.name == name)) {
-        return Err(Error::OutputNotArray { name, path });
-    }
-    let names: std::collections::BTreeSet<_> = written().collect();
-    Err(Error::OutputUnknown { name, path, names: names.into_iter().collect::<Names>() })
 }
 
 #[cfg(test)]

@@ -43,6 +43,43 @@ pub(crate) struct ScalarArgument {
     pub(crate) values: Vec<ScalarValue>,
 }
 
+/// A shader that is read, with its constants applied.
+#[derive(Debug, Clone)]
+pub(crate) struct Shader {
+    source: Source,
+    constants: BTreeMap<String, f64>,
+    pub(crate) signature: Signature,
+}
+
+/// The shaders that are read, so that steps and tests of one shader read it once.
+#[derive(Debug, Default)]
+pub(crate) struct Shaders(BTreeMap<String, Shader>);
+
+impl Shaders {
+    /// Reads the shader of a dispatch, and prints what its signature warns of.
+    ///
+    /// # Errors
+    ///
+    /// The first error in the shader or its constants.
+    pub(crate) fn read(&mut self, args: &DispatchArgs) -> Result<Shader> {
+        let DispatchArgs { shader, source: added, entry, constants, .. } = args;
+        let key = format!("{shader:?} {added:?} {entry:?} {constants:?}");
+        if let Some(shader) = self.0.get(&key) {
+            return Ok(shader.clone());
+        }
+        let source = read_shader(shader, added)?;
+        let constants = parse_constants(constants)?;
+        let module = Module::parse(&source)?;
+        // Only the signature is used: the kernel is built again for its device.
+        let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
+        let signature = module.translate(entry.as_deref(), &constants, &options)?.signature;
+        signature.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+        let shader = Shader { source, constants, signature };
+        self.0.insert(key, shader.clone());
+        Ok(shader)
+    }
+}
+
 /// Parameters, and the positions of their arrays among the arrays of the run.
 type Taken = Vec<(String, usize)>;
 
@@ -66,15 +103,9 @@ impl Step {
     /// # Errors
     ///
     /// The first error in the shader, its constants, the grid or the arguments.
-    pub(crate) fn new(text: &DispatchText, arrays: &mut Arrays) -> Result<Self> {
+    pub(crate) fn new(text: &DispatchText, arrays: &mut Arrays, shaders: &mut Shaders) -> Result<Self> {
         let args = &text.dispatch;
-        let source = read_shader(&args.shader, &args.source)?;
-        let constants = parse_constants(&args.constants)?;
-        let module = Module::parse(&source)?;
-        // Only the signature is used: the kernel is built again for its device.
-        let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
-        let signature = module.translate(args.entry.as_deref(), &constants, &options)?.signature;
-        signature.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+        let Shader { source, constants, signature } = shaders.read(args)?;
         let grid = Grid::parse(args)?;
         grid.groups.resolve(signature.workgroup_size, &NO_LIMITS)?;
 
@@ -108,7 +139,7 @@ impl Step {
             Err(KernelError::GroupCount { axis: 'x', .. }) => self.grid.resolve(size, &NO_LIMITS)?,
             resolved => resolved?,
         };
-        Ok(workgroups.expect("`parse_counts` refuses zero"))
+        Ok(workgroups.unwrap_or_default())
     }
 
     /// The library's own check of arguments, on the types and shapes that are known before arrays are loaded.
@@ -128,7 +159,8 @@ impl Step {
         });
         let arguments: Vec<Argument<'_>> = taken.chain(scalars).collect();
         let packed = check(signature, &arguments, limits)?;
-        if let Some(param) = packed.empty.map(|index| &signature.params[index]) {
+        let has_work = self.grid.resolve(signature.workgroup_size, &NO_LIMITS)?.is_some();
+        if let Some(param) = packed.empty.filter(|_| has_work).map(|index| &signature.params[index]) {
             let (kernel, param) = (signature.entry.clone(), param.name.clone());
             return Err(KernelError::EmptyArray { kernel, param }.into());
         }
@@ -185,17 +217,17 @@ impl Grid {
     fn parse(args: &DispatchArgs) -> Result<Self> {
         let text = match (&args.covering, &args.groups) {
             (Some(text), None) => text,
-            (None, Some(text)) => return Self::exact(text),
+            (None, Some(text)) => return Self::exact(text, args.allow_empty),
             _ => return Err(Error::NoGrid),
         };
-        let covering = parse_counts("--covering", text)?;
+        let covering = parse_counts("--covering", text, args.allow_empty)?;
         let counts = three(&covering);
         let invocations = counts.iter().map(|&count| count as u128).try_fold(1, u128::checked_mul);
         Ok(Self { groups: Groups::covering(counts), invocations: invocations.or(Some(u128::MAX)), covering })
     }
 
-    fn exact(text: &str) -> Result<Self> {
-        let counts = three(&parse_counts("--groups", text)?);
+    fn exact(text: &str, allows_empty: bool) -> Result<Self> {
+        let counts = three(&parse_counts("--groups", text, allows_empty)?);
         let range = |_| Error::GroupsRange { text: text.to_owned() };
         let [x, y, z] = counts.map(u32::try_from);
         let counts = [x.map_err(range)?, y.map_err(range)?, z.map_err(range)?];

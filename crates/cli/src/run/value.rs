@@ -116,19 +116,19 @@ pub(crate) fn split_pair<'a>(flag: &'static str, text: &'a str) -> Result<(&'a s
     }
 }
 
-/// Reads one to three counts, none of them zero, of `--covering` or `--groups`.
+/// Reads one to three counts of `--covering` or `--groups`. Unless `allows_empty` is set, none of them is zero.
 ///
 /// # Errors
 ///
 /// [`Error::Grid`].
-pub(crate) fn parse_counts(flag: &'static str, text: &str) -> Result<Vec<usize>> {
+pub(crate) fn parse_counts(flag: &'static str, text: &str, allows_empty: bool) -> Result<Vec<usize>> {
     let error = |reason| Error::Grid { flag, text: text.to_owned(), reason };
     let counts: Option<Vec<usize>> = text.split(',').map(|count| count.trim().parse().ok()).collect();
     let counts = counts.ok_or_else(|| error("expected whole numbers, separated by commas"))?;
     if counts.len() > 3 {
         return Err(error("there are three axes at most"));
     }
-    if counts.contains(&0) {
+    if counts.contains(&0) && !allows_empty {
         return Err(error("a count of zero runs nothing"));
     }
     Ok(counts)

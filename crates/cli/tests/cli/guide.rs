@@ -43,6 +43,7 @@ fn commands_of_the_guide_end_well() {
     for (name, text) in vkarray_shaders::PIPELINES.iter().chain(vkarray_shaders::GLSL_SAMPLES) {
         folder.put(&format!("shaders/samples/{name}"), text);
     }
+    crate::test::copy_repository(&folder.path("examples/shader-repo"));
     let mut n_commands = 0;
     for page in pages() {
         for words in commands(&fs::read_to_string(&page).expect("a page")) {

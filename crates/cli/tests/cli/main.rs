@@ -1,6 +1,6 @@
 //! The `vkarray` command as a user runs it: lines, exit codes, what is printed, and which files appear.
 //!
-//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `files.rs` and `pipeline.rs` do.
+//! `refusals.rs` and nearly all of `inspect.rs` need no device, `device.rs`, `check.rs`, `test.rs`, `files.rs` and `pipeline.rs` do.
 //! Device tests run under the validation layer; where there is no device they fail, unless `GPU_TESTS=skip` says that none
 //! is expected.
 
@@ -14,6 +14,7 @@ mod inspect;
 mod pages;
 mod pipeline;
 mod refusals;
+mod test;
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,9 +26,13 @@ use tempfile::TempDir;
 struct Folder(TempDir);
 
 impl Folder {
+    fn empty() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
     /// Makes a folder that holds the sample shaders.
     fn new() -> Self {
-        let folder = Self(tempfile::tempdir().expect("a temporary folder"));
+        let folder = Self::empty();
         for (name, text) in vkarray_shaders::SAMPLES {
             folder.put(&format!("{name}.wgsl"), text);
         }

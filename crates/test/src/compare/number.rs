@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use vkarray::Element;
+use vkarray::array::Bool;
 use vkarray::half::f16;
 
 /// An element type that can be compared with a tolerance.
@@ -37,6 +38,21 @@ macro_rules! integers {
 }
 
 integers!(i8 u8 i16 u16 i32 u32 i64 u64);
+
+/// False is 0, and true is 1.
+impl Number for Bool {
+    fn to_f64(self) -> f64 {
+        f64::from(u8::from(bool::from(self)))
+    }
+
+    fn difference(self, other: Self) -> f64 {
+        (self.to_f64() - other.to_f64()).abs()
+    }
+
+    fn ulps(self, other: Self) -> u64 {
+        u64::from(self != other)
+    }
+}
 
 macro_rules! floats {
     ($($number:ty: $bits:ty, $to_f64:expr;)*) => {$(

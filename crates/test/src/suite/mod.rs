@@ -5,21 +5,16 @@ mod plan;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use libtest_mimic::Arguments;
-use vkarray::device::Instance;
 
 use crate::compare::target_folder;
-use crate::context::{Settings, TestContext};
-use crate::expectations::Expectations;
-use crate::matrix::targets;
+use crate::context::TestContext;
 use crate::profile::Profile;
 use crate::report::{Record, Results};
 use crate::test::{Outcome, Test};
-use crate::trial::supervise::{FAILED, Notes, supervise};
-use crate::trial::{Log, Run, panics};
+use crate::trial::supervise::{FAILED, Notes, Supervised, supervise};
 
 use plan::Plan;
 
@@ -39,6 +34,8 @@ pub struct Suite {
     require_devices: usize,
     cpu_scale: f64,
     time_limit: Duration,
+    is_validated: bool,
+    filter: String,
 }
 
 /// A [`Suite`] of functions, each a test with the name of the function. The compiler warns of a function that is in no
@@ -65,6 +62,8 @@ impl Suite {
             require_devices: 0,
             cpu_scale: 1.0,
             time_limit: TIME_LIMIT,
+            is_validated: false,
+            filter: String::new(),
         }
     }
 
@@ -126,6 +125,25 @@ impl Suite {
         self
     }
 
+    /// Whether [`Suite::run_on`] opens devices under the validation layer; without this call `VKARRAY_VALIDATION`
+    /// decides. [`Suite::run`] always does.
+    pub fn validated(mut self, is_validated: bool) -> Self {
+        self.is_validated = is_validated;
+        self
+    }
+
+    /// Lets [`Suite::run_on`] run only the tests with this text in their names. Rules about the run as a whole, such as
+    /// [`Suite::min_tests`], do not hold then.
+    ///
+    /// ```
+    /// let suite = vkarray_test::Suite::new("kernels", ".").validated(true).filter("saxpy");
+    /// # drop(suite);
+    /// ```
+    pub fn filter(mut self, text: impl Into<String>) -> Self {
+        self.filter = text.into();
+        self
+    }
+
     /// Runs the tests as the arguments of the program and the environment say, and writes the reports. Takes the
     /// arguments of libtest, and runs under cargo-nextest too.
     ///
@@ -137,9 +155,17 @@ impl Suite {
         let (suite, folder) = (self.name.clone(), target_folder().join(&self.name));
         let notes = Notes::of_environment(&suite);
         if notes.is_none() && !arguments.list {
-            return supervise(&suite, &folder);
+            return match supervise(&suite, &folder, &[]) {
+                Supervised::Died(results) => {
+                    results.problems.iter().for_each(|problem| eprintln!("error: {suite}: {problem}"));
+                    results.report(&folder);
+                    ExitCode::from(FAILED)
+                }
+                Supervised::Ended(code) => ExitCode::from(code.unwrap_or(FAILED)),
+                Supervised::Inside(_) => unreachable!("this process has no notes"),
+            };
         }
-        let code = match Plan::new(self, folder.clone(), notes.clone()) {
+        let code = match Plan::of_environment(self.validated(true), folder.clone(), notes.clone()) {
             Ok(plan) => plan.run(&arguments),
             Err(problem) => {
                 eprintln!("error: {suite}: {problem}");
@@ -153,13 +179,13 @@ impl Suite {
 }
 
 impl Suite {
-    /// Runs the tests one after the other, plainly, for a program that has its own arguments and prints its own report.
-    /// `devices` selects the devices: `all` is every visible device, and an empty list is the device that a program
-    /// would open. The validation layer is loaded only if `VKARRAY_VALIDATION` is set. `ended` gets each trial as it
-    /// ends. Of the settings of the suite, only [`Suite::cpu_scale`] and [`Suite::time_limit`] are used.
+    /// Runs the tests one after the other, under each profile, for a program that has its own arguments and prints its
+    /// own report. `devices` selects the devices: `all` is every visible device, and an empty list is the device that a
+    /// program would open. `ended` gets each trial as it ends. The variables of [`Suite::run`] are not read. A program
+    /// that calls [`supervise`](crate::supervise) first is judged also if a driver ends it.
     ///
     /// ```
-    /// use vkarray_test::{Suite, Test, Verdict};
+    /// use vkarray_test::{Profile, Suite, Test, Verdict};
     ///
     /// # fn main() -> anyhow::Result<()> {
     /// let zeros = Test::new("zeros", |ctx| {
@@ -167,7 +193,8 @@ impl Suite {
     ///     Ok::<_, vkarray::Error>(())
     /// });
     /// let mut n_ended = 0;
-    /// let results = Suite::new("machine", ".").test(zeros).run_on(&[], |_| n_ended += 1)?;
+    /// let suite = Suite::new("machine", ".").profiles([Profile::Plain]).test(zeros);
+    /// let results = suite.run_on(&[], |_| n_ended += 1)?;
     /// assert_eq!((n_ended, results.trials.len()), (1, 1));
     /// assert!(matches!(results.trials[0].verdict, Verdict::Passed));
     /// # Ok(())
@@ -176,27 +203,22 @@ impl Suite {
     ///
     /// # Errors
     ///
-    /// An error if there is no device, or if a selector matches no device.
-    pub fn run_on(self, devices: &[String], mut ended: impl FnMut(&Record)) -> Result<Results, vkarray::device::Error> {
-        // The instance stays open until all trials have ended, so that drivers stay loaded: NVIDIA's can be loaded some
-        // thirty times a process.
-        let instance = Instance::new()?;
-        let targets = targets(&instance, devices)?;
-        let settings = Settings { cpu_scale: self.cpu_scale, is_validated: false };
+    /// [`NotRun`], before any trial.
+    pub fn run_on(self, devices: &[String], ended: impl FnMut(&Record)) -> Result<Results, NotRun> {
         let folder = target_folder().join(&self.name);
-        let (expectations, time_limit) = (Expectations::default(), self.time_limit);
-        let run = Run { folder, settings, expectations, time_limit, notes: None, log: Mutex::new(Log::default()) };
-        let run = Arc::new(run);
-        panics::keep();
-        let mut trials = Vec::new();
-        for target in &targets {
-            for test in &self.tests {
-                let record = run.record(test, target, &Profile::Plain);
-                ended(&record);
-                trials.push(record);
-            }
-        }
-        drop(instance);
-        Ok(Results { suite: self.name, devices: targets, trials, problems: panics::take_strays() })
+        let notes = Notes::of_environment(&self.name);
+        Ok(Plan::new(self, folder, notes, devices)?.run_each(ended))
     }
+}
+
+/// Why the tests of a suite do not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotRun {
+    /// There is no device, a selector matches none, or the validation layer is missing.
+    #[error(transparent)]
+    Device(#[from] vkarray::device::Error),
+    /// A setting of the suite is wrong.
+    #[error("{0}")]
+    Setting(String),
 }

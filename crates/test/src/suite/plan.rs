@@ -9,16 +9,16 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use libtest_mimic::{Arguments, Trial};
-use vkarray::device::{Instance, environment};
+use vkarray::device::{Error as DriverError, Instance, environment};
 
-use super::Suite;
+use super::{NotRun, Suite};
 use crate::context::Settings;
 use crate::expectations::{Expectations, Verdict};
 use crate::matrix::{Target, targets};
 use crate::profile::Profile;
 use crate::report::{Record, Results};
 use crate::test::Test;
-use crate::trial::supervise::{FAILED, Notes};
+use crate::trial::supervise::{Ending, FAILED, Notes};
 use crate::trial::{self, Log, NO_DEVICE, Run, panics};
 
 /// The variable that says what a run does on a machine without a device.
@@ -37,35 +37,26 @@ pub(super) struct Plan {
     /// Why no test runs: there is no device, and that is allowed.
     skipped: Option<String>,
     targets: Vec<Target>,
-    /// Keeps drivers loaded between trials; see [`Suite::run_on`].
+    /// Keeps drivers loaded between trials; see [`Plan::find`].
     _instance: Option<Arc<Instance>>,
 }
 
 impl Plan {
-    /// Checks the settings and finds the devices.
+    /// Applies the environment to the suite, checks it and finds the devices.
     ///
     /// # Errors
     ///
     /// The error says what is wrong with the suite, the environment or the machine.
-    pub(super) fn new(mut suite: Suite, folder: PathBuf, notes: Option<Notes>) -> Result<Self, String> {
-        check_names(&suite.tests)?;
-        if !(suite.cpu_scale > 0.0 && suite.cpu_scale <= 1.0) {
-            return Err(format!("cpu_scale is {}, which is not in (0, 1]", suite.cpu_scale));
-        }
+    pub(super) fn of_environment(mut suite: Suite, folder: PathBuf, notes: Option<Notes>) -> Result<Self, String> {
         let profiles = list(PROFILES).iter().map(|text| text.parse()).collect::<Result<Vec<Profile>, _>>();
         let profiles = profiles.map_err(|error| format!("{PROFILES}: {error}"))?;
         if !profiles.is_empty() {
             suite.profiles = profiles;
         }
-        for profile in &suite.profiles {
-            profile.limits().map_err(|error| error.to_string())?;
-        }
-        let expectations = read_expectations(&suite)?;
         let may_skip = may_skip(environment::text(MODE).as_deref())?;
-        // The layer is loaded here too, so that a missing layer is reported once.
         let selectors = list(DEVICES);
-        let instance = Instance::builder().validation(true).build();
-        let found = instance.as_ref().map_err(Clone::clone).and_then(|instance| targets(instance, &selectors));
+        let (run, required) = (Self::check(&mut suite, folder, notes)?, suite.require_devices);
+        let (instance, found) = Self::find(&suite, &selectors);
         let (targets, skipped) = match found {
             Ok(targets) => (targets, None),
             Err(error) if error.is_no_device() && may_skip => (Vec::new(), Some(error.to_string())),
@@ -75,15 +66,59 @@ impl Plan {
             Err(error) if selectors.is_empty() => return Err(error.to_string()),
             Err(error) => return Err(format!("{DEVICES}={}: {error}", selectors.join(","))),
         };
-        if skipped.is_none() && targets.len() < suite.require_devices {
-            let labels: Vec<&str> = targets.iter().map(|target| target.label.as_str()).collect();
-            let (needed, devices) = (suite.require_devices, labels.join(", "));
-            return Err(format!("{needed} devices are required; {DEVICES} selects {}: {devices}", targets.len()));
+        if skipped.is_none() && targets.len() < required {
+            let devices = labels(&targets);
+            return Err(format!("{required} devices are required; {DEVICES} selects {}: {devices}", targets.len()));
         }
-        let settings = Settings { cpu_scale: suite.cpu_scale, is_validated: true };
-        let (time_limit, log) = (suite.time_limit, Mutex::new(Log::default()));
-        let run = Run { folder, settings, expectations, time_limit, notes, log };
-        Ok(Self { suite, run: Arc::new(run), skipped, targets, _instance: instance.ok() })
+        Ok(Self { suite, run, skipped, targets, _instance: instance })
+    }
+
+    /// Checks the suite and finds the devices that the selectors name.
+    ///
+    /// # Errors
+    ///
+    /// [`NotRun`].
+    pub(super) fn new(
+        mut suite: Suite,
+        folder: PathBuf,
+        notes: Option<Notes>,
+        selectors: &[String],
+    ) -> Result<Self, NotRun> {
+        let run = Self::check(&mut suite, folder, notes).map_err(NotRun::Setting)?;
+        let (instance, found) = Self::find(&suite, selectors);
+        let targets = found?;
+        if targets.len() < suite.require_devices {
+            let (required, devices) = (suite.require_devices, labels(&targets));
+            return Err(NotRun::Setting(format!("{required} devices are required, and there is {devices}")));
+        }
+        Ok(Self { suite, run, skipped: None, targets, _instance: instance })
+    }
+
+    /// Checks the settings, and leaves out the tests that the filter does not name.
+    fn check(suite: &mut Suite, folder: PathBuf, notes: Option<Notes>) -> Result<Arc<Run>, String> {
+        check_names(&suite.tests)?;
+        suite.tests.retain(|test| test.name.contains(&suite.filter));
+        if !(suite.cpu_scale > 0.0 && suite.cpu_scale <= 1.0) {
+            return Err(format!("cpu_scale is {}, which is not in (0, 1]", suite.cpu_scale));
+        }
+        for profile in &suite.profiles {
+            profile.limits().map_err(|error| error.to_string())?;
+        }
+        let settings = Settings { cpu_scale: suite.cpu_scale, is_validated: suite.is_validated };
+        let (expectations, time_limit) = (read_expectations(suite)?, suite.time_limit);
+        let log = Mutex::new(Log::default());
+        Ok(Arc::new(Run { folder, settings, expectations, time_limit, notes, log }))
+    }
+
+    /// The devices. The validation layer is loaded here too, so that a missing layer is reported once. The instance
+    /// stays open until all trials have ended, so that drivers stay loaded: NVIDIA's can be loaded some thirty times a
+    /// process.
+    fn find(suite: &Suite, selectors: &[String]) -> (Option<Arc<Instance>>, Result<Vec<Target>, DriverError>) {
+        let builder = Instance::builder();
+        let builder = if suite.is_validated { builder.validation(true) } else { builder };
+        let instance = builder.build();
+        let found = instance.as_ref().map_err(Clone::clone).and_then(|instance| targets(instance, selectors));
+        (instance.ok(), found)
     }
 
     fn trials(&self) -> Vec<Trial> {
@@ -98,7 +133,7 @@ impl Plan {
         let mut trials = Vec::new();
         for target in &self.targets {
             for test in &self.suite.tests {
-                for profile in self.suite.profiles.iter().filter(|profile| !test.without.contains(profile)) {
+                for profile in self.profiles_of(test) {
                     let name = trial::name(&test.name, &target.label, profile);
                     let (run, test, target, profile) =
                         (Arc::clone(&self.run), test.clone(), target.clone(), profile.clone());
@@ -107,6 +142,36 @@ impl Plan {
             }
         }
         trials
+    }
+
+    fn profiles_of<'a>(&'a self, test: &'a Test) -> impl Iterator<Item = &'a Profile> {
+        self.suite.profiles.iter().filter(|profile| !test.without.contains(profile))
+    }
+
+    /// Runs every trial, one after the other.
+    pub(super) fn run_each(self, mut ended: impl FnMut(&Record)) -> Results {
+        panics::keep();
+        for target in &self.targets {
+            for test in &self.suite.tests {
+                for profile in self.profiles_of(test) {
+                    ended(&self.run.record(test, target, profile));
+                }
+            }
+        }
+        let is_whole = self.suite.filter.is_empty();
+        self.results(is_whole)
+    }
+
+    /// The trials that have ended, and the problems of the run. `is_whole` says that no trial was left out.
+    fn results(self, is_whole: bool) -> Results {
+        let Log { records, used, has_late, .. } = std::mem::take(&mut *self.run.log());
+        let mut problems: Vec<String> = self.run.expectations.expired(today()).collect();
+        problems.extend(panics::take_strays());
+        if is_whole && self.skipped.is_none() {
+            problems.extend(self.run.expectations.unused(&self.targets, &used));
+            problems.extend(too_few(&self.targets, &records, self.suite.min_tests));
+        }
+        Results { suite: self.suite.name, devices: self.targets, trials: records, problems, has_late }
     }
 
     /// Runs the trials that the arguments choose, and writes the reports. Does not return if the thread of a trial
@@ -118,22 +183,15 @@ impl Plan {
         }
         panics::keep();
         let conclusion = libtest_mimic::run(arguments, trials);
-        let Log { mut records, used, has_late, .. } = std::mem::take(&mut *self.run.log());
-        records.sort_by(|a, b| (&a.device, &a.profile, &a.test).cmp(&(&b.device, &b.profile, &b.test)));
         let is_whole = arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.ignored;
-        let mut problems: Vec<String> = self.run.expectations.expired(today()).collect();
-        problems.extend(panics::take_strays());
-        if is_whole && self.skipped.is_none() {
-            problems.extend(self.run.expectations.unused(&self.targets, &used));
-            problems.extend(too_few(&self.targets, &records, self.suite.min_tests));
-        }
-        let results = Results { suite: self.suite.name, devices: self.targets, trials: records, problems };
+        let run = Arc::clone(&self.run);
+        let mut results = self.results(is_whole);
+        results.trials.sort_by(|a, b| (&a.device, &a.profile, &a.test).cmp(&(&b.device, &b.profile, &b.test)));
         results.trials.iter().filter_map(note).for_each(|line| println!("{line}"));
         results.problems.iter().for_each(|problem| println!("FAILED: {}: {problem}", results.suite));
-        let is_written = results.report(&self.run.folder);
-        if let (true, Some(notes)) = (has_late, &self.run.notes) {
-            notes.write_end();
-            std::process::abort(); // Code of libraries that runs at the exit of a process may wait for that thread.
+        let is_written = results.report(&run.folder);
+        if let Some(notes) = &run.notes {
+            Ending::new(notes).end(results.has_late);
         }
         if results.problems.is_empty() && is_written { conclusion.exit_code() } else { ExitCode::from(FAILED) }
     }
@@ -149,6 +207,11 @@ fn note(record: &Record) -> Option<String> {
     };
     let first_line = reason.lines().next().unwrap_or_default();
     Some(format!("{word}: {} on {} ({}): {first_line}", record.test, record.device, record.profile))
+}
+
+/// The labels of devices, for messages.
+fn labels(targets: &[Target]) -> String {
+    targets.iter().map(|target| target.label.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// The parts of a variable, separated by commas; no parts if it is not set or empty.

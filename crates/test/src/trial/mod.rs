@@ -145,7 +145,10 @@ impl Run {
             Err(RecvTimeoutError::Timeout) => {
                 self.log().has_late = true;
                 let seconds = self.time_limit.as_secs_f64();
-                Verdict::Failed(format!("it has not ended within its time limit of {seconds} s; it is left behind"))
+                let subject = &test.subject;
+                Verdict::Failed(format!(
+                    "{subject} has not ended within its time limit of {seconds} s; it is left behind"
+                ))
             }
             received => {
                 if let Err(payload) = thread.join() {

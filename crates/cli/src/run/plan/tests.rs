@@ -48,10 +48,10 @@ fn a_good_line_becomes_a_plan() {
     let bench = Bench::new(sample("convolve").unwrap());
     let line = "--covering 7,5 --const TILE=8 --out target_image=DIR/x.png --out target_image=DIR/x.npy --repeat 3 --device cpu";
     let plan = bench.plan(&format!("{GOOD_CONVOLVE} {line}")).unwrap();
-    let step = &plan.groups[0].steps[0];
+    let step = &plan.work.groups[0].steps[0];
     assert_eq!(step.signature.workgroup_size, [8, 8, 1]);
     assert_eq!(step.grid.resolve([8, 8, 1], &NO_LIMITS).unwrap(), Some([1, 1, 1]));
-    let arrays: Vec<&str> = plan.arrays.iter().map(|array| array.name.as_str()).collect();
+    let arrays: Vec<&str> = plan.work.arrays.iter().map(|array| array.name.as_str()).collect();
     assert_eq!(arrays, ["source", "target_image", "weights"]);
     assert_eq!(step.scalars[0], ScalarArgument { name: "width".to_owned(), values: vec![ScalarValue::U32(7)] });
     assert_eq!(plan.outputs.len(), 2); // One array may go to two files.
@@ -68,7 +68,7 @@ fn numbers_become_what_the_shader_declares() {
     let plan =
         bench.plan("--arg x=zeros:f32[1] --arg a=0x10 --arg b=-3 --arg c=1e-1 --arg d=1,2,3 --groups 1").unwrap();
     let values: Vec<&[ScalarValue]> =
-        plan.groups[0].steps[0].scalars.iter().map(|scalar| scalar.values.as_slice()).collect();
+        plan.work.groups[0].steps[0].scalars.iter().map(|scalar| scalar.values.as_slice()).collect();
     let d = [1.0, 2.0, 3.0].map(ScalarValue::F32);
     assert_eq!(values, [&[ScalarValue::U32(16)][..], &[ScalarValue::I32(-3)], &[ScalarValue::F32(0.1)], &d]);
 

@@ -169,7 +169,7 @@ fn grids_have_one_to_three_counts() {
     for (text, counts) in
         [("7", &[7][..]), ("512, 768", &[512, 768]), ("1,2,18446744073709551615", &[1, 2, usize::MAX])]
     {
-        assert_eq!(parse_counts("--covering", text).unwrap(), counts);
+        assert_eq!(parse_counts("--covering", text, false).unwrap(), counts);
     }
     let cases = [
         ("0", "`--groups 0`: a count of zero runs nothing"),
@@ -182,6 +182,6 @@ fn grids_have_one_to_three_counts() {
         ("18446744073709551616", "`--groups 18446744073709551616`: expected whole numbers, separated by commas"),
     ];
     for (text, expected) in cases {
-        assert_eq!(parse_counts("--groups", text).unwrap_err().to_string(), expected);
+        assert_eq!(parse_counts("--groups", text, false).unwrap_err().to_string(), expected);
     }
 }
