@@ -246,6 +246,7 @@ fn is_machine_failure(error: &vkarray::Error) -> bool {
     match error {
         vkarray::Error::Driver(error) => is_driver_failure(error),
         vkarray::Error::Memory(error) => is_memory_failure(error),
+        vkarray::Error::Kernel(KernelError::BuildLimit { .. }) => true,
         vkarray::Error::Kernel(KernelError::Shader(error)) => {
             matches!(error, ShaderError::CompilerPanicked { .. } | ShaderError::CompilerThread { .. })
         }

@@ -1,6 +1,6 @@
 //! The flags of `vkarray run` and `vkarray eval`.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
@@ -61,6 +61,9 @@ pub(crate) struct RunArgs {
     /// Find out-of-range indices, divisions by zero and data races; the first one ends the run and names its line
     #[arg(long)]
     pub(crate) sanitize: bool,
+    /// End with an error if a kernel takes longer to build; a line on standard error says every five seconds what is built
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) build_limit: Option<NonZeroU64>,
     /// Record a timeline of host and device for Perfetto or chrome://tracing; VKARRAY_TRACE is the default
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,

@@ -55,6 +55,9 @@ pub(crate) struct TestArgs {
     /// How long a trial may take; the others run nevertheless
     #[arg(long, value_name = "SECONDS", default_value = "600")]
     pub(crate) time_limit: NonZeroU64,
+    /// How long the build of a kernel may take; a line on standard error says every five seconds what is built
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) build_limit: Option<NonZeroU64>,
     /// Print the names of the tests in place of running them; no device is opened
     #[arg(long, conflicts_with_all = ["device", "junit", "json", "bless"])]
     pub(crate) list: bool,

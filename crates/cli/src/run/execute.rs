@@ -4,6 +4,9 @@
 //! This is the only file of `vkarray run` that uses a device. Limits are checked before the first array is loaded.
 //! `output.rs` writes the results when all of them are complete.
 
+use std::convert::Infallible;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,7 +16,7 @@ use vkarray::stream::Graph;
 use vkarray::{Context, DeviceNDArray, Event, Kernel};
 
 use super::pipeline::Group;
-use super::plan::{Plan, Work};
+use super::plan::{BuildArgs, Plan, Work};
 use super::report::{Clock, Copied, Dispatches, Launched, Ran, Report, Written, bytes_accessed};
 use super::step::Step;
 use super::trace::TraceFile;
@@ -41,7 +44,7 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
         .work
         .groups
         .iter()
-        .map(|group| Run::new(&plan.work, group, plan.sanitize, &ctx))
+        .map(|group| Run::new(&plan.work, group, plan.build, &ctx))
         .collect::<Result<Vec<_>>>()?;
     let (arrays, upload) = upload(&plan.work, &ctx, &progress)?;
     runs.iter_mut().try_for_each(|run| run.record(&ctx, &arrays))?;
@@ -73,7 +76,7 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     Ok(Outcome { arrays: results, report })
 }
 
-/// Runs the work once on a device, and reads back the arrays that are results.
+/// Runs the work once on a device, and reads back the arrays that are results. Each kernel is built within the limit.
 ///
 /// # Errors
 ///
@@ -81,10 +84,15 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
 pub(crate) fn compute(
     work: &Work,
     ctx: &Context,
+    build_limit: Option<Duration>,
     is_result: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, HostArray)>> {
     let hidden = ProgressBar::hidden();
-    let runs = work.groups.iter().map(|group| Run::new(work, group, None, ctx)).collect::<Result<Vec<_>>>()?;
+    let runs = work
+        .groups
+        .iter()
+        .map(|group| Run::new(work, group, BuildArgs { sanitize: None, limit: build_limit }, ctx))
+        .collect::<Result<Vec<_>>>()?;
     let (arrays, _) = upload(work, ctx, &hidden)?;
     for mut run in runs {
         run.record(ctx, &arrays)?;
@@ -134,14 +142,50 @@ fn open(plan: &Plan) -> Result<Context> {
     Ok(builder.open()?)
 }
 
-fn build(step: &Step, sanitize: Option<bool>, ctx: &Context) -> Result<Kernel> {
+fn build(step: &Step, how: BuildArgs, ctx: &Context) -> Result<Kernel> {
     let builder = ctx.kernel(step.source.clone()).entry(&step.signature.entry);
     let builder = step.constants.iter().fold(builder, |builder, (name, value)| builder.constant(name, *value));
-    let builder = match sanitize {
+    let builder = match how.sanitize {
         Some(on) => builder.sanitize(on),
         None => builder,
     };
-    Ok(builder.build()?)
+    let Step { signature, source, .. } = step;
+    let _notice = Notice::new(format!("still building `{}` of {}", signature.entry, source.name()));
+    Ok(match how.limit {
+        Some(limit) => builder.build_within(limit)?,
+        None => builder.build()?,
+    })
+}
+
+/// A line on standard error every few seconds, until this value is dropped.
+struct Notice {
+    /// Disconnected when the notices end.
+    end: Option<mpsc::Sender<Infallible>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How long a build takes until the first notice, and between notices.
+const NOTICE_INTERVAL: Duration = Duration::from_secs(5);
+
+impl Notice {
+    fn new(text: String) -> Self {
+        let ((end, ended), begun) = (mpsc::channel::<Infallible>(), Instant::now());
+        let notify = move || {
+            while ended.recv_timeout(NOTICE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{text} after {} s", begun.elapsed().as_secs());
+            }
+        };
+        // Without a thread there are no notices.
+        let thread = thread::Builder::new().name("notices".to_owned()).spawn(notify).ok();
+        Self { end: Some(end), thread }
+    }
+}
+
+impl Drop for Notice {
+    fn drop(&mut self) {
+        self.end = None;
+        self.thread.take().map(JoinHandle::join);
+    }
 }
 
 /// Loads and uploads one array after the other. Only the uploads are timed, to the end of the last.
@@ -200,8 +244,8 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Builds the kernels and checks the limits of the device.
-    fn new(work: &'a Work, group: &'a Group<Step>, sanitize: Option<bool>, ctx: &Context) -> Result<Self> {
-        let kernels = group.steps.iter().map(|step| work.located(step, build(step, sanitize, ctx)));
+    fn new(work: &'a Work, group: &'a Group<Step>, how: BuildArgs, ctx: &Context) -> Result<Self> {
+        let kernels = group.steps.iter().map(|step| work.located(step, build(step, how, ctx)));
         let kernels = kernels.collect::<Result<_>>()?;
         let limits = limits_of(ctx.info());
         let workgroups = group.steps.iter().map(|step| work.located(step, step.check_limits(&work.arrays, &limits)));

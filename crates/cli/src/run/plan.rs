@@ -4,6 +4,7 @@
 //! Whether the device exists, and its limits, are checked when it is open. `execute.rs` runs the plan.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use vkarray::kernel::Names;
 
@@ -27,6 +28,15 @@ pub(crate) struct Work {
     file: Option<PathBuf>,
 }
 
+/// How kernels are built.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct BuildArgs {
+    /// Whether they have checks; `None` if the environment decides.
+    pub(crate) sanitize: Option<bool>,
+    /// How long each build may take.
+    pub(crate) limit: Option<Duration>,
+}
+
 /// What a run does, and the files of its results.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -35,8 +45,7 @@ pub(crate) struct Plan {
     pub(crate) comparisons: Vec<Comparison>,
     pub(crate) device: Option<String>,
     pub(crate) repeat: u32,
-    /// Whether kernels are built with checks; `None` if the environment decides.
-    pub(crate) sanitize: Option<bool>,
+    pub(crate) build: BuildArgs,
     /// The file of the run's trace.
     pub(crate) trace: Option<Target>,
 }
@@ -122,8 +131,9 @@ impl Plan {
         let outputs = Output::parse_all(&args.data.outputs, is_output, shape_of, &mut files)?;
         let trace = trace::target(args.trace.as_ref(), &mut files)?;
         let (device, repeat) = (args.data.device.clone(), args.data.repeat.get());
-        let sanitize = args.sanitize.then_some(true);
-        Ok(Self { work, outputs, comparisons, device, repeat, sanitize, trace })
+        let limit = args.build_limit.map(|seconds| Duration::from_secs(seconds.get()));
+        let build = BuildArgs { sanitize: args.sanitize.then_some(true), limit };
+        Ok(Self { work, outputs, comparisons, device, repeat, build, trace })
     }
 
     /// Whether an array is read back after the run.

@@ -122,7 +122,7 @@ impl Expected {
             }
             Origin::Device(selector) => {
                 let other = ctx.other_device(selector)?;
-                let results = compute(work, &other, |name| name == self.name)?;
+                let results = compute(work, &other, None, |name| name == self.name)?;
                 results.iter().try_for_each(|(_, expected)| compare(expected))
             }
         }

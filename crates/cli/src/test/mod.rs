@@ -80,8 +80,9 @@ fn run(args: &TestArgs, has_late: &mut bool) -> Result<()> {
     let suite = Suite::new(SUITE, "").profiles(profiles).validated(is_validated);
     let suite =
         suite.filter(args.filter.clone().unwrap_or_default()).time_limit(Duration::from_secs(args.time_limit.get()));
+    let build_limit = args.build_limit.map(|seconds| Duration::from_secs(seconds.get()));
     let suite = args.expectations.iter().fold(suite, Suite::expectations);
-    let suite = files.iter().flat_map(|file| &file.cases).fold(suite, |suite, case| suite.test(case.test()));
+    let suite = files.iter().flat_map(|file| &file.cases).fold(suite, |suite, case| suite.test(case.test(build_limit)));
     let mut printed = Ok(());
     let mut results = suite.run_on(&args.device, |record| {
         if printed.is_ok() && !args.json {

@@ -51,6 +51,12 @@ pub enum Error {
     /// An environment variable with an unknown value.
     #[error("{text:?} in {variable} is not {expected}")]
     BadSetting { variable: &'static str, text: String, expected: &'static str },
+    /// A build that takes longer than [`KernelBuilder::build_within`](crate::KernelBuilder::build_within) allows.
+    #[error(
+        "{source_name}: {kernel} is not built within {seconds} s; the build goes on in the background, and a later \
+        build of the same kernel finds it or waits for it"
+    )]
+    BuildLimit { source_name: String, kernel: String, seconds: f64 },
     /// A folder for kernels that other users can change. Its content would be given to the driver.
     #[error(
         "kernels cannot be stored in {}: {}, of user {owner} with mode {mode:o}, {problem}",

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use vkarray_driver::contain_panic;
 use vkarray_shader::internal::Sizes;
 use vkarray_shader::{Bounds, Loops, Options, Sanitize, Source};
 
@@ -352,41 +351,7 @@ impl KernelBuilder {
         cache.kernel_of(key).inspect_err(|error| cache.note_refused_checks(error))
     }
 
-    /// Starts to build the kernel on another thread and returns. A later [`build`](KernelBuilder::build) of the same kernel
-    /// finds it or waits for it, and returns its error.
-    ///
-    /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
-    /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray_kernel::Source;
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let source = Source::wgsl("@compute @workgroup_size(1) fn later() {}");
-    /// ctx.kernel(source.clone()).prefetch()?;
-    /// assert_eq!(ctx.kernel(source).build()?.signature().entry, "later");
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`ShaderError::CompilerThread`](crate::ShaderError::CompilerThread) if no thread can be started;
-    /// [`Forked`](vkarray_driver::Error::Forked).
-    pub fn prefetch(self) -> Result<()> {
-        let (cache, key) = self.into_key();
-        cache.device().check_process()?;
-        let for_thread = Arc::clone(&cache);
-        let builders = cache.builders(&key.source)?;
-        let ends = cache.begin_build();
-        builders.spawn(move || {
-            // An error is not kept: `build` compiles again and returns it. A panic here would end the process.
-            contain_panic("a kernel's build", move || drop(for_thread.kernel_of(key)));
-            drop(ends); // After the cache, so that the thread holds nothing of the device when the build has ended.
-        });
-        Ok(())
-    }
-
-    fn into_key(self) -> (Arc<KernelCache>, KernelKey) {
+    pub(super) fn into_key(self) -> (Arc<KernelCache>, KernelKey) {
         let Self { cache, source, entry, constants, sizes, options } = self;
         let constants = constants.into_iter().map(|(name, value)| (name, value.to_bits())).collect();
         (cache, KernelKey { source: source.resolved(), entry, constants, sizes, options })

@@ -2,7 +2,7 @@
 //!
 //! Nothing here dispatches. Read `kernel.rs` first (what a kernel is made of), then `cache.rs` (which kernels are the same),
 //! `builder.rs` (what a program may ask for), `variants.rs` (other sizes of a kernel), `limit.rs` (how many kernels are kept),
-//! `background.rs` (builds that nothing waits for) and `cached_build.rs` (what is stored on disk).
+//! `background.rs` (builds on other threads) and `cached_build.rs` (what is stored on disk).
 
 mod background;
 mod builder;

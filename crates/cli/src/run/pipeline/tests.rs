@@ -103,7 +103,7 @@ fn wrong_files_are_shown_with_their_step_and_key() {
     let step = "[[step]]\nshader = \"k.wgsl\"\n";
     let either = "p.toml: step 1: a step has either `shader` or steps of its own";
     let cases = [
-        (String::new(), "missing field `step`"),
+        (String::new(), "p.toml: step: there is none"),
         ("step = []".to_owned(), "p.toml: step: there is none"),
         ("[[step]".to_owned(), "p.toml: TOML parse error at line 1"),
         (format!("{step}shadr = 1"), "3 | shadr = 1"),
