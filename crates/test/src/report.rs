@@ -215,7 +215,7 @@ mod tests {
             record("e", Verdict::Flaky("late".to_owned())),
         ];
         let problems = vec!["2 tests ran on lavapipe".to_owned()];
-        Results { suite: "kernels".to_owned(), devices: devices.to_vec(), trials, problems }
+        Results { suite: "kernels".to_owned(), devices: devices.to_vec(), trials, problems, has_late: false }
     }
 
     #[test]

@@ -132,24 +132,22 @@ fn described(shader: &str, signature: &Signature, is_one_of_several: bool) -> St
 /// The description of an array for a parameter, with an element for each invocation; `None` for a type that has no
 /// obvious array.
 fn array(param: &Param, size: &str) -> Option<String> {
-    let fill = |dtype: DType| match (param.reads, dtype.is_float()) {
-        (false, _) => "zeros",
-        (true, true) => "random",
-        (true, false) => "arange",
-    };
     let padded = if param.kind == ParamKind::Uniform { "padded:" } else { "" };
-    let of = |dtype: DType, shape: &str| Some(format!("{padded}{}:{}[{shape}]", fill(dtype), dtype.short_name()));
-    match &param.ty {
-        ElementType::Array { element, len, .. } => {
-            let shape = len.map_or_else(|| size.to_owned(), |len| len.to_string());
-            match &**element {
-                ElementType::Scalar(dtype) => of(*dtype, &shape),
-                ElementType::Vector { len: len @ (2 | 4), scalar } => of(*scalar, &format!("{shape},{len}")),
-                _ => None,
-            }
-        }
-        ElementType::Scalar(dtype) => of(*dtype, "1"),
-        ElementType::Vector { len: len @ (2 | 4), scalar } => of(*scalar, &len.to_string()),
+    let of = |fill, dtype: DType, shape: &str| Some(format!("{padded}{fill}:{}[{shape}]", dtype.short_name()));
+    let filled = |dtype: DType, shape: &str| match (param.reads, dtype.is_float()) {
+        (false, _) => of("zeros", dtype, shape),
+        (true, true) => of("random", dtype, shape),
+        (true, false) => of("arange", dtype, shape),
+    };
+    let (element, shape) = match &param.ty {
+        ElementType::Array { element, len: Some(len), .. } => (&**element, len.to_string()),
+        ElementType::Array { element, len: None, .. } => (&**element, size.to_owned()),
+        alone => (alone, "1".to_owned()),
+    };
+    match element {
+        ElementType::Scalar(dtype) => filled(*dtype, &shape),
+        ElementType::Atomic(dtype) => of("zeros", *dtype, &shape), // A counter.
+        ElementType::Vector { len: len @ (2 | 4), scalar } => filled(*scalar, &format!("{shape},{len}")),
         _ => None,
     }
 }

@@ -39,6 +39,30 @@ fn damaged_files_end_with_a_documented_code() {
     eprintln!("{codes:?}");
 }
 
+/// Damaged test files are planned, and nothing runs.
+#[test]
+fn damaged_test_files_end_with_zero_or_two() {
+    let n_inputs = std::env::var("VKARRAY_FUZZ_RUNS").map_or(40, |text| text.parse().expect("a number"));
+    let seed = std::env::var("VKARRAY_FUZZ_SEED").map_or(1, |text| text.parse().expect("a number"));
+    let folder = Folder::empty();
+    crate::test::copy_repository(&folder.path("."));
+    let read = |name: &str| ("toml", std::fs::read(folder.path(name)).expect("a file of the repository"));
+    let seeds = [read("tests/elementwise.toml"), read("tests/blocks.toml")];
+    let (mut rng, mut codes) = (fastrand::Rng::with_seed(seed), [0; 3]);
+    for nth in 0..n_inputs {
+        let bytes = damage::damaged(&seeds[rng.usize(..seeds.len())], &seeds, &mut rng);
+        folder.put("tests/t.toml", &bytes);
+        let output = folder.command("test tests/t.toml --list").output().expect("the command starts");
+        let (code, stderr) = (output.status.code(), text(&output.stderr));
+        let input = String::from_utf8_lossy(&bytes);
+        assert!(matches!(code, Some(0 | 2)), "input {nth}, {input}: {}\n{stderr}", output.status);
+        assert!(stderr.lines().all(|line| !line.contains("panicked") && !line.contains("defect")), "{stderr}");
+        codes[usize::try_from(code.unwrap_or_default()).expect("0 or 2")] += 1;
+    }
+    assert!(codes[2] > 0, "{codes:?}");
+    eprintln!("{codes:?}");
+}
+
 #[test]
 fn a_decoder_that_panics_ends_with_two_and_a_reason() {
     let folder = Folder::new();
