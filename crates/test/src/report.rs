@@ -101,14 +101,14 @@ impl Results {
     /// The results as JUnit, which CI services read.
     ///
     /// ```
-    /// use vkarray_test::{Suite, Test};
+    /// use vkarray_test::{Profile, Suite, Test};
     ///
     /// # fn main() -> anyhow::Result<()> {
     /// let wrong = Test::new("wrong", |ctx| {
     ///     assert_eq!(ctx.zeros::<u32>(1)?.to_vec()?, [1]);
     ///     Ok::<_, vkarray::Error>(())
     /// });
-    /// let results = Suite::new("machine", ".").test(wrong).run_on(&[], |_| ())?;
+    /// let results = Suite::new("machine", ".").profiles([Profile::Plain]).test(wrong).run_on(&[], |_| ())?;
     /// let junit = results.junit().expect("plain text");
     /// assert!(junit.contains("<testsuites name=\"machine\" tests=\"1\" failures=\"1\""));
     /// # Ok(())

@@ -45,7 +45,7 @@ enum Origin {
     Text(ElementwiseKernel),
     /// Another array after the run.
     Array(String),
-    /// The same steps on the device of this selector.
+    /// What the steps compute on the device of this selector.
     Device(String),
 }
 

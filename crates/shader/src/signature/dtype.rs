@@ -309,12 +309,6 @@ impl PartialEq for Bool {
 
 impl Eq for Bool {}
 
-impl fmt::Display for Bool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        bool::from(*self).fmt(f)
-    }
-}
-
 /// A complex number of two `f32`, laid out as NumPy's `complex64`.
 ///
 /// ```

@@ -8,7 +8,7 @@ use std::fmt;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
-use crate::signature::DType;
+use crate::signature::{Bool, DType};
 
 /// One number or truth value with its type.
 ///
@@ -247,6 +247,12 @@ pub(crate) fn range_of(dtype: DType) -> String {
             format!("expected a whole number from {least} to {most}")
         }
         _ => "not a scalar type".to_owned(),
+    }
+}
+
+impl fmt::Display for Bool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        bool::from(*self).fmt(f)
     }
 }
 
