@@ -15,7 +15,8 @@ pub(crate) struct Skips {
     pub(crate) notes: Option<String>,
 }
 
-/// Compares the skipped trials of a file with its number. `is_whole` says that every test ran.
+/// Compares the skipped trials of a file with its number. `is_whole` says that every test ran, also under
+/// the sanitizer, for which most trials are skipped.
 pub(crate) fn judge(file: &TestFile, results: &Results, is_whole: bool) -> Skips {
     let is_own = |test: &str| file.cases.iter().any(|case| case.name == test);
     let mut skipped: BTreeMap<&str, usize> = BTreeMap::new();
