@@ -6,6 +6,7 @@
 //! which our arrays are parts, so it does not count.
 
 use vkarray_driver::{DeviceInfo, Features};
+use vkarray_shader::Sanitize;
 
 use super::capabilities::{GOOGLE, NVIDIA};
 
@@ -27,10 +28,25 @@ pub(crate) fn should_zero_shared_memory(device: &DeviceInfo, enabled: &Features)
     enabled.zero_initialize_workgroup_memory && device.vendor_id != GOOGLE
 }
 
+/// Rounds of loops after which the sanitizer takes an invocation for one that does not end.
+pub(crate) fn max_rounds(device: &DeviceInfo) -> u32 {
+    // Mesa's CPU driver ends all loops of an invocation after 65,535 rounds, and the kernel goes on with what it has.
+    const LLVMPIPE: i32 = 13;
+    if device.driver.id == LLVMPIPE { 65_000 } else { Sanitize::MAX_ROUNDS }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::capabilities::tests::machine;
     use super::*;
+
+    #[test]
+    fn loops_are_reported_before_a_driver_ends_them() {
+        let cases = [("h100_580.159", Sanitize::MAX_ROUNDS), ("lavapipe_22.3.6", 65_000)];
+        for (name, expected) in cases {
+            assert_eq!(max_rounds(&machine(name)), expected, "{name}");
+        }
+    }
 
     #[test]
     fn the_device_bounds_buffers_where_it_is_exact_and_faster() {

@@ -287,7 +287,7 @@ fn n_kernels(bytes: &[u8]) -> Result<usize> {
     let entries: Vec<_> = binary.entry_points().map(str::to_owned).collect();
     entries
         .iter()
-        .try_for_each(|entry| binary.choose("x", entry, &BTreeMap::new(), Some(DeviceBounds::default())).map(drop))?;
+        .try_for_each(|entry| binary.choose("x", entry, &BTreeMap::new(), Some(DeviceBounds::default()), None).map(drop))?;
     Ok(entries.len())
 }
 
