@@ -176,13 +176,13 @@ void main() {
     tile[l] = 3;
 #elif defined(LAST_GROUP)
     if (l == 0) {
-        x[w] = int(w) + 10;
+        y[w + 8] = int(w) + 10;
         memoryBarrierBuffer();
         is_last = atomicAdd(y[63], 1) == 3;
     }
     barrier();
     memoryBarrierBuffer();
-    if (is_last && l == 0) y[0] = x[0] + x[1] + x[2] + x[3];
+    if (is_last && l == 0) y[0] = y[8] + y[9] + y[10] + y[11];
 #elif defined(MANY_ROUNDS)
     int n = 0;
     for (int i = 0; i < 20000; i++) n = (n * 5 + x[i % 64]) & 0xffff;
