@@ -270,8 +270,9 @@ impl KernelBuilder {
     /// Builds checks into the kernel that find its faults while it runs: see [`Kernel::dispatch`](crate::Kernel::dispatch).
     /// Without this call, [`KernelCache::set_sanitize`] decides, and without that, `VKARRAY_SANITIZE`.
     ///
-    /// They find indices out of range, division of integers by zero, races between the invocations of a workgroup on shared
-    /// memory and buffers, reads of shared memory before it is written, and barriers that not all invocations reach.
+    /// They find indices out of range, division of integers by zero, shifts by too many bits, races on shared memory and
+    /// buffers, reads of shared memory before it is written, barriers that not all invocations reach, and loops that do not
+    /// end.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));

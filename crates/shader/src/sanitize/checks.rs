@@ -50,6 +50,9 @@ impl Rewriter<'_> {
             Op::VectorInsertDynamic => self.component(instruction, 2)?,
             Op::SDiv | Op::SRem | Op::SMod => return self.division(instruction, true),
             Op::UDiv | Op::UMod => return self.division(instruction, false),
+            Op::FunctionCall if self.is_remainder(instruction.operand(0)?) => {
+                return self.division(instruction, true);
+            }
             Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic => self.shift(instruction)?,
             Op::ControlBarrier => return self.barrier(instruction, own, behind),
             Op::MemoryBarrier => self.ordered |= self.orders(instruction, 0),
@@ -130,7 +133,9 @@ impl Rewriter<'_> {
     /// The integers of a value, each with its type.
     fn integers(&mut self, value: u32) -> Vec<u32> {
         let Some(&ty) = self.types.get(&value) else { return Vec::new() };
-        let Some(&Type::Vector { component, len }) = self.request.part.contents.types.get(&ty) else { return vec![value] };
+        let Some(&Type::Vector { component, len }) = self.request.part.contents.types.get(&ty) else {
+            return vec![value];
+        };
         let part = |index| {
             let id = self.code.value(Op::CompositeExtract, component, &[value, index]);
             self.types.insert(id, component);
@@ -196,7 +201,8 @@ impl Rewriter<'_> {
     /// Checks each component of a quotient or remainder, and divides by one where there is no result: some devices stop the
     /// process.
     fn division(&mut self, instruction: &Instruction<'_>, is_signed: bool) -> Checked<()> {
-        let (left, right) = (instruction.operand(0)?, instruction.operand(1)?);
+        let first = usize::from(instruction.op() == Op::FunctionCall);
+        let (left, right) = (instruction.operand(first)?, instruction.operand(first + 1)?);
         let types = [left, right].map(|value| self.types.get(&value).copied());
         let ([Some(left_type), Some(right_type)], Some((width, _))) = (types, self.scalar(right)) else {
             self.code.functions.extend(with_operands(instruction, instruction.operands));
@@ -211,7 +217,8 @@ impl Rewriter<'_> {
         let mut is_bad = self.code.value(Op::IEqual, truth, &[right, zero]);
         self.divided(instruction, (left, is_bad), (is_signed, width), code::DIVISION_BY_ZERO);
         if is_signed {
-            let (least, minus_one) = (self.constant(left_type, i64::MIN >> (64 - width)), self.constant(right_type, -1));
+            let (least, minus_one) =
+                (self.constant(left_type, i64::MIN >> (64 - width)), self.constant(right_type, -1));
             let is_least = self.code.value(Op::IEqual, truth, &[left, least]);
             let is_minus_one = self.code.value(Op::IEqual, truth, &[right, minus_one]);
             let overflows = self.code.value(Op::LogicalAnd, truth, &[is_least, is_minus_one]);
@@ -219,9 +226,15 @@ impl Rewriter<'_> {
             is_bad = self.code.value(Op::LogicalOr, truth, &[is_bad, overflows]);
         }
         let one = self.constant(right_type, 1);
-        let right = self.code.value(Op::Select, right_type, &[is_bad, one, right]);
-        self.code.functions.extend(with_operands(instruction, &[left, right]));
+        let mut operands = instruction.operands.to_vec();
+        operands[first + 1] = self.code.value(Op::Select, right_type, &[is_bad, one, right]);
+        self.code.functions.extend(with_operands(instruction, &operands));
         Ok(())
+    }
+
+    /// Whether a function is what naga calls for a signed `%`, with the two numbers.
+    fn is_remainder(&self, function: u32) -> bool {
+        self.request.part.contents.name(function).is_some_and(|name| name.starts_with("naga_mod"))
     }
 
     /// The type of a comparison of values of a type.
@@ -234,7 +247,13 @@ impl Rewriter<'_> {
     }
 
     /// Checks each component of what is divided.
-    fn divided(&mut self, at: &Instruction<'_>, (left, is_bad): (u32, u32), (is_signed, width): (bool, u32), what: u32) {
+    fn divided(
+        &mut self,
+        at: &Instruction<'_>,
+        (left, is_bad): (u32, u32),
+        (is_signed, width): (bool, u32),
+        what: u32,
+    ) {
         let (parts, bool_type) = (self.integers(left), self.code.bool_type());
         let is_vector = matches!(self.type_of(left), Some(Type::Vector { .. }));
         for (index, part) in (0..).zip(parts) {
@@ -294,7 +313,8 @@ impl Rewriter<'_> {
         let site = self.site(barrier.at, Subject::Barrier);
         self.call("arrive", &[site]);
         // The counters are in shared memory, so that has to be ordered even where the shader's own is not.
-        let mut semantics = MemorySemantics::from_bits_retain(semantics.unwrap_or(0)) | MemorySemantics::WORKGROUP_MEMORY;
+        let mut semantics =
+            MemorySemantics::from_bits_retain(semantics.unwrap_or(0)) | MemorySemantics::WORKGROUP_MEMORY;
         if !semantics.intersects(ordering()) {
             semantics |= MemorySemantics::ACQUIRE_RELEASE;
         }

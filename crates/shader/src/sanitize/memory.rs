@@ -77,7 +77,8 @@ impl Memory {
         if layouts.contents.has(global.pointee, None, Decoration::Block) {
             // Blocks of shared memory lie on top of each other, each from the first byte. They are numbered first.
             let part = layouts.whole(global.pointee, Rules::Declared);
-            let end = |run: &Run| run.offset.saturating_add(run.stride.saturating_mul(run.count)).saturating_add(run.bytes);
+            let end =
+                |run: &Run| run.offset.saturating_add(run.stride.saturating_mul(run.count)).saturating_add(run.bytes);
             let end = layouts.runs(part).iter().map(end).max().unwrap_or(0);
             self.shared_bytes = self.shared_bytes.max(end.min(MAX_SHARED)).next_multiple_of(ALIGNMENT);
             return (Root::Shared(0), part);

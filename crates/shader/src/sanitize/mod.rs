@@ -135,8 +135,7 @@ pub(crate) struct InstrumentRequest<'a> {
 pub(crate) fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, Sanitized)> {
     let invocations = request.part.signature.workgroup_size.map(u64::from).iter().product::<u64>();
     if invocations > MAX_INVOCATIONS {
-        let reason =
-            format!("a workgroup has {invocations} invocations, the checks support at most {MAX_INVOCATIONS}");
+        let reason = format!("a workgroup has {invocations} invocations, the checks support at most {MAX_INVOCATIONS}");
         return Err(Error::Sanitize { kernel: request.part.signature.entry.clone(), reason });
     }
     let memory = Memory::of(request, Layouts { contents: request.part.contents, values: request.part.values });

@@ -53,7 +53,17 @@ impl Pointer {
     /// The whole of a variable.
     pub(super) fn whole(name: String, root: Root, part: Part) -> Self {
         let start = if let Root::Shared(start) = root { start } else { 0 };
-        Self { root, part, name, indices: Vec::new(), start, steps: Vec::new(), array: None, member: None, is_lost: false }
+        Self {
+            root,
+            part,
+            name,
+            indices: Vec::new(),
+            start,
+            steps: Vec::new(),
+            array: None,
+            member: None,
+            is_lost: false,
+        }
     }
 
     /// The part that a chain of indices leads to; `base` is the id of this pointer.

@@ -144,8 +144,7 @@ fn text(plan: &PreludeParams) -> String {
         n => (format!("first_notes: array<u32, {n}>,"), include_str!("buffers.wgsl")),
     };
     let notes = if plan.is_shadow_in_report || plan.n_buffers > 0 { "notes: array<atomic<u32>>," } else { "" };
-    let PreludeParams { group, binding, invocations, granule, n_granules, buffer_granule, max_rounds, .. } =
-        plan;
+    let PreludeParams { group, binding, invocations, granule, n_granules, buffer_granule, max_rounds, .. } = plan;
     let initial = u32::from(plan.zero_shared) << code::KIND_SHIFT;
     let _ = write!(
         text,

@@ -56,11 +56,7 @@ fn values_fill_their_bytes_and_no_padding() {
         ("gaps", &[run(0, 4, 32, 3), run(16, 16, 32, 3)], &[run(0, 60, 0, 1)]),
         ("deep", &[run(0, 4, 32, 3), run(16, 16, 32, 3), run(96, 2, 0, 1)], &[run(0, 62, 0, 1)]),
         // Two columns, whose numbers lie a row apart.
-        (
-            "rows",
-            &[run(0, 4, 16, 3), run(4, 4, 16, 3)],
-            &[run(0, 24, 0, 1)],
-        ),
+        ("rows", &[run(0, 4, 16, 3), run(4, 4, 16, 3)], &[run(0, 24, 0, 1)]),
         ("vectors", &[run(0, 12, 16, 3)], &[run(0, 36, 0, 1)]),
         ("whole", &[run(0, 4, 4, 3)], &[run(0, 12, 0, 1)]),
     ];
@@ -71,10 +67,13 @@ fn values_fill_their_bytes_and_no_padding() {
             assert_eq!(layouts.runs(layouts.whole(ty, Rules::Declared)), declared, "{name}");
         }
     }
-    assert_eq!(["deep", "gaps"].map(|name| {
-        let (&ty, _) = contents.names.iter().find(|(_, known)| *known == name).unwrap();
-        layouts.granule(ty)
-    }), [2, 4]);
+    assert_eq!(
+        ["deep", "gaps"].map(|name| {
+            let (&ty, _) = contents.names.iter().find(|(_, known)| *known == name).unwrap();
+            layouts.granule(ty)
+        }),
+        [2, 4]
+    );
 }
 
 fn sanitized() -> Sanitized {
@@ -94,10 +93,7 @@ fn sanitized() -> Sanitized {
             site(7, Subject::Buffer(span("y", 0, u32::MAX, Some(8)))),
             site(8, Subject::Shared(span("v", 64, 12, None))),
             Site { place: Place::Word(90), subject: Subject::Shift { is_signed: true } },
-            Site {
-                place: Place::Line { file: Some("a.glsl".into()), line: 9, column: 0 },
-                subject: Subject::Loop,
-            },
+            Site { place: Place::Line { file: Some("a.glsl".into()), line: 9, column: 0 }, subject: Subject::Loop },
         ],
         shadow_bytes_per_group: 0,
         buffers: vec![1],
@@ -196,7 +192,10 @@ fn memory_read_before_it_was_written_counts_only_where_nothing_else_was_found() 
 #[test]
 fn a_workgroup_too_large_to_tell_apart_is_refused() {
     let text = "@compute @workgroup_size(64, 8, 5) fn main() {}";
-    let options = Options { sanitize: Some(Sanitize { max_shared_bytes: 1 << 15, max_rounds: Sanitize::MAX_ROUNDS }), ..Options::default() };
+    let options = Options {
+        sanitize: Some(Sanitize { max_shared_bytes: 1 << 15, max_rounds: Sanitize::MAX_ROUNDS }),
+        ..Options::default()
+    };
     let error = Module::parse(&Source::wgsl(text)).unwrap().translate(None, &Default::default(), &options).unwrap_err();
     let expected =
         "kernel `main` cannot be sanitized: a workgroup has 2560 invocations, the checks support at most 2048";
@@ -209,7 +208,10 @@ fn notes_go_where_they_fit() {
     let module = Module::parse(&Source::wgsl(text)).unwrap();
     // Shared memory of the device, of the checks, in the buffer.
     for (max_shared_bytes, shared, in_buffer) in [(840, 440, 0), (839, 40, 400)] {
-        let options = Options { sanitize: Some(Sanitize { max_shared_bytes, max_rounds: Sanitize::MAX_ROUNDS }), ..Options::default() };
+        let options = Options {
+            sanitize: Some(Sanitize { max_shared_bytes, max_rounds: Sanitize::MAX_ROUNDS }),
+            ..Options::default()
+        };
         let sanitized = module.translate(None, &Default::default(), &options).unwrap().sanitized.unwrap();
         assert_eq!((sanitized.shared_bytes, sanitized.shadow_bytes_per_group), (shared, in_buffer));
     }

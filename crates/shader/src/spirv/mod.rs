@@ -170,7 +170,8 @@ impl Binary {
         let mut signature = reflect::signature(words, contents, point, &values).map_err(refused)?;
         signature.matrices =
             matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
-        let part = Part { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
+        let part =
+            Part { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
         let spirv = finished((source_name, part), bounds, checks, &set)?;
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }
@@ -232,8 +233,9 @@ fn finished(
     let entry = &part.entry.name;
     let bound = |words: &[u32], contents: &Contents, values: &Values| match bounds {
         None => Ok(words.to_vec()),
-        Some(of_device) => bounded(words, contents, values, of_device)
-            .map_err(|refusal| refusal.into_error(source_name, entry, words)),
+        Some(of_device) => {
+            bounded(words, contents, values, of_device).map_err(|refusal| refusal.into_error(source_name, entry, words))
+        }
     };
     let Some(checks) = checks else { return bound(part.words, part.contents, part.values) };
     let words = checks(part)?;

@@ -146,7 +146,11 @@ impl Text {
             spirv,
             signature,
             entry: entry.to_owned(),
-            buffer_bounds: if sanitized.is_some() && options.bounds == Bounds::Checked { BufferBounds::Clamp } else { written.buffer_bounds },
+            buffer_bounds: if sanitized.is_some() && options.bounds == Bounds::Checked {
+                BufferBounds::Clamp
+            } else {
+                written.buffer_bounds
+            },
             specialization: Vec::new(),
             sanitized,
             source_name: self.source_name.clone(),
