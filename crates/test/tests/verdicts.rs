@@ -28,7 +28,11 @@ const CASES: [Case; 9] = [
     ("payload_panics", false, &["tests=\"2\" failures=\"1\"", "panicked: no message (", "name=\"passes\""]),
     ("hangs", false, &["hangs", "it has not ended within its time limit of 1 s", "name=\"passes\""]),
     ("no_device", true, &["tests=\"2\" failures=\"0\"", "<skipped message=\"no Vulkan", "name=\"no_device\""]),
-    ("full", true, &["tests=\"2\" failures=\"0\"", "<skipped message=\"kernel `full` cannot be sanitized: the checks take"]),
+    (
+        "full",
+        true,
+        &["tests=\"2\" failures=\"0\"", "<skipped message=\"kernel `full` cannot be sanitized: the checks take"],
+    ),
 ];
 
 /// A payload that panics when it is dropped.

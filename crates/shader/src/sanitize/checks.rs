@@ -271,6 +271,9 @@ impl Rewriter<'_> {
     fn shift(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
         let (base, amount) = (instruction.operand(0)?, instruction.operand(1)?);
         let (Some((bits, _)), Some((_, is_signed))) = (self.scalar(base), self.scalar(amount)) else { return Ok(()) };
+        if self.request.wraps_shifts {
+            return Ok(());
+        }
         let values = self.request.part.values;
         let is_inside = |id| values.count(id).is_some_and(|amount| amount < bits);
         if is_inside(amount) || values.parts(amount).is_some_and(|parts| parts.iter().all(|&part| is_inside(part))) {

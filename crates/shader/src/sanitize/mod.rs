@@ -128,6 +128,8 @@ pub(crate) struct InstrumentRequest<'a> {
     pub(crate) part: Part<'a>,
     /// Names of vectors that are indexed, by line and column, that the module lacks.
     pub(crate) names: &'a HashMap<(u32, u32), String>,
+    /// Whether the language shifts by the remainder where a number has fewer bits, as WGSL does.
+    pub(crate) wraps_shifts: bool,
     pub(crate) sanitize: Sanitize,
 }
 

@@ -102,72 +102,73 @@ fn sanitized() -> Sanitized {
     }
 }
 
+/// Site, code, two numbers, the message.
+const REPORTS: &[([u32; 4], &str)] = &[
+    (
+        [0, 0, u32::MAX, 9],
+        "s:1:5: kernel `k`: index -1 is out of range of `x`, which has 9 elements (invocation 7, 8, 9)",
+    ),
+    (
+        [1, 0, u32::MAX, 9],
+        "s:2:5: kernel `k`: index 4294967295 is out of range of `x`, which has 9 elements (invocation 7, 8, 9)",
+    ),
+    ([2, 1, 5, 1], "s:3:5: kernel `k`: 4294967301 is divided by zero (invocation 7, 8, 9)"),
+    ([2, 2, 0, 1 << 31], "s:3:5: kernel `k`: -9223372036854775808 divided by -1 overflows (invocation 7, 8, 9)"),
+    ([3, 1, u32::MAX, 0], "s:4:5: kernel `k`: 4294967295 is divided by zero (invocation 7, 8, 9)"),
+    (
+        [4, 3, 60, 0],
+        "s:5:5: kernel `k`: `tile[15]` in shared memory is read, and nothing was written there (invocation 7, 8, 9)",
+    ),
+    (
+        [7, 4, 64, 1 << 13 | 3 << 11 | 6],
+        "s:8:5: kernel `k`: `v` in shared memory is read here and written by invocation 6 of the workgroup, with no barrier in between (invocation 7, 8, 9)",
+    ),
+    (
+        [7, 5, 72, 1 << 13 | 1 << 11 | 2047],
+        "s:8:5: kernel `k`: `v at byte 8` in shared memory is written here and read by invocation 2047 of the workgroup, with no barrier in between (invocation 7, 8, 9)",
+    ),
+    (
+        [4, 5, 8, 1 << 13 | 2 << 11 | 6],
+        "s:5:5: kernel `k`: `tile[2]` in shared memory is written here and read by other invocations of the workgroup, with no barrier in between (invocation 7, 8, 9)",
+    ),
+    (
+        [5, 6, 3, 8],
+        "s:6:5: kernel `k`: 3 of the 8 invocations of the workgroup come to this barrier (invocation 7, 8, 9)",
+    ),
+    (
+        [5, 6, 8, 8],
+        "s:6:5: kernel `k`: the 8 invocations of the workgroup wait at different barriers (invocation 7, 8, 9)",
+    ),
+    (
+        [6, 4, 20, 1 << 13 | 3 << 11 | 6],
+        "s:7:5: kernel `k`: `y[2]` is read here and written by invocation 6 of the workgroup, with no barrier of buffers in between (invocation 7, 8, 9)",
+    ),
+    (
+        [6, 5, 0, 1 << 13 | 2 << 11 | 6],
+        "s:7:5: kernel `k`: `y[0]` is written here and read by other invocations of the workgroup, with no barrier of buffers in between (invocation 7, 8, 9)",
+    ),
+    (
+        [6, 9, 20, 4],
+        "s:7:5: kernel `k`: `y[2]` is read here and written by workgroup 3, and nothing orders the two (invocation 7, 8, 9)",
+    ),
+    (
+        [6, 11, 20, u32::MAX],
+        "s:7:5: kernel `k`: `y[2]` is written here and read by other workgroups, and nothing orders the two (invocation 7, 8, 9)",
+    ),
+    ([8, 7, u32::MAX, 32], "s: word 90: kernel `k`: an integer of 32 bits is shifted by -1 (invocation 7, 8, 9)"),
+    (
+        [9, 8, 1000, 0],
+        "a.glsl:9: kernel `k`: this loop does not end: the loops of the invocation have had 1000 rounds (invocation 7, 8, 9)",
+    ),
+    (
+        [99, 3, 500, 0],
+        "s:0: kernel `k`: `byte 500` in shared memory is read, and nothing was written there (invocation 7, 8, 9)",
+    ), // Garbage.
+];
+
 #[test]
 fn a_report_becomes_a_finding() {
-    // Site, code, two numbers, the message.
-    let cases = [
-        (
-            [0, 0, u32::MAX, 9],
-            "s:1:5: kernel `k`: index -1 is out of range of `x`, which has 9 elements (invocation 7, 8, 9)",
-        ),
-        (
-            [1, 0, u32::MAX, 9],
-            "s:2:5: kernel `k`: index 4294967295 is out of range of `x`, which has 9 elements (invocation 7, 8, 9)",
-        ),
-        ([2, 1, 5, 1], "s:3:5: kernel `k`: 4294967301 is divided by zero (invocation 7, 8, 9)"),
-        ([2, 2, 0, 1 << 31], "s:3:5: kernel `k`: -9223372036854775808 divided by -1 overflows (invocation 7, 8, 9)"),
-        ([3, 1, u32::MAX, 0], "s:4:5: kernel `k`: 4294967295 is divided by zero (invocation 7, 8, 9)"),
-        (
-            [4, 3, 60, 0],
-            "s:5:5: kernel `k`: `tile[15]` in shared memory is read, and nothing was written there (invocation 7, 8, 9)",
-        ),
-        (
-            [7, 4, 64, 1 << 13 | 3 << 11 | 6],
-            "s:8:5: kernel `k`: `v` in shared memory is read here and written by invocation 6 of the workgroup, with no barrier in between (invocation 7, 8, 9)",
-        ),
-        (
-            [7, 5, 72, 1 << 13 | 1 << 11 | 2047],
-            "s:8:5: kernel `k`: `v at byte 8` in shared memory is written here and read by invocation 2047 of the workgroup, with no barrier in between (invocation 7, 8, 9)",
-        ),
-        (
-            [4, 5, 8, 1 << 13 | 2 << 11 | 6],
-            "s:5:5: kernel `k`: `tile[2]` in shared memory is written here and read by other invocations of the workgroup, with no barrier in between (invocation 7, 8, 9)",
-        ),
-        (
-            [5, 6, 3, 8],
-            "s:6:5: kernel `k`: 3 of the 8 invocations of the workgroup come to this barrier (invocation 7, 8, 9)",
-        ),
-        (
-            [5, 6, 8, 8],
-            "s:6:5: kernel `k`: the 8 invocations of the workgroup wait at different barriers (invocation 7, 8, 9)",
-        ),
-        (
-            [6, 4, 20, 1 << 13 | 3 << 11 | 6],
-            "s:7:5: kernel `k`: `y[2]` is read here and written by invocation 6 of the workgroup, with no barrier of buffers in between (invocation 7, 8, 9)",
-        ),
-        (
-            [6, 5, 0, 1 << 13 | 2 << 11 | 6],
-            "s:7:5: kernel `k`: `y[0]` is written here and read by other invocations of the workgroup, with no barrier of buffers in between (invocation 7, 8, 9)",
-        ),
-        (
-            [6, 9, 20, 4],
-            "s:7:5: kernel `k`: `y[2]` is read here and written by workgroup 3, and nothing orders the two (invocation 7, 8, 9)",
-        ),
-        (
-            [6, 11, 20, u32::MAX],
-            "s:7:5: kernel `k`: `y[2]` is written here and read by other workgroups, and nothing orders the two (invocation 7, 8, 9)",
-        ),
-        ([8, 7, u32::MAX, 32], "s: word 90: kernel `k`: an integer of 32 bits is shifted by -1 (invocation 7, 8, 9)"),
-        (
-            [9, 8, 1000, 0],
-            "a.glsl:9: kernel `k`: this loop does not end: the loops of the invocation have had 1000 rounds (invocation 7, 8, 9)",
-        ),
-        (
-            [99, 3, 500, 0],
-            "s:0: kernel `k`: `byte 500` in shared memory is read, and nothing was written there (invocation 7, 8, 9)",
-        ), // Garbage.
-    ];
-    for ([site, what, a, b], message) in cases {
+    for &([site, what, a, b], message) in REPORTS {
         let mut report = [0; REPORT_WORDS];
         report[..8].copy_from_slice(&[1, site, what, a, b, 7, 8, 9]);
         assert_eq!(sanitized().read("k", "s", &report).unwrap().to_string(), message);

@@ -154,8 +154,7 @@ impl Binary {
         source_name: &str,
         entry: &str,
         given: &BTreeMap<String, f64>,
-        bounds: Option<DeviceBounds>,
-        checks: Checks<'_>,
+        (bounds, checks): (Option<DeviceBounds>, Checks<'_>),
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;

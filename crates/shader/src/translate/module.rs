@@ -221,14 +221,20 @@ impl Module {
         };
         let (mut sanitized, names) = (None, HashMap::new());
         let mut instrument = |part: Part<'_>, sanitize| {
-            let request = InstrumentRequest { source_name: &self.source_name, part, names: &names, sanitize };
+            let request = InstrumentRequest {
+                source_name: &self.source_name,
+                part,
+                names: &names,
+                wraps_shifts: false,
+                sanitize,
+            };
             let (words, found) = sanitize::instrument(&request)?;
             sanitized = Some(found);
             Ok(words)
         };
         let mut checks = options.sanitize.map(|sanitize| move |part: Part<'_>| instrument(part, sanitize));
         let checks = checks.as_mut().map(|checks| checks as &mut dyn FnMut(Part<'_>) -> Result<Vec<u32>>);
-        let chosen = binary.choose(&self.source_name, entry, constants, bounds, checks)?;
+        let chosen = binary.choose(&self.source_name, entry, constants, (bounds, checks))?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {

@@ -184,7 +184,8 @@ impl Text {
         let bounds = (options.bounds == Bounds::Checked).then(DeviceBounds::default);
         let words = without_sources(&words);
         let mut words = with_checks(source_name, words, signature, bounds, &mut |part| {
-            let (words, found) = instrument(&InstrumentRequest { source_name, part, names, sanitize })?;
+            let (words, found) =
+                instrument(&InstrumentRequest { source_name, part, names, wraps_shifts: true, sanitize })?;
             sanitized = Some(found);
             Ok(words)
         })?;
