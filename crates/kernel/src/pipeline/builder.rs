@@ -286,6 +286,7 @@ impl KernelBuilder {
     ///          @compute @workgroup_size(64) fn fill(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
     ///     ))
     ///     .sanitize(true)
+    ///     .max_rounds(1000)
     ///     .build()?;
     /// let error = fill.launch(Groups::covering(100), (&ctx.zeros::<u32>(100)?,)).unwrap_err();
     /// assert!(matches!(error, Error::Found(_)), "the last workgroup reaches past the array: {error}");
@@ -302,26 +303,6 @@ impl KernelBuilder {
     /// Of a kernel that [`sanitize`](KernelBuilder::sanitize) has given checks: the rounds that all loops of an invocation
     /// may have. The loop that goes on is reported and left. Without this call they are [`Sanitize::MAX_ROUNDS`], and 65,000
     /// on Mesa's CPU driver, which ends loops without a word after 65,535.
-    ///
-    /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
-    /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray_kernel::{Groups, Source};
-    ///
-    /// let ctx = Context::open_default()?;
-    /// let wait = ctx
-    ///     .kernel(Source::wgsl(
-    ///         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
-    ///          @compute @workgroup_size(1) fn wait() { while x[0] == 0u { x[1] += 1u; } }",
-    ///     ))
-    ///     .sanitize(true)
-    ///     .max_rounds(1000)
-    ///     .build()?;
-    /// let error = wait.launch(Groups::exact([1, 1, 1]), (&ctx.zeros::<u32>(2)?,)).unwrap_err();
-    /// assert!(error.to_string().contains("this loop does not end"), "{error}");
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn max_rounds(mut self, rounds: u32) -> Self {
         if let Some(sanitize) = &mut self.options.sanitize {
             sanitize.max_rounds = rounds;

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::prelude::code;
-use super::site::{MemorySpan, Place, Site, Subject};
+use super::site::{MemorySpan, Site, SitePlace, Subject};
 use super::{REPORT_WORDS, Sanitized};
 
 /// A fault of a kernel, seen while it ran: the first of its dispatch.
@@ -215,13 +215,13 @@ impl Sanitized {
     pub fn read(&self, kernel: &str, source_name: &str, report: &[u32; REPORT_WORDS]) -> Option<Finding> {
         let findings = report.as_chunks::<8>().0;
         let &[_, site, what, a, b, x, y, z] = findings.iter().find(|finding| finding[0] != 0)?;
-        let place = Place::Line { file: None, line: 0, column: 0 };
+        let place = SitePlace::Line { file: None, line: 0, column: 0 };
         let span = MemorySpan { name: String::new(), start: 0, bytes: 0, stride: None };
         let nowhere = Site { place, subject: Subject::Shared(span) };
         let site = self.sites.get(site as usize).unwrap_or(&nowhere);
         let (file, line, column, word) = match &site.place {
-            Place::Line { file, line, column } => (file.as_deref(), *line, *column, None),
-            Place::Word(word) => (None, 0, 0, Some(*word)),
+            SitePlace::Line { file, line, column } => (file.as_deref(), *line, *column, None),
+            SitePlace::Word(word) => (None, 0, 0, Some(*word)),
         };
         Some(Finding {
             kernel: kernel.to_owned(),

@@ -1,4 +1,4 @@
-//! Where the parts of a type lie: [`Part`], and the bytes that a value of it fills ([`Run`]).
+//! Where the parts of a type lie: [`TypedPart`], and the bytes that a value of it fills ([`Run`]).
 //!
 //! Buffers lie as their decorations say. Shared memory has no layout that a shader sees, so the checks number its bytes by
 //! rules of their own: each number behind the one before it, at a multiple of its size. Padding belongs to no value: to
@@ -14,16 +14,16 @@ const MAX_RUNS: usize = 1 << 12;
 
 /// Which rules a type lies by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rules {
+pub(super) enum LayoutRules {
     Declared,
     Packed,
 }
 
 /// A type, and what the types around it say about where its numbers lie.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct TypedPart {
     pub(super) ty: u32,
-    rules: Rules,
+    rules: LayoutRules,
     /// Bytes between the columns of matrices in it, or between rows.
     matrix: Option<(u32, bool)>,
     /// Bytes between components, of a vector that is the column of a matrix that lies by rows.
@@ -62,15 +62,15 @@ impl<'a> Layouts<'a> {
     }
 
     /// The whole of a variable.
-    pub(super) fn whole(&self, ty: u32, rules: Rules) -> Part {
-        Part { ty, rules, matrix: None, spread: None }
+    pub(super) fn whole(&self, ty: u32, rules: LayoutRules) -> TypedPart {
+        TypedPart { ty, rules, matrix: None, spread: None }
     }
 
     /// A member of a struct, and its first byte.
-    pub(super) fn member(&self, part: Part, index: u32) -> Option<(u32, Part)> {
+    pub(super) fn member(&self, part: TypedPart, index: u32) -> Option<(u32, TypedPart)> {
         let Some(Type::Struct { members }) = self.ty(part.ty) else { return None };
         let &ty = members.get(index as usize)?;
-        if part.rules == Rules::Packed {
+        if part.rules == LayoutRules::Packed {
             let mut end = 0_u32;
             for &before in &members[..index as usize] {
                 let (bytes, alignment) = self.packed(before);
@@ -81,16 +81,16 @@ impl<'a> Layouts<'a> {
         let of_member = |decoration| self.contents.decoration(part.ty, Some(index), decoration);
         let is_by_rows = self.contents.has(part.ty, Some(index), Decoration::RowMajor);
         let matrix = of_member(Decoration::MatrixStride).map(|stride| (stride, is_by_rows));
-        Some((of_member(Decoration::Offset)?, Part { ty, matrix, ..part }))
+        Some((of_member(Decoration::Offset)?, TypedPart { ty, matrix, ..part }))
     }
 
     /// What an index leads to: how many there are, the bytes from one to the next, and one of them.
-    pub(super) fn element(&self, part: Part) -> Option<(Count, u32, Part)> {
+    pub(super) fn element(&self, part: TypedPart) -> Option<(Count, u32, TypedPart)> {
         let size = |ty| self.packed(ty).0;
         match *self.ty(part.ty)? {
             Type::Vector { component, len } => {
                 let stride = part.spread.unwrap_or_else(|| size(component));
-                Some((Count::Fixed(len), stride, Part { ty: component, spread: None, ..part }))
+                Some((Count::Fixed(len), stride, TypedPart { ty: component, spread: None, ..part }))
             }
             Type::Matrix { column, columns } => {
                 let Some(&Type::Vector { component, .. }) = self.ty(column) else { return None };
@@ -99,22 +99,22 @@ impl<'a> Layouts<'a> {
                     Some((stride, false)) => (stride, None),
                     Some((stride, true)) => (size(component), Some(stride)),
                 };
-                Some((Count::Fixed(columns), stride, Part { ty: column, spread, ..part }))
+                Some((Count::Fixed(columns), stride, TypedPart { ty: column, spread, ..part }))
             }
             Type::Array { element, len } => {
                 let count = self.values.count(len).map_or(Count::Unknown, Count::Fixed);
-                Some((count, self.stride(part, element), Part { ty: element, ..part }))
+                Some((count, self.stride(part, element), TypedPart { ty: element, ..part }))
             }
             Type::RuntimeArray { element } => {
-                Some((Count::Runtime, self.stride(part, element), Part { ty: element, ..part }))
+                Some((Count::Runtime, self.stride(part, element), TypedPart { ty: element, ..part }))
             }
             _ => None,
         }
     }
 
-    fn stride(&self, part: Part, element: u32) -> u32 {
+    fn stride(&self, part: TypedPart, element: u32) -> u32 {
         let declared = self.contents.decoration(part.ty, None, Decoration::ArrayStride);
-        declared.filter(|_| part.rules == Rules::Declared).unwrap_or_else(|| {
+        declared.filter(|_| part.rules == LayoutRules::Declared).unwrap_or_else(|| {
             let (bytes, alignment) = self.packed(element);
             bytes.next_multiple_of(alignment)
         })
@@ -164,7 +164,7 @@ impl<'a> Layouts<'a> {
     }
 
     /// The bytes that a value fills, by offset.
-    pub(super) fn runs(&self, part: Part) -> Vec<Run> {
+    pub(super) fn runs(&self, part: TypedPart) -> Vec<Run> {
         match self.ty(part.ty) {
             Some(Type::Struct { members }) => {
                 let mut all = Vec::new();

@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use spirv::Op;
 
 use super::code::instruction;
-use super::rewrite::Rewriter;
+use super::rewrite::Instrumenter;
 use super::site::Subject;
 use crate::spirv::contents::Type;
 use crate::spirv::instruction::{Checked, Instruction};
 
 /// A loop that is counted.
 #[derive(Clone, Debug)]
-pub(super) struct Loop {
+pub(super) struct CountedLoop {
     /// Its header.
     pub(super) label: u32,
     /// The second part of the header.
@@ -29,7 +29,7 @@ pub(super) struct Loop {
 
 /// The loops of a function, by header. Left out are headers that choose between two blocks of the loop, which they may not do
 /// without a merge instruction of their own.
-pub(super) fn loops_of(instructions: &[Instruction<'_>]) -> Checked<HashMap<u32, Loop>> {
+pub(super) fn loops_of(instructions: &[Instruction<'_>]) -> Checked<HashMap<u32, CountedLoop>> {
     let (mut loops, mut label) = (HashMap::new(), 0);
     for (index, instruction) in instructions.iter().enumerate() {
         match instruction.op() {
@@ -44,7 +44,7 @@ pub(super) fn loops_of(instructions: &[Instruction<'_>]) -> Checked<HashMap<u32,
                 });
                 if is_cut {
                     let control = instruction.operands[2..].to_vec();
-                    loops.insert(label, Loop { label, tail: 0, merge, continues, control });
+                    loops.insert(label, CountedLoop { label, tail: 0, merge, continues, control });
                 }
             }
             _ => {}
@@ -53,10 +53,10 @@ pub(super) fn loops_of(instructions: &[Instruction<'_>]) -> Checked<HashMap<u32,
     Ok(loops)
 }
 
-impl Rewriter<'_> {
+impl Instrumenter<'_> {
     /// Cuts the header that is open: what follows goes into its second part.
     pub(super) fn count_round(&mut self, before: &Instruction<'_>) {
-        let Some(Loop { label, tail, merge, continues, control }) = self.header.take() else { return };
+        let Some(CountedLoop { label, tail, merge, continues, control }) = self.header.take() else { return };
         let (site, bool_type) = (self.site(before.at, Subject::Loop), self.code.bool_type());
         let is_endless = self.call_for("is_endless", bool_type, &[site]);
         let continues = if continues == label { tail } else { continues };

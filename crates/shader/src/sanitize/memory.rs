@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use spirv::{Decoration, Op, StorageClass};
 
 use super::InstrumentRequest;
-use super::layout::{Layouts, Part, Rules, Run};
+use super::layout::{LayoutRules, Layouts, Run, TypedPart};
 use crate::spirv::contents::{Global, Type};
 use crate::spirv::words::{instructions, op};
 
@@ -34,7 +34,7 @@ pub(super) enum Root {
 
 /// The memory of an entry point.
 pub(super) struct Memory {
-    roots: HashMap<u32, (Root, Part)>,
+    roots: HashMap<u32, (Root, TypedPart)>,
     /// Bytes of the smallest number in shared memory; four if it is empty.
     pub(super) granule: u32,
     pub(super) shared_bytes: u32,
@@ -64,19 +64,19 @@ impl Memory {
             let root = match global.class {
                 Some(StorageClass::Workgroup) => memory.shared(layouts, global, initialised.contains(&global.id)),
                 Some(StorageClass::StorageBuffer | StorageClass::Uniform) => memory.buffer(request, layouts, global),
-                _ => (Root::Other, layouts.whole(global.pointee, Rules::Declared)),
+                _ => (Root::Other, layouts.whole(global.pointee, LayoutRules::Declared)),
             };
             memory.roots.insert(global.id, root);
         }
         memory
     }
 
-    fn shared(&mut self, layouts: Layouts<'_>, global: &Global, is_initialised: bool) -> (Root, Part) {
+    fn shared(&mut self, layouts: Layouts<'_>, global: &Global, is_initialised: bool) -> (Root, TypedPart) {
         self.granule = self.granule.min(layouts.granule(global.pointee));
         self.is_zeroed &= is_initialised;
         if layouts.contents.has(global.pointee, None, Decoration::Block) {
             // Blocks of shared memory lie on top of each other, each from the first byte. They are numbered first.
-            let part = layouts.whole(global.pointee, Rules::Declared);
+            let part = layouts.whole(global.pointee, LayoutRules::Declared);
             let end =
                 |run: &Run| run.offset.saturating_add(run.stride.saturating_mul(run.count)).saturating_add(run.bytes);
             let end = layouts.runs(part).iter().map(end).max().unwrap_or(0);
@@ -86,13 +86,13 @@ impl Memory {
         let start = self.shared_bytes;
         let bytes = layouts.packed(global.pointee).0.min(MAX_SHARED);
         self.shared_bytes = start.saturating_add(bytes).min(MAX_SHARED).next_multiple_of(ALIGNMENT);
-        (Root::Shared(start), layouts.whole(global.pointee, Rules::Packed))
+        (Root::Shared(start), layouts.whole(global.pointee, LayoutRules::Packed))
     }
 
     /// A buffer is noted if the kernel writes it. One whose uses the shader orders itself is not.
-    fn buffer(&mut self, request: &InstrumentRequest<'_>, layouts: Layouts<'_>, global: &Global) -> (Root, Part) {
+    fn buffer(&mut self, request: &InstrumentRequest<'_>, layouts: Layouts<'_>, global: &Global) -> (Root, TypedPart) {
         let contents = request.part.contents;
-        let other = (Root::Other, layouts.whole(global.pointee, Rules::Declared));
+        let other = (Root::Other, layouts.whole(global.pointee, LayoutRules::Declared));
         let is_ordered = |id, member| {
             contents.has(id, member, Decoration::Coherent) || contents.has(id, member, Decoration::Volatile)
         };
@@ -116,7 +116,7 @@ impl Memory {
     }
 
     /// What a variable is.
-    pub(super) fn root(&self, variable: u32) -> Option<(Root, Part)> {
+    pub(super) fn root(&self, variable: u32) -> Option<(Root, TypedPart)> {
         self.roots.get(&variable).copied()
     }
 }

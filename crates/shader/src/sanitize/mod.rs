@@ -1,7 +1,7 @@
 //! Puts checks into a shader: [`instrument`] rewrites its SPIR-V so that the kernel itself finds its faults.
 //!
 //! Before each instruction that can go wrong, a call of a function of `prelude.rs` checks the values and writes the first
-//! fault into a report buffer. `rewrite.rs`, `checks.rs` and `loops.rs` place the calls, `memory.rs` chooses the memory whose
+//! fault into a report buffer. `rewrite.rs`, `checks.rs`, `notes.rs` and `loops.rs` place the calls, `memory.rs` chooses the memory whose
 //! uses are noted, `layout.rs` and `pointers.rs` say where an access lies in it, and `finding.rs` reads the report. WGSL and
 //! GLSL are checked in the SPIR-V that they become, by its debug lines. Nothing here opens a device:
 //! `dispatch/sanitized.rs` does the part that does.
@@ -14,6 +14,7 @@ mod graft;
 mod layout;
 mod loops;
 mod memory;
+mod notes;
 mod pointers;
 mod prelude;
 mod rewrite;
@@ -30,12 +31,12 @@ use memory::Memory;
 pub use finding::{Fault, Finding, OtherAccess};
 pub use memory::place_notes;
 pub use prelude::{REPORT_BYTES, REPORT_WORDS};
-pub use site::{MemorySpan, Place, Site, Subject};
+pub use site::{MemorySpan, Site, SitePlace, Subject};
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::signature::{Access, DType, ElementType, Param, ParamKind, Signature};
-use crate::spirv::Part;
+use crate::spirv::ChosenPart;
 use crate::spirv::reflect::malformed;
 
 /// The invocations of a workgroup that a word of the shadow memory has numbers for.
@@ -125,7 +126,7 @@ impl Sanitized {
 /// What is to be instrumented.
 pub(crate) struct InstrumentRequest<'a> {
     pub(crate) source_name: &'a str,
-    pub(crate) part: Part<'a>,
+    pub(crate) part: ChosenPart<'a>,
     /// Names of vectors that are indexed, by line and column, that the module lacks.
     pub(crate) names: &'a HashMap<(u32, u32), String>,
     /// Whether the language shifts by the remainder where a number has fewer bits, as WGSL does.

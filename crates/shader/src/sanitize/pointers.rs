@@ -3,7 +3,7 @@
 //! The indices on the way are kept, so that they are checked where the pointer is used: a compiler may move the chain
 //! itself in front of the comparison that guards it.
 
-use super::layout::{Count, Layouts, Part};
+use super::layout::{Count, Layouts, TypedPart};
 use super::memory::Root;
 use super::site::MemorySpan;
 use crate::spirv::contents::Type;
@@ -12,7 +12,7 @@ use crate::spirv::contents::Type;
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
     pub(super) root: Root,
-    pub(super) part: Part,
+    pub(super) part: TypedPart,
     /// What the shader calls it.
     pub(super) name: String,
     /// The indices on the way to it that are not known to be in range.
@@ -42,7 +42,7 @@ pub(super) struct Index {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
     Fixed(u32),
-    /// That of the array that ends a struct: a pointer to the struct, and the member's number.
+    /// The length of the array that ends a struct: a pointer to the struct, and the member's number.
     Runtime {
         pointer: u32,
         member: u32,
@@ -51,7 +51,7 @@ pub(super) enum Length {
 
 impl Pointer {
     /// The whole of a variable.
-    pub(super) fn whole(name: String, root: Root, part: Part) -> Self {
+    pub(super) fn whole(name: String, root: Root, part: TypedPart) -> Self {
         let start = if let Root::Shared(start) = root { start } else { 0 };
         Self {
             root,

@@ -1,7 +1,7 @@
 //! Walks the functions of a module and puts calls before what can go wrong: [`rewrite`].
 //!
 //! Instructions stay as they are, but for the divisors of divisions without a result, the memory that barriers order, and
-//! the headers of loops. What is called, and with what, is in `checks.rs`; how a loop is ended, in `loops.rs`.
+//! the headers of loops. What is called, and with what, is in `checks.rs` and `notes.rs`; how a loop is ended, in `loops.rs`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +10,11 @@ use spirv::{BuiltIn, Capability, Decoration, MemorySemantics, Op, Scope, Storage
 use super::InstrumentRequest;
 use super::code::{BOUND, Code, instruction};
 use super::graft::Prelude;
-use super::layout::{Layouts, Rules};
-use super::loops::{Loop, loops_of};
+use super::layout::{LayoutRules, Layouts};
+use super::loops::{CountedLoop, loops_of};
 use super::memory::{Memory, Root};
 use super::pointers::Pointer;
-use super::site::{Place, Site, Subject};
+use super::site::{Site, SitePlace, Subject};
 use crate::spirv::contents::Type;
 use crate::spirv::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
 use crate::spirv::lines::text;
@@ -33,7 +33,7 @@ pub(super) fn rewrite(
     code: Code,
     prelude: Prelude,
 ) -> Checked<(Vec<u32>, Vec<Site>)> {
-    let mut rewriter = Rewriter::new(request, memory, code, prelude);
+    let mut rewriter = Instrumenter::new(request, memory, code, prelude);
     let words = request.part.words;
     let mut sections = Sections::default();
     let instrumented: HashSet<usize> =
@@ -84,7 +84,7 @@ impl Sections {
 }
 
 /// Rewrites a module.
-pub(super) struct Rewriter<'a> {
+pub(super) struct Instrumenter<'a> {
     pub(super) request: &'a InstrumentRequest<'a>,
     pub(super) layouts: Layouts<'a>,
     pub(super) memory: &'a Memory,
@@ -104,11 +104,11 @@ pub(super) struct Rewriter<'a> {
     moved: usize,
     /// Barriers of memory since the last barrier at which invocations wait.
     pub(super) ordered: u32,
-    pub(super) loops: HashMap<u32, Loop>,
+    pub(super) loops: HashMap<u32, CountedLoop>,
     /// Of each block that was cut in two, the second part, which the blocks behind it come from.
     pub(super) tails: HashMap<u32, u32>,
     /// The loop whose header is open, and that is still to be counted.
-    pub(super) header: Option<Loop>,
+    pub(super) header: Option<CountedLoop>,
     /// Whether the block is a header that was cut.
     is_cut: bool,
     /// The type of the function's result.
@@ -117,7 +117,7 @@ pub(super) struct Rewriter<'a> {
     interface: Vec<u32>,
 }
 
-impl<'a> Rewriter<'a> {
+impl<'a> Instrumenter<'a> {
     fn new(request: &'a InstrumentRequest<'a>, memory: &'a Memory, code: Code, prelude: Prelude) -> Self {
         let layouts = Layouts { contents: request.part.contents, values: request.part.values };
         let mut pointers = HashMap::new();
@@ -230,7 +230,7 @@ impl<'a> Rewriter<'a> {
         let (Some(id), Some(ty)) = (instruction.id, instruction.ty) else { return };
         if let Some(&Type::Pointer { pointee, .. }) = self.request.part.contents.types.get(&ty) {
             let name = self.request.part.contents.name(id).map_or_else(|| format!("%{id}"), str::to_owned);
-            let part = self.layouts.whole(pointee, Rules::Packed);
+            let part = self.layouts.whole(pointee, LayoutRules::Packed);
             self.pointers.insert(id, Pointer::whole(name, Root::Other, part));
         }
     }
@@ -313,9 +313,9 @@ impl<'a> Rewriter<'a> {
         let place = match self.line {
             Some([file, line, column]) => {
                 let file = self.strings.get(&file).filter(|file| !file.is_empty()).cloned();
-                Place::Line { file: file.filter(|file| file != self.request.source_name), line, column }
+                SitePlace::Line { file: file.filter(|file| file != self.request.source_name), line, column }
             }
-            None => Place::Word(at.wrapping_sub(self.moved)),
+            None => SitePlace::Word(at.wrapping_sub(self.moved)),
         };
         let site = Site { place, subject };
         let is_alone = site.subject == Subject::Barrier;

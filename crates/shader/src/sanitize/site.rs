@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// Where it is.
-    pub place: Place,
+    pub place: SitePlace,
     /// What is checked there.
     pub subject: Subject,
 }
 
 /// A place in a shader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
+pub enum SitePlace {
     /// In a text.
     Line {
         /// The text's name, if it is another than the shader's own.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::{Layouts, Rules, Run};
+use super::layout::{LayoutRules, Layouts, Run};
 use super::*;
 use crate::spirv::constants::Values;
 use crate::spirv::tests::assemble;
@@ -62,9 +62,9 @@ fn values_fill_their_bytes_and_no_padding() {
     ];
     for (name, declared, packed) in cases {
         let (&ty, _) = contents.names.iter().find(|(_, known)| *known == name).unwrap();
-        assert_eq!(layouts.runs(layouts.whole(ty, Rules::Packed)), packed, "{name}, packed");
+        assert_eq!(layouts.runs(layouts.whole(ty, LayoutRules::Packed)), packed, "{name}, packed");
         if name != "whole" {
-            assert_eq!(layouts.runs(layouts.whole(ty, Rules::Declared)), declared, "{name}");
+            assert_eq!(layouts.runs(layouts.whole(ty, LayoutRules::Declared)), declared, "{name}");
         }
     }
     assert_eq!(
@@ -77,7 +77,7 @@ fn values_fill_their_bytes_and_no_padding() {
 }
 
 fn sanitized() -> Sanitized {
-    let site = |line, subject| Site { place: Place::Line { file: None, line, column: 5 }, subject };
+    let site = |line, subject| Site { place: SitePlace::Line { file: None, line, column: 5 }, subject };
     let division = |is_signed, width| Subject::Division { is_signed, width };
     let span = |name: &str, start, bytes, stride| MemorySpan { name: name.into(), start, bytes, stride };
     Sanitized {
@@ -92,8 +92,8 @@ fn sanitized() -> Sanitized {
             site(6, Subject::Barrier),
             site(7, Subject::Buffer(span("y", 0, u32::MAX, Some(8)))),
             site(8, Subject::Shared(span("v", 64, 12, None))),
-            Site { place: Place::Word(90), subject: Subject::Shift { is_signed: true } },
-            Site { place: Place::Line { file: Some("a.glsl".into()), line: 9, column: 0 }, subject: Subject::Loop },
+            Site { place: SitePlace::Word(90), subject: Subject::Shift { is_signed: true } },
+            Site { place: SitePlace::Line { file: Some("a.glsl".into()), line: 9, column: 0 }, subject: Subject::Loop },
         ],
         shadow_bytes_per_group: 0,
         buffers: vec![1],

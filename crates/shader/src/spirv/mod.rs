@@ -68,7 +68,7 @@ pub(crate) struct DeviceBounds {
 
 /// An entry point, reflected, before its indices have bounds.
 #[derive(Clone, Copy)]
-pub(crate) struct Part<'a> {
+pub(crate) struct ChosenPart<'a> {
     pub(crate) words: &'a [u32],
     pub(crate) contents: &'a Contents,
     pub(crate) values: &'a Values,
@@ -79,7 +79,7 @@ pub(crate) struct Part<'a> {
 }
 
 /// What puts checks into a part, if there are to be any.
-pub(crate) type Checks<'a> = Option<&'a mut dyn FnMut(Part<'_>) -> Result<Vec<u32>>>;
+pub(crate) type Checks<'a> = Option<&'a mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>>;
 
 /// What a kernel is made of.
 pub(crate) struct Chosen {
@@ -170,7 +170,7 @@ impl Binary {
         signature.matrices =
             matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
         let part =
-            Part { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
+            ChosenPart { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
         let spirv = finished((source_name, part), bounds, checks, &set)?;
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }
@@ -224,7 +224,7 @@ impl Binary {
 /// The words of an entry point with checks, if there are to be any, and with bounds for its indices. Without bounds, the
 /// caller of an unsafe function promised that all indices are in range.
 fn finished(
-    (source_name, part): (&str, Part<'_>),
+    (source_name, part): (&str, ChosenPart<'_>),
     bounds: Option<DeviceBounds>,
     checks: Checks<'_>,
     set: &BTreeMap<u32, ScalarValue>,
@@ -248,13 +248,19 @@ pub(crate) fn with_checks(
     words: Vec<u32>,
     signature: &Signature,
     bounds: Option<DeviceBounds>,
-    checks: &mut dyn FnMut(Part<'_>) -> Result<Vec<u32>>,
+    checks: &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>,
 ) -> Result<Vec<u32>> {
     let binary = Binary::of_words(source_name, words)?;
     let Binary { words, contents } = &binary;
     let values = Values::compute(contents, &BTreeMap::new());
-    let part =
-        Part { words, contents, values: &values, entry: binary.entry(&signature.entry), signature, whole: contents };
+    let part = ChosenPart {
+        words,
+        contents,
+        values: &values,
+        entry: binary.entry(&signature.entry),
+        signature,
+        whole: contents,
+    };
     finished((source_name, part), bounds, Some(checks), &BTreeMap::new())
 }
 

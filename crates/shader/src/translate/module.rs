@@ -18,7 +18,7 @@ use crate::spirv::exact_floats::with_exact_floats;
 use crate::spirv::folded::{counts_workgroups, with_folded_launch};
 use crate::spirv::sources::without_sources;
 use crate::spirv::zero_shared::with_zeroed_shared;
-use crate::spirv::{Binary, Chosen, DeviceBounds, Part};
+use crate::spirv::{Binary, Chosen, ChosenPart, DeviceBounds};
 use crate::translate::options::{Bounds, BufferBounds, Options, Translated};
 use crate::translate::sizes::Sizes;
 use crate::translate::source::{Language, Source, Trust};
@@ -220,7 +220,7 @@ impl Module {
             (_, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
         };
         let (mut sanitized, names) = (None, HashMap::new());
-        let mut instrument = |part: Part<'_>, sanitize| {
+        let mut instrument = |part: ChosenPart<'_>, sanitize| {
             let request = InstrumentRequest {
                 source_name: &self.source_name,
                 part,
@@ -232,8 +232,8 @@ impl Module {
             sanitized = Some(found);
             Ok(words)
         };
-        let mut checks = options.sanitize.map(|sanitize| move |part: Part<'_>| instrument(part, sanitize));
-        let checks = checks.as_mut().map(|checks| checks as &mut dyn FnMut(Part<'_>) -> Result<Vec<u32>>);
+        let mut checks = options.sanitize.map(|sanitize| move |part: ChosenPart<'_>| instrument(part, sanitize));
+        let checks = checks.as_mut().map(|checks| checks as &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>);
         let chosen = binary.choose(&self.source_name, entry, constants, (bounds, checks))?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
