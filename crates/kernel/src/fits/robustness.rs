@@ -9,6 +9,7 @@ use vkarray_driver::{DeviceInfo, Features};
 use vkarray_shader::Sanitize;
 
 use super::capabilities::{GOOGLE, NVIDIA};
+use super::limits_of;
 
 /// Whether checked kernels leave the bounds of buffers to the device. `enabled` is what it was opened with.
 ///
@@ -28,11 +29,12 @@ pub(crate) fn should_zero_shared_memory(device: &DeviceInfo, enabled: &Features)
     enabled.zero_initialize_workgroup_memory && device.vendor_id != GOOGLE
 }
 
-/// Rounds of loops after which the sanitizer takes an invocation for one that does not end.
-pub(crate) fn max_rounds(device: &DeviceInfo) -> u32 {
+/// The sanitizer's checks for a device.
+pub(crate) fn sanitize(device: &DeviceInfo) -> Sanitize {
     // Mesa's CPU driver ends all loops of an invocation after 65,535 rounds, and the kernel goes on with what it has.
     const LLVMPIPE: i32 = 13;
-    if device.driver.id == LLVMPIPE { 65_000 } else { Sanitize::MAX_ROUNDS }
+    let max_rounds = if device.driver.id == LLVMPIPE { 65_000 } else { Sanitize::MAX_ROUNDS };
+    Sanitize { max_shared_bytes: limits_of(device).max_shared_bytes, max_rounds }
 }
 
 #[cfg(test)]
@@ -44,7 +46,7 @@ mod tests {
     fn loops_are_reported_before_a_driver_ends_them() {
         let cases = [("h100_580.159", Sanitize::MAX_ROUNDS), ("lavapipe_22.3.6", 65_000)];
         for (name, expected) in cases {
-            assert_eq!(max_rounds(&machine(name)), expected, "{name}");
+            assert_eq!(sanitize(&machine(name)).max_rounds, expected, "{name}");
         }
     }
 

@@ -9,7 +9,7 @@ use vkarray_shader::{Bounds, Loops, Options, Sanitize, Source};
 
 use super::cache::{KernelCache, KernelKey};
 use crate::error::Result;
-use crate::fits::{limits_of, robustness};
+use crate::fits::robustness;
 use crate::pipeline::kernel::Kernel;
 
 /// What a kernel is built from: a source, an entry point, constants and options.
@@ -270,9 +270,7 @@ impl KernelBuilder {
     /// Builds checks into the kernel that find its faults while it runs: see [`Kernel::dispatch`](crate::Kernel::dispatch).
     /// Without this call, [`KernelCache::set_sanitize`] decides, and without that, `VKARRAY_SANITIZE`.
     ///
-    /// They find indices out of range, division of integers by zero, shifts by too many bits, races on shared memory and
-    /// buffers, reads of shared memory before it is written, barriers that not all invocations reach, and loops that do not
-    /// end.
+    /// [`Fault`](crate::Fault) lists what they find, among it indices out of range, races and loops that do not end.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
@@ -294,19 +292,14 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn sanitize(mut self, on: bool) -> Self {
-        let info = self.cache.device().info();
-        let (max_shared_bytes, max_rounds) = (limits_of(info).max_shared_bytes, robustness::max_rounds(info));
-        self.options.sanitize = on.then_some(Sanitize { max_shared_bytes, max_rounds });
+        self.options.sanitize = on.then(|| robustness::sanitize(self.cache.device().info()));
         self
     }
 
-    /// Of a kernel that [`sanitize`](KernelBuilder::sanitize) has given checks: the rounds that all loops of an invocation
-    /// may have. The loop that goes on is reported and left. Without this call they are [`Sanitize::MAX_ROUNDS`], and 65,000
-    /// on Mesa's CPU driver, which ends loops without a word after 65,535.
+    /// After [`sanitize`](KernelBuilder::sanitize): the rounds that the loops of an invocation may have in all. The default
+    /// is [`Sanitize::MAX_ROUNDS`], and 65,000 on Mesa's CPU driver, which ends loops without a word after 65,535.
     pub fn max_rounds(mut self, rounds: u32) -> Self {
-        if let Some(sanitize) = &mut self.options.sanitize {
-            sanitize.max_rounds = rounds;
-        }
+        self.options.sanitize = self.options.sanitize.map(|checks| Sanitize { max_rounds: rounds, ..checks });
         self
     }
 
