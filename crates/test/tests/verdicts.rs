@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
 
-use vkarray::kernel::{Module, Options, Source};
+use vkarray::kernel::Source;
 use vkarray_test::{Profile, Suite, Test, TestContext};
 
 const CASE: &str = "VKARRAY_TEST_CASE";

@@ -52,6 +52,9 @@ fn glsl(ctx: &Context, text: &'static str, entry: &str) -> KernelBuilder {
     ctx.kernel(Source::glsl(text).named("planted.comp").define(entry, "")).sanitize(true)
 }
 
+/// Whether a fault is of the kind that is planted, and the kernels with that kind.
+type Expected<'a> = (&'a dyn Fn(&Fault) -> bool, &'a [&'a str]);
+
 #[test]
 fn planted_faults_in_glsl_are_found_at_their_lines() {
     let fixture = Fixture::open();
@@ -64,7 +67,7 @@ fn planted_faults_in_glsl_are_found_at_their_lines() {
     let barrier = |fault: &Fault| matches!(fault, Fault::DivergentBarrier { .. });
     let uninitialised = |fault: &Fault| matches!(fault, Fault::Uninitialised { .. });
     let endless = |fault: &Fault| matches!(fault, Fault::EndlessLoop { .. });
-    let planted: [(&dyn Fn(&Fault) -> bool, &[&str]); 9] = [
+    let planted: [Expected<'_>; 9] = [
         (
             &index,
             &[
