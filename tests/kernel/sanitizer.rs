@@ -3,6 +3,8 @@
 //! The shaders are in `sanitizer/`, one entry point per kernel. A comment `//~ name` marks the faulty line of the kernel
 //! of that name, so that the tests need no line numbers.
 
+mod glsl;
+
 use vkarray::kernel::{Error as KernelError, KernelBuilder, limits_of};
 use vkarray::sanitizer::{Fault, Finding, OtherAccess};
 use vkarray::stream::GraphRecorder;
@@ -139,7 +141,7 @@ fn reads_of_uninitialised_shared_memory_are_found() {
         UNINITIALISED,
         &[
             ("half_filled", &uninitialised("tile[")),
-            ("half_a_struct", &uninitialised("pair at byte 20")),
+            ("half_a_struct", &uninitialised("pair.product[1]")),
             ("counter", &uninitialised("count")),
             ("uniform_load", &uninitialised("limit")),
             ("one_component", &uninitialised("vectors[")),

@@ -41,6 +41,6 @@ pub use vkarray_shader::{
     ConstantDefault, DType, Element, ElementType, Error as ShaderError, Fault, Field, Finding, FloatAtomic,
     FloatAtomicOp, Fold, Hint, Leaf, Library, Limits, Loops, Malformed, MatrixProduct, MatrixRole, MatrixUse,
     MemorySpan, Module, Names, Options, OtherAccess, Param, ParamKind, Parameter, PushConstants, PushMember, Resource,
-    Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, Source, Subgroups, Subject, Translated, Uncompiled,
-    UnknownDType, Unvalidated, assert_field, assert_size, check_bindings, check_workgroup,
+    Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, SitePlace, Source, Subgroups, Subject, Translated,
+    Uncompiled, UnknownDType, Unvalidated, assert_field, assert_size, check_bindings, check_workgroup,
 };

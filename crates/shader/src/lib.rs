@@ -37,7 +37,7 @@ mod translate;
 pub use error::{Error, Malformed, Resource, Result, Uncompiled, Unvalidated};
 pub use limits::{Limits, check_bindings, check_workgroup};
 pub use names::{Hint, Names};
-pub use sanitize::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, Subject};
+pub use sanitize::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, SitePlace, Subject};
 pub use signature::{
     Access, Alias, BadScalar, Bool, ByteOrder, Capability, Complex32, Complex64, Constant, ConstantDefault, DType,
     Element, ElementType, Field, FloatAtomic, FloatAtomicOp, Leaf, MatrixProduct, MatrixRole, MatrixUse, Param,

@@ -29,4 +29,4 @@
 //! # }
 //! ```
 
-pub use vkarray_kernel::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, Subject};
+pub use vkarray_kernel::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, SitePlace, Subject};

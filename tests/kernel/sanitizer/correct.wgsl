@@ -182,7 +182,9 @@ fn twice(cells: ptr<function, array<i32, 4>>, i: u32) -> i32 {
     tile[l] = x[l];
     if w.x % 2u == 1u {
         workgroupBarrier();
-        y[l] = tile[63u - l];
+        if w.x == 1u {
+            y[l] = tile[63u - l];
+        }
         workgroupBarrier();
         tile[l] = 0;
     }

@@ -6,8 +6,10 @@
 //! which our arrays are parts, so it does not count.
 
 use vkarray_driver::{DeviceInfo, Features};
+use vkarray_shader::Sanitize;
 
 use super::capabilities::{GOOGLE, NVIDIA};
+use super::limits_of;
 
 /// Whether checked kernels leave the bounds of buffers to the device. `enabled` is what it was opened with.
 ///
@@ -27,10 +29,26 @@ pub(crate) fn should_zero_shared_memory(device: &DeviceInfo, enabled: &Features)
     enabled.zero_initialize_workgroup_memory && device.vendor_id != GOOGLE
 }
 
+/// The sanitizer's checks for a device.
+pub(crate) fn sanitize(device: &DeviceInfo) -> Sanitize {
+    // Mesa's CPU driver ends all loops of an invocation after 65,535 rounds, and the kernel goes on with what it has.
+    const LLVMPIPE: i32 = 13;
+    let max_rounds = if device.driver.id == LLVMPIPE { 65_000 } else { Sanitize::MAX_ROUNDS };
+    Sanitize { max_shared_bytes: limits_of(device).max_shared_bytes, max_rounds }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::capabilities::tests::machine;
     use super::*;
+
+    #[test]
+    fn loops_are_reported_before_a_driver_ends_them() {
+        let cases = [("h100_580.159", Sanitize::MAX_ROUNDS), ("lavapipe_22.3.6", 65_000)];
+        for (name, expected) in cases {
+            assert_eq!(sanitize(&machine(name)).max_rounds, expected, "{name}");
+        }
+    }
 
     #[test]
     fn the_device_bounds_buffers_where_it_is_exact_and_faster() {

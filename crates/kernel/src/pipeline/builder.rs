@@ -8,7 +8,7 @@ use vkarray_shader::{Bounds, Loops, Options, Sanitize, Source};
 
 use super::cache::{KernelCache, KernelKey};
 use crate::error::Result;
-use crate::fits::{limits_of, robustness};
+use crate::fits::robustness;
 use crate::pipeline::kernel::Kernel;
 
 /// What a kernel is built from: a source, an entry point, constants and options.
@@ -269,8 +269,7 @@ impl KernelBuilder {
     /// Builds checks into the kernel that find its faults while it runs: see [`Kernel::dispatch`](crate::Kernel::dispatch).
     /// Without this call, [`KernelCache::set_sanitize`] decides, and without that, `VKARRAY_SANITIZE`.
     ///
-    /// They find indices out of range, division of integers by zero, races between the invocations of a workgroup on shared
-    /// memory and buffers, reads of shared memory before it is written, and barriers that not all invocations reach.
+    /// [`Fault`](crate::Fault) lists what they find, among it indices out of range, races and loops that do not end.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
@@ -284,6 +283,7 @@ impl KernelBuilder {
     ///          @compute @workgroup_size(64) fn fill(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
     ///     ))
     ///     .sanitize(true)
+    ///     .max_rounds(1000)
     ///     .build()?;
     /// let error = fill.launch(Groups::covering(100), (&ctx.zeros::<u32>(100)?,)).unwrap_err();
     /// assert!(matches!(error, Error::Found(_)), "the last workgroup reaches past the array: {error}");
@@ -291,8 +291,14 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn sanitize(mut self, on: bool) -> Self {
-        let limits = limits_of(self.cache.device().info());
-        self.options.sanitize = on.then_some(Sanitize { max_shared_bytes: limits.max_shared_bytes });
+        self.options.sanitize = on.then(|| robustness::sanitize(self.cache.device().info()));
+        self
+    }
+
+    /// After [`sanitize`](KernelBuilder::sanitize): the rounds that the loops of an invocation may have in all. The default
+    /// is [`Sanitize::MAX_ROUNDS`], and 65,000 on Mesa's CPU driver, which ends loops without a word after 65,535.
+    pub fn max_rounds(mut self, rounds: u32) -> Self {
+        self.options.sanitize = self.options.sanitize.map(|checks| Sanitize { max_rounds: rounds, ..checks });
         self
     }
 

@@ -235,7 +235,7 @@ impl KernelCache {
 
     /// Notes the error of a build, if the kernel cannot have the checks.
     pub(super) fn note_refused_checks(&self, error: &Error) {
-        if matches!(error, Error::Shader(ShaderError::Sanitize { .. } | ShaderError::NotSanitized { .. })) {
+        if matches!(error, Error::Shader(ShaderError::Sanitize { .. })) {
             self.without_checks.get_or_init(|| error.to_string());
         }
     }

@@ -184,7 +184,10 @@ fn ways() -> [Options; 4] {
         Options { robust_buffers: true, driver_zeroes: true, loops: Loops::AssumeFinite, ..Options::default() },
         Options { max_uniform_bytes: Some(16), ..Options::default() },
         Options { fold: Some(Fold { axes: [7, 5, 500], n_workgroups: Some(17_000) }), ..Options::default() },
-        Options { sanitize: Some(Sanitize { max_shared_bytes: 16_384 }), ..Options::default() },
+        Options {
+            sanitize: Some(Sanitize { max_shared_bytes: 16_384, max_rounds: Sanitize::MAX_ROUNDS }),
+            ..Options::default()
+        },
     ]
 }
 

@@ -72,12 +72,6 @@ pub enum Error {
     /// An option of the translator, for a kernel that is not translated.
     #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
     NotTranslated { source_name: String, option: &'static str },
-    /// The sanitizer's checks, for a kernel that is not translated.
-    #[error(
-        "{source_name}: SPIR-V cannot have the sanitizer's checks, which are put into shaders in WGSL; build this \
-         kernel with `sanitize(false)`, which VKARRAY_SANITIZE leaves as it is"
-    )]
-    NotSanitized { source_name: String },
     /// A library for a shader that is not WGSL.
     #[error("{source_name}: adding `{library}` is done while a shader is translated, and only WGSL has libraries")]
     Library { source_name: String, library: String },

@@ -1,15 +1,15 @@
 // Notes of the uses of buffers, which the report's buffer holds: two words a granule. The first is the workgroup that used
-// it last, the second the use, as for shared memory. Uses by several workgroups are not compared.
-
-// Whether the notes are kept, and whether the last use, if there was one, was this workgroup's.
-fn claim_granule(at: u32) -> bool {
-    let owner = atomicExchange(&report.notes[at], group_number);
-    return owner == 0u || owner == group_number;
-}
+// it last, or that several have read it, the second the use, as for shared memory.
 
 fn read_buffer_granule(at: u32, byte: u32, site: u32) {
-    if !claim_granule(at) {
-        atomicStore(&report.notes[at + 1u], note_of(READ, buffer_epoch));
+    // Not an exchange: nobody may see this workgroup as the only reader while there is another.
+    let owner = atomicMax(&report.notes[at], group_number);
+    if owner != 0u && owner != group_number {
+        atomicStore(&report.notes[at], SEVERAL);
+        let is_written = kind_of(atomicLoad(&report.notes[at + 1u])) == WRITTEN;
+        if is_written && atomicLoad(&arrived[SYNCHRONISED]) == 0u {
+            found(site, GROUP_READS, byte, owner);
+        }
         return;
     }
     let old = atomicMax(&report.notes[at + 1u], note_of(READ, buffer_epoch));
@@ -22,9 +22,13 @@ fn read_buffer_granule(at: u32, byte: u32, site: u32) {
 }
 
 fn write_buffer_granule(at: u32, byte: u32, site: u32) {
-    let is_ours = claim_granule(at);
+    let owner = atomicExchange(&report.notes[at], group_number);
     let old = atomicExchange(&report.notes[at + 1u], note_of(WRITTEN, buffer_epoch));
-    if is_ours && is_of(old, buffer_epoch) && !is_mine(old) {
+    if owner != 0u && owner != group_number {
+        if atomicLoad(&arrived[SYNCHRONISED]) == 0u {
+            found(site, select(GROUP_WRITES_READ, GROUP_WRITES, kind_of(old) == WRITTEN), byte, owner);
+        }
+    } else if is_of(old, buffer_epoch) && !is_mine(old) {
         found(site, RACE_ON_WRITE, byte, old);
     }
 }
@@ -36,26 +40,32 @@ fn buffer_note(buffer: u32, byte: u32) -> u32 {
     return select(0xffffffffu, at, first != 0xffffffffu && at + 1u < arrayLength(&report.notes));
 }
 
-fn buffer_read(buffer: u32, start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
+fn buffer_read(buffer: u32, byte: u32, site: u32) {
+    let note = buffer_note(buffer, byte);
+    if note != 0xffffffffu {
+        read_buffer_granule(note, byte, site);
+    }
+}
+
+fn buffer_write(buffer: u32, byte: u32, site: u32) {
+    let note = buffer_note(buffer, byte);
+    if note != 0xffffffffu {
+        write_buffer_granule(note, byte, site);
+    }
+}
+
+fn buffer_reads(buffer: u32, start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
     for (var i = 0u; i < count; i++) {
         for (var at = 0u; at < bytes; at += BUFFER_GRANULE) {
-            let byte = start + i * stride + at;
-            let note = buffer_note(buffer, byte);
-            if note != 0xffffffffu {
-                read_buffer_granule(note, byte, site);
-            }
+            buffer_read(buffer, start + i * stride + at, site);
         }
     }
 }
 
-fn buffer_write(buffer: u32, start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
+fn buffer_writes(buffer: u32, start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
     for (var i = 0u; i < count; i++) {
         for (var at = 0u; at < bytes; at += BUFFER_GRANULE) {
-            let byte = start + i * stride + at;
-            let note = buffer_note(buffer, byte);
-            if note != 0xffffffffu {
-                write_buffer_granule(note, byte, site);
-            }
+            buffer_write(buffer, start + i * stride + at, site);
         }
     }
 }

@@ -1,314 +1,330 @@
-//! What is called for an index, a division, and a use of shared memory or of a buffer that the kernel writes.
-//!
-//! A check reads values that the shader computes anyway; it never changes one. Addresses are computed anew from the indices
-//! behind a pointer.
+//! What is called for an index, a division, a shift and a barrier. A check reads values that the shader computes anyway.
+//! Read next: `notes.rs`, for uses of memory.
 
-use naga::{BinaryOperator, Expression, GlobalVariable, Handle, Literal, Scalar, ScalarKind, Span, TypeInner};
+use spirv::{MemorySemantics, Op, Scope};
 
-use super::buffers;
+use super::code::with_operands;
+use super::pointers::{Index, Length};
 use super::prelude::code;
-use super::rewrite::Body;
-use super::shared::{column_stride, length, runs};
+use super::rewrite::Instrumenter;
 use super::site::Subject;
+use crate::spirv::constants::integer;
+use crate::spirv::contents::Type;
+use crate::spirv::instruction::{Checked, Instruction};
 
-/// How many elements something has that is indexed.
-enum ElementCount {
-    Fixed(u32),
-    /// The buffer's size says.
-    Runtime,
-}
+/// What a barrier orders: bits of the prelude's `passed`.
+const SHARED: u32 = 1;
+const BUFFERS: u32 = 2;
 
-/// Whether anything is to be called before the expression.
-pub(super) fn is_checked(body: &Body<'_>, handle: Handle<Expression>) -> bool {
-    match body.function.expressions[handle] {
-        Expression::Access { base, .. } => length_of(body, base).is_some(),
-        Expression::AccessIndex { base, .. } => matches!(length_of(body, base), Some(ElementCount::Runtime)),
-        Expression::Binary { op: BinaryOperator::Divide | BinaryOperator::Modulo, .. } => {
-            integer(body, handle).is_some()
+impl Instrumenter<'_> {
+    /// Writes an instruction behind what is to be called before it.
+    pub(super) fn checked_instruction(
+        &mut self,
+        instruction: &Instruction<'_>,
+        own: &[u32],
+        behind: &[Instruction<'_>],
+    ) -> Checked<()> {
+        let op = instruction.op();
+        match op {
+            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => self.follow(instruction)?,
+            Op::Switch => {} // Its labels may be wide, and are no pointers.
+            _ => self.check_pointers(instruction)?,
         }
-        Expression::Load { pointer } => noted(body, pointer).is_some(),
-        _ => false,
-    }
-}
-
-/// Calls what is to be called before the expression.
-pub(super) fn expression(body: &mut Body<'_>, handle: Handle<Expression>) {
-    match body.function.expressions[handle] {
-        Expression::Access { base, index } => {
-            let is_signed = matches!(inner(body, index), TypeInner::Scalar(Scalar { kind: ScalarKind::Sint, .. }));
-            let index = number(body, index);
-            bounds(body, handle, base, (index, is_signed));
-        }
-        Expression::AccessIndex { base, index } => {
-            let index = body.number(index);
-            bounds(body, handle, base, (index, false));
-        }
-        Expression::Binary { left, right, .. } => division(body, handle, left, right),
-        Expression::Load { pointer } => load(body, pointer, body.function.expressions.get_span(handle)),
-        _ => {}
-    }
-}
-
-fn inner<'a>(body: &Body<'a>, handle: Handle<Expression>) -> &'a TypeInner {
-    body.info[handle].ty.inner_with(&body.shader.original.types)
-}
-
-/// What a pointer points to; a value's own type.
-fn pointee(body: &Body<'_>, handle: Handle<Expression>) -> TypeInner {
-    match inner(body, handle) {
-        TypeInner::Pointer { base, .. } => body.shader.original.types[*base].inner.clone(),
-        TypeInner::ValuePointer { size: Some(size), scalar, .. } => TypeInner::Vector { size: *size, scalar: *scalar },
-        TypeInner::ValuePointer { size: None, scalar, .. } => TypeInner::Scalar(*scalar),
-        value => value.clone(),
-    }
-}
-
-fn length_of(body: &Body<'_>, base: Handle<Expression>) -> Option<ElementCount> {
-    match pointee(body, base) {
-        TypeInner::Vector { size, .. } | TypeInner::Matrix { columns: size, .. } => {
-            Some(ElementCount::Fixed(size as u32))
-        }
-        TypeInner::Array { size, .. } => {
-            Some(length(body.shader.original, size).map_or(ElementCount::Runtime, ElementCount::Fixed))
-        }
-        _ => None,
-    }
-}
-
-/// The expression as a `u32`, its bits cut or filled.
-fn number(body: &mut Body<'_>, handle: Handle<Expression>) -> Handle<Expression> {
-    match *inner(body, handle) {
-        TypeInner::Scalar(Scalar::U32) => handle,
-        TypeInner::Scalar(scalar) => as_u32(body, handle, scalar),
-        _ => unreachable!("indices are scalars"),
-    }
-}
-
-fn as_u32(body: &mut Body<'_>, expr: Handle<Expression>, scalar: Scalar) -> Handle<Expression> {
-    let convert = Some(4);
-    match (scalar.kind, scalar.width) {
-        (ScalarKind::Uint, 4) => expr,
-        (ScalarKind::Sint, 2) => {
-            let wide = body.value(Expression::As { expr, kind: ScalarKind::Sint, convert });
-            body.value(Expression::As { expr: wide, kind: ScalarKind::Uint, convert })
-        }
-        _ => body.value(Expression::As { expr, kind: ScalarKind::Uint, convert }),
-    }
-}
-
-fn binary(
-    body: &mut Body<'_>,
-    op: BinaryOperator,
-    left: Handle<Expression>,
-    right: Handle<Expression>,
-) -> Handle<Expression> {
-    body.value(Expression::Binary { op, left, right })
-}
-
-/// Checks an index against the length of what it goes into.
-fn bounds(
-    body: &mut Body<'_>,
-    access: Handle<Expression>,
-    base: Handle<Expression>,
-    (index, is_signed): (Handle<Expression>, bool),
-) {
-    let length = match length_of(body, base) {
-        None => return,
-        Some(ElementCount::Fixed(length)) => body.number(length),
-        Some(ElementCount::Runtime) => body.value(Expression::ArrayLength(base)),
-    };
-    let is_bad = binary(body, BinaryOperator::GreaterEqual, index, length);
-    let subject = Subject::Index { array: name(body, base), is_signed };
-    report(body, access, subject, (is_bad, code::OUT_OF_RANGE), [index, length]);
-}
-
-/// Calls `check` for the place of an expression.
-fn report(
-    body: &mut Body<'_>,
-    at: Handle<Expression>,
-    subject: Subject,
-    (is_bad, what): (Handle<Expression>, u32),
-    [a, b]: [Handle<Expression>; 2],
-) {
-    let span = body.function.expressions.get_span(at);
-    let (site, what) = (body.site(span, subject), body.number(what));
-    body.call("check", vec![is_bad, site, what, a, b]);
-}
-
-/// What the shader calls it.
-fn name(body: &Body<'_>, handle: Handle<Expression>) -> String {
-    let called = |name: &Option<String>| name.clone().unwrap_or_else(|| "a value".to_owned());
-    if let Some(name) = body.function.named_expressions.get(&handle) {
-        return name.clone();
-    }
-    match body.function.expressions[handle] {
-        Expression::GlobalVariable(global) => called(&body.shader.original.global_variables[global].name),
-        Expression::LocalVariable(local) => called(&body.function.local_variables[local].name),
-        Expression::FunctionArgument(index) => called(&body.function.arguments[index as usize].name),
-        Expression::Load { pointer } => name(body, pointer),
-        Expression::Access { base, .. } => format!("{}[…]", name(body, base)),
-        Expression::AccessIndex { base, index } => match pointee(body, base) {
-            TypeInner::Struct { members, .. } => {
-                format!("{}.{}", name(body, base), called(&members[index as usize].name))
+        match op {
+            Op::Load => self.used(instruction, (0, 1), false)?,
+            Op::Store => self.used(instruction, (0, 2), true)?,
+            Op::CopyMemory => {
+                self.used(instruction, (1, 2), false)?;
+                self.used(instruction, (0, 2), true)?;
             }
-            _ => format!("{}[{index}]", name(body, base)),
-        },
-        _ => "a value".to_owned(),
+            Op::VectorExtractDynamic => self.component(instruction, 1)?,
+            Op::VectorInsertDynamic => self.component(instruction, 2)?,
+            Op::SDiv | Op::SRem | Op::SMod => return self.division(instruction, true),
+            Op::UDiv | Op::UMod => return self.division(instruction, false),
+            Op::FunctionCall if self.is_remainder(instruction.operand(0)?) => {
+                return self.division(instruction, true);
+            }
+            Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic => self.shift(instruction)?,
+            Op::ControlBarrier => return self.barrier(instruction, own, behind),
+            Op::MemoryBarrier => self.ordered |= self.orders(instruction, 0),
+            _ if instruction.name().starts_with("Atomic") => return self.atomic(instruction, own),
+            _ => {}
+        }
+        self.code.functions.extend(own);
+        Ok(())
     }
-}
 
-/// The scalar type of an integer or vector of integers, and its components.
-fn integer(body: &Body<'_>, handle: Handle<Expression>) -> Option<(Scalar, u32)> {
-    let (scalar, size) = match *inner(body, handle) {
-        TypeInner::Scalar(scalar) => (scalar, 1),
-        TypeInner::Vector { size, scalar } => (scalar, size as u32),
-        _ => return None,
-    };
-    matches!(scalar.kind, ScalarKind::Sint | ScalarKind::Uint).then_some((scalar, size))
-}
+    /// Notes where a chain of indices leads.
+    fn follow(&mut self, chain: &Instruction<'_>) -> Checked<()> {
+        let base = chain.operand(0)?;
+        let to = self.pointers.get(&base).and_then(|from| from.chain(base, &chain.operands[1..], self.layouts));
+        self.pointers.extend(chain.id.zip(to));
+        Ok(())
+    }
 
-/// Checks each component of a quotient or remainder.
-fn division(body: &mut Body<'_>, at: Handle<Expression>, left: Handle<Expression>, right: Handle<Expression>) {
-    let Some((scalar, size)) = integer(body, at) else { return };
-    for index in 0..size {
-        let component = |body: &mut Body<'_>, base| match size {
-            1 => base,
-            _ => body.value(Expression::AccessIndex { base, index }),
+    /// Checks the indices behind the pointers that an instruction uses, once in a block.
+    fn check_pointers(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        let mut ids = Vec::new();
+        instruction.ids(|_| false, &mut ids)?;
+        for id in ids {
+            let Some(indices) = self.pointers.get(&id).map(|pointer| pointer.indices.clone()) else { continue };
+            if !indices.is_empty() && self.checked.insert(id) {
+                indices.into_iter().for_each(|index| self.bounds(instruction, index));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks an index against the length of what it goes into.
+    fn bounds(&mut self, at: &Instruction<'_>, Index { array, value, length }: Index) {
+        let is_signed = matches!(self.scalar(value), Some((_, true)));
+        let Some(index) = self.as_word(value) else { return };
+        let (word, bool_type) = (self.code.u32_type(), self.code.bool_type());
+        let length = match length {
+            Length::Fixed(length) => self.code.number(length),
+            Length::Runtime { pointer, member } => self.code.value(Op::ArrayLength, word, &[pointer, member]),
         };
-        let (left, right) = (component(body, left), component(body, right));
-        let subject = Subject::Division { is_signed: scalar.kind == ScalarKind::Sint, width: scalar.width };
-        let words = words(body, left, scalar);
-        let zero = body.constant(Expression::Literal(Literal::zero(scalar).expect("integers have a zero")));
-        let is_zero = binary(body, BinaryOperator::Equal, right, zero);
-        report(body, at, subject.clone(), (is_zero, code::DIVISION_BY_ZERO), words);
-        if let Some([least, minus_one]) = extremes(scalar) {
-            let (least, minus_one) = (body.constant(least), body.constant(minus_one));
-            let is_least = binary(body, BinaryOperator::Equal, left, least);
-            let is_minus_one = binary(body, BinaryOperator::Equal, right, minus_one);
-            let overflows = binary(body, BinaryOperator::LogicalAnd, is_least, is_minus_one);
-            report(body, at, subject, (overflows, code::DIVISION_OVERFLOW), words);
+        let is_bad = self.code.value(Op::UGreaterThanEqual, bool_type, &[index, length]);
+        let array = if array.is_empty() { "a value".to_owned() } else { array };
+        self.report(at, Subject::Index { array, is_signed }, (is_bad, code::OUT_OF_RANGE), [index, length]);
+    }
+
+    /// Checks the index of a vector's component, which is the operand at a place.
+    fn component(&mut self, instruction: &Instruction<'_>, place: usize) -> Checked<()> {
+        let (vector, value) = (instruction.operand(0)?, instruction.operand(place)?);
+        let Some(&Type::Vector { len, .. }) = self.type_of(vector) else { return Ok(()) };
+        let named = self.position().and_then(|position| self.request.names.get(&position));
+        let name = named.map(String::as_str).or_else(|| self.request.part.contents.name(vector));
+        let array = name.unwrap_or("a value").to_owned();
+        if self.request.part.values.count(value).is_none_or(|index| index >= len) {
+            self.bounds(instruction, Index { array, value, length: Length::Fixed(len) });
         }
+        Ok(())
     }
-}
 
-/// The low and the high word of an integer.
-fn words(body: &mut Body<'_>, value: Handle<Expression>, scalar: Scalar) -> [Handle<Expression>; 2] {
-    let low = as_u32(body, value, scalar);
-    if scalar.width < 8 {
-        return [low, body.number(0)];
+    /// Calls `check` for the place of an instruction.
+    fn report(&mut self, at: &Instruction<'_>, subject: Subject, (is_bad, what): (u32, u32), [a, b]: [u32; 2]) {
+        let (site, what) = (self.site(at.at, subject), self.code.number(what));
+        self.call("check", &[is_bad, site, what, a, b]);
     }
-    let bits = body.number(32);
-    let high = binary(body, BinaryOperator::ShiftRight, value, bits);
-    [low, as_u32(body, high, scalar)]
-}
 
-/// The least number of a signed type, and -1.
-fn extremes(scalar: Scalar) -> Option<[Expression; 2]> {
-    let [least, minus_one] = match (scalar.kind, scalar.width) {
-        (ScalarKind::Sint, 2) => [Literal::I16(i16::MIN), Literal::I16(-1)],
-        (ScalarKind::Sint, 4) => [Literal::I32(i32::MIN), Literal::I32(-1)],
-        (ScalarKind::Sint, 8) => [Literal::I64(i64::MIN), Literal::I64(-1)],
-        _ => return None,
-    };
-    Some([Expression::Literal(least), Expression::Literal(minus_one)])
-}
+    pub(super) fn type_of(&self, value: u32) -> Option<&Type> {
+        self.request.part.contents.types.get(self.types.get(&value)?)
+    }
 
-/// The memory that a use is noted of.
-enum Noted {
-    /// Shared memory that starts at this byte.
-    Shared(u32),
-    /// The buffer of this number.
-    Buffer(u32, Handle<GlobalVariable>),
-}
+    /// Width of a number, or of a vector's numbers, and whether they are signed. `None` if they are no integers.
+    fn scalar(&self, value: u32) -> Option<(u32, bool)> {
+        let ty = match self.type_of(value)? {
+            Type::Vector { component, .. } => self.request.part.contents.types.get(component)?,
+            ty => ty,
+        };
+        if let &Type::Int { width, is_signed } = ty { Some((width, is_signed)) } else { None }
+    }
 
-/// What a pointer points into, if uses of it are noted.
-fn noted(body: &Body<'_>, pointer: Handle<Expression>) -> Option<Noted> {
-    let mut at = pointer;
-    loop {
-        match body.function.expressions[at] {
-            Expression::AccessIndex { base, .. } | Expression::Access { base, .. } => at = base,
-            Expression::GlobalVariable(global) => {
-                let memory = body.shader.memory;
-                let buffer = || Some(Noted::Buffer(memory.buffers.number(global)?, global));
-                return memory.shared.start(global).map(Noted::Shared).or_else(buffer);
+    /// The integers of a value, each with its type.
+    fn integers(&mut self, value: u32) -> Vec<u32> {
+        let Some(&ty) = self.types.get(&value) else { return Vec::new() };
+        let Some(&Type::Vector { component, len }) = self.request.part.contents.types.get(&ty) else {
+            return vec![value];
+        };
+        let part = |index| {
+            let id = self.code.value(Op::CompositeExtract, component, &[value, index]);
+            self.types.insert(id, component);
+            id
+        };
+        (0..len).map(part).collect()
+    }
+
+    /// An integer in 32 bits, cut or filled.
+    pub(super) fn as_word(&mut self, value: u32) -> Option<u32> {
+        let op = match self.scalar(value)? {
+            (32, false) => return Some(value),
+            (32, true) => Op::Bitcast,
+            (..32, true) => Op::SConvert,
+            _ => Op::UConvert,
+        };
+        let word = self.code.u32_type();
+        Some(self.code.value(op, word, &[value]))
+    }
+
+    /// The words of an integer, the low one first.
+    fn words(&mut self, value: u32) -> Option<[u32; 2]> {
+        let low = self.as_word(value)?;
+        if !matches!(self.scalar(value), Some((64, _))) {
+            return Some([low, self.code.number(0)]);
+        }
+        let (ty, word, bits) = (self.types[&value], self.code.u32_type(), self.code.number(32));
+        let high = self.code.value(Op::ShiftRightLogical, ty, &[value, bits]);
+        Some([low, self.code.value(Op::UConvert, word, &[high])])
+    }
+
+    /// A constant of an integer type, or a vector of such.
+    fn constant(&mut self, ty: u32, value: i64) -> u32 {
+        match self.request.part.contents.types.get(&ty) {
+            Some(&Type::Vector { component, len }) => {
+                let parts = vec![self.constant(component, value); len as usize];
+                self.code.once(Op::ConstantComposite, Some(ty), &parts)
             }
-            // Private and local memory; or a function's parameter, of which the variable is not known.
-            _ => return None,
-        }
-    }
-}
-
-/// Notes that shared memory or a buffer is read; other memory is nothing to note.
-pub(super) fn load(body: &mut Body<'_>, pointer: Handle<Expression>, span: Span) {
-    touch(body, (pointer, span), ["shared_read", "atomic_read", "buffer_read"]);
-}
-
-/// Notes that shared memory or a buffer is written.
-pub(super) fn store(body: &mut Body<'_>, pointer: Handle<Expression>, span: Span) {
-    touch(body, (pointer, span), ["shared_write", "atomic_write", "buffer_write"]);
-}
-
-fn touch(body: &mut Body<'_>, (pointer, span): (Handle<Expression>, Span), [shared, atomic, buffer]: [&str; 3]) {
-    let Some(noted) = noted(body, pointer) else { return };
-    let ty = pointee(body, pointer);
-    let is_atomic = matches!(ty, TypeInner::Atomic(_));
-    let (start, subject, number) = match noted {
-        Noted::Shared(start) => (start, Subject::Shared, None),
-        Noted::Buffer(..) if is_atomic => return,
-        Noted::Buffer(number, global) => {
-            (0, Subject::Buffer(buffers::span(body.shader.original, global)), Some(body.number(number)))
-        }
-    };
-    let start = address(body, pointer, start);
-    let site = body.site(span, subject);
-    for run in runs(body.shader.original, &ty) {
-        let offset = body.number(run.offset);
-        let start = if run.offset == 0 { start } else { binary(body, BinaryOperator::Add, start, offset) };
-        let [bytes, stride, count] = [run.bytes, run.stride, run.count].map(|value| body.number(value));
-        match number {
-            _ if is_atomic => body.call(atomic, vec![start, bytes, site]),
-            None => body.call(shared, vec![start, bytes, stride, count, site]),
-            Some(number) => body.call(buffer, vec![number, start, bytes, stride, count, site]),
-        }
-    }
-}
-
-/// The number of the first byte that a pointer points to, of a variable that starts at `start`.
-fn address(body: &mut Body<'_>, pointer: Handle<Expression>, start: u32) -> Handle<Expression> {
-    let mut offset = start;
-    let mut strides = Vec::new();
-    let mut at = pointer;
-    loop {
-        match body.function.expressions[at] {
-            Expression::AccessIndex { base, index } => {
-                offset += match pointee(body, base) {
-                    TypeInner::Struct { members, .. } => members[index as usize].offset,
-                    container => index * stride(&container),
-                };
-                at = base;
+            Some(&Type::Int { width: 64, .. }) => {
+                let wide = value.cast_unsigned();
+                #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+                self.code.once(Op::Constant, Some(ty), &[wide as u32, (wide >> 32) as u32])
             }
-            Expression::Access { base, index } => {
-                strides.push((index, stride(&pointee(body, base))));
-                at = base;
+            Some(&Type::Int { width, is_signed }) => {
+                #[expect(clippy::cast_possible_truncation, reason = "the type has no more bits")]
+                let word = value.cast_unsigned() as u32;
+                let cut = if is_signed || width >= 32 { word } else { word & ((1 << width) - 1) };
+                self.code.once(Op::Constant, Some(ty), &[cut])
             }
-            _ => break, // The variable.
+            _ => unreachable!("the validator refuses a division of what are no integers"),
         }
     }
-    let mut sum = body.number(offset);
-    for (index, stride) in strides {
-        let (index, stride) = (number(body, index), body.number(stride));
-        let bytes = binary(body, BinaryOperator::Multiply, index, stride);
-        sum = binary(body, BinaryOperator::Add, sum, bytes);
+
+    /// Whether a constant divides whatever there is.
+    fn divides_all(&self, divisor: u32, is_signed: bool, width: u32) -> bool {
+        let values = self.request.part.values;
+        // An unsigned number may have the bits of -1.
+        let most = if is_signed { (1 << (width - 1)) - 1 } else { i128::MAX };
+        let divides = |id| values.scalar(id).and_then(integer).is_some_and(|value| value > 0 && value <= most);
+        divides(divisor) || values.parts(divisor).is_some_and(|parts| parts.iter().all(|&part| divides(part)))
     }
-    sum
+
+    /// Checks each component of a quotient or remainder, and divides by one where there is no result: some devices stop the
+    /// process.
+    fn division(&mut self, instruction: &Instruction<'_>, is_signed: bool) -> Checked<()> {
+        let first = usize::from(instruction.op() == Op::FunctionCall);
+        let (left, right) = (instruction.operand(first)?, instruction.operand(first + 1)?);
+        let types = [left, right].map(|value| self.types.get(&value).copied());
+        let ([Some(left_type), Some(right_type)], Some((width, _))) = (types, self.scalar(right)) else {
+            self.code.functions.extend(with_operands(instruction, instruction.operands));
+            return Ok(());
+        };
+        if self.divides_all(right, is_signed, width) {
+            self.code.functions.extend(with_operands(instruction, instruction.operands));
+            return Ok(());
+        }
+        let truth = self.truth_like(right_type);
+        let zero = self.constant(right_type, 0);
+        let mut is_bad = self.code.value(Op::IEqual, truth, &[right, zero]);
+        self.divided(instruction, (left, is_bad), (is_signed, width), code::DIVISION_BY_ZERO);
+        if is_signed {
+            let (least, minus_one) =
+                (self.constant(left_type, i64::MIN >> (64 - width)), self.constant(right_type, -1));
+            let is_least = self.code.value(Op::IEqual, truth, &[left, least]);
+            let is_minus_one = self.code.value(Op::IEqual, truth, &[right, minus_one]);
+            let overflows = self.code.value(Op::LogicalAnd, truth, &[is_least, is_minus_one]);
+            self.divided(instruction, (left, overflows), (true, width), code::DIVISION_OVERFLOW);
+            is_bad = self.code.value(Op::LogicalOr, truth, &[is_bad, overflows]);
+        }
+        let one = self.constant(right_type, 1);
+        let mut operands = instruction.operands.to_vec();
+        operands[first + 1] = self.code.value(Op::Select, right_type, &[is_bad, one, right]);
+        self.code.functions.extend(with_operands(instruction, &operands));
+        Ok(())
+    }
+
+    /// Whether a function is what naga calls for a signed `%`, with the two numbers.
+    fn is_remainder(&self, function: u32) -> bool {
+        self.request.part.contents.name(function).is_some_and(|name| name.starts_with("naga_mod"))
+    }
+
+    /// The type of a comparison of values of a type.
+    fn truth_like(&mut self, ty: u32) -> u32 {
+        let bool_type = self.code.bool_type();
+        match self.request.part.contents.types.get(&ty) {
+            Some(&Type::Vector { len, .. }) => self.code.once(Op::TypeVector, None, &[bool_type, len]),
+            _ => bool_type,
+        }
+    }
+
+    /// Checks each component of what is divided.
+    fn divided(
+        &mut self,
+        at: &Instruction<'_>,
+        (left, is_bad): (u32, u32),
+        (is_signed, width): (bool, u32),
+        what: u32,
+    ) {
+        let (parts, bool_type) = (self.integers(left), self.code.bool_type());
+        let is_vector = matches!(self.type_of(left), Some(Type::Vector { .. }));
+        for (index, part) in (0..).zip(parts) {
+            let is_bad = match is_vector {
+                true => self.code.value(Op::CompositeExtract, bool_type, &[is_bad, index]),
+                false => is_bad,
+            };
+            let Some(words) = self.words(part) else { return };
+            let subject = Subject::Division { is_signed, width: u8::try_from(width / 8).unwrap_or(4) };
+            self.report(at, subject, (is_bad, what), words);
+        }
+    }
+
+    /// Checks each component of the number of bits that a value is shifted by.
+    fn shift(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        let (base, amount) = (instruction.operand(0)?, instruction.operand(1)?);
+        let (Some((bits, _)), Some((_, is_signed))) = (self.scalar(base), self.scalar(amount)) else { return Ok(()) };
+        if self.request.wraps_shifts {
+            return Ok(());
+        }
+        let values = self.request.part.values;
+        let is_inside = |id| values.count(id).is_some_and(|amount| amount < bits);
+        if is_inside(amount) || values.parts(amount).is_some_and(|parts| parts.iter().all(|&part| is_inside(part))) {
+            return Ok(());
+        }
+        for part in self.integers(amount) {
+            let (Some(word), bool_type) = (self.as_word(part), self.code.bool_type()) else { return Ok(()) };
+            let bits = self.code.number(bits);
+            let is_bad = self.code.value(Op::UGreaterThanEqual, bool_type, &[word, bits]);
+            self.report(instruction, Subject::Shift { is_signed }, (is_bad, code::SHIFT_TOO_FAR), [word, bits]);
+        }
+        Ok(())
+    }
+
+    /// What a barrier of memory orders, whose scope is the operand at a place.
+    fn orders(&self, barrier: &Instruction<'_>, scope: usize) -> u32 {
+        let known = |place: usize| barrier.operands.get(place).and_then(|id| self.request.part.values.count(*id));
+        let (Some(reach), Some(semantics)) = (known(scope), known(scope + 1)) else { return SHARED | BUFFERS };
+        let semantics = MemorySemantics::from_bits_truncate(semantics);
+        let is_ordering = semantics.intersects(ordering());
+        if !is_ordering || [Scope::Subgroup as u32, Scope::Invocation as u32].contains(&reach) {
+            return 0;
+        }
+        let bit = |memory, bit| if semantics.contains(memory) { bit } else { 0 };
+        bit(MemorySemantics::WORKGROUP_MEMORY, SHARED) | bit(MemorySemantics::UNIFORM_MEMORY, BUFFERS)
+    }
+
+    /// A barrier at which arrivals are counted. Barriers of a subgroup stay as they are.
+    fn barrier(&mut self, barrier: &Instruction<'_>, own: &[u32], behind: &[Instruction<'_>]) -> Checked<()> {
+        let known = |id| self.request.part.values.count(id);
+        let (reach, semantics) = (known(barrier.operand(1)?), known(barrier.operand(2)?));
+        if known(barrier.operand(0)?) != Some(Scope::Workgroup as u32) {
+            self.code.functions.extend(own);
+            return Ok(());
+        }
+        let at_once = |part: &&Instruction<'_>| matches!(part.op(), Op::Line | Op::NoLine | Op::MemoryBarrier);
+        let next = behind.iter().take_while(at_once).filter(|part| part.op() == Op::MemoryBarrier);
+        let next = next.fold(0, |orders, part| orders | self.orders(part, 0));
+        let orders = self.orders(barrier, 1) | next | std::mem::take(&mut self.ordered);
+        let site = self.site(barrier.at, Subject::Barrier);
+        self.call("arrive", &[site]);
+        // The counters are in shared memory, so that has to be ordered even where the shader's own is not.
+        let mut semantics =
+            MemorySemantics::from_bits_retain(semantics.unwrap_or(0)) | MemorySemantics::WORKGROUP_MEMORY;
+        if !semantics.intersects(ordering()) {
+            semantics |= MemorySemantics::ACQUIRE_RELEASE;
+        }
+        let workgroup = Scope::Workgroup as u32;
+        let reach = reach.filter(|&reach| reach < workgroup || reach == Scope::QueueFamily as u32).unwrap_or(workgroup);
+        let operands = [workgroup, reach, semantics.bits()].map(|value| self.code.number(value));
+        self.code.push(Op::ControlBarrier, &operands);
+        let orders = self.code.number(orders);
+        self.call("passed", &[site, orders]);
+        Ok(())
+    }
 }
 
-/// Bytes from element to element.
-fn stride(container: &TypeInner) -> u32 {
-    match container {
-        TypeInner::Array { stride, .. } => *stride,
-        TypeInner::Vector { scalar, .. } => u32::from(scalar.width),
-        TypeInner::Matrix { rows, scalar, .. } => column_stride(*rows, *scalar),
-        other => unreachable!("the validator refuses an index into {other:?}"),
-    }
+fn ordering() -> MemorySemantics {
+    MemorySemantics::ACQUIRE
+        | MemorySemantics::RELEASE
+        | MemorySemantics::ACQUIRE_RELEASE
+        | MemorySemantics::SEQUENTIALLY_CONSISTENT
 }

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::prelude::code;
-use super::site::{MemorySpan, Site, Subject};
+use super::site::{MemorySpan, Site, SitePlace, Subject};
 use super::{REPORT_WORDS, Sanitized};
 
 /// A fault of a kernel, seen while it ran: the first of its dispatch.
@@ -18,6 +18,7 @@ use super::{REPORT_WORDS, Sanitized};
 ///     source_name: "blur.wgsl".to_owned(),
 ///     line: 12,
 ///     column: 9,
+///     word: None,
 ///     invocation: [512, 0, 0],
 ///     fault: Fault::OutOfRange { array: "pixels".to_owned(), index: 512, length: 512 },
 /// };
@@ -30,12 +31,14 @@ use super::{REPORT_WORDS, Sanitized};
 pub struct Finding {
     /// The entry point.
     pub kernel: String,
-    /// The source's name.
+    /// The name of the source, or of the file that it includes.
     pub source_name: String,
-    /// Line of the shader's text, from 1.
+    /// Line of the shader's text, from 1; 0 if SPIR-V names none.
     pub line: u32,
-    /// Column in bytes, from 1.
+    /// Column in bytes, from 1; 0 if the compiler names none, as that of GLSL.
     pub column: u32,
+    /// The word of the module at which the instruction begins, if SPIR-V names no line.
+    pub word: Option<usize>,
     /// The global id of the invocation that ran into it.
     pub invocation: [u32; 3],
     /// What is wrong.
@@ -79,7 +82,19 @@ pub enum Fault {
         /// The variable, with the element's index or the byte.
         variable: String,
     },
-    /// Two invocations use the same shared memory, one writes it, and no `workgroupBarrier` stands between.
+    /// An integer is shifted by as many bits as it has, or more.
+    ShiftTooFar {
+        /// By how many.
+        amount: i64,
+        /// How many it has.
+        bits: u32,
+    },
+    /// The loops of an invocation have had too many rounds, the last of them here.
+    EndlessLoop {
+        /// How many.
+        rounds: u32,
+    },
+    /// Two invocations use the same shared memory, one writes it, and no barrier of shared memory stands between.
     Race {
         /// The variable, with the element's index or the byte.
         variable: String,
@@ -88,7 +103,7 @@ pub enum Fault {
         /// The other use.
         other: OtherAccess,
     },
-    /// Two invocations of a workgroup use the same element of a buffer, one writes it, and no `storageBarrier` stands
+    /// Two invocations of a workgroup use the same element of a buffer, one writes it, and no barrier of buffers stands
     /// between.
     BufferRace {
         /// The buffer, with the element's index or the byte.
@@ -97,6 +112,17 @@ pub enum Fault {
         is_write: bool,
         /// The other use.
         other: OtherAccess,
+    },
+    /// Two workgroups of one dispatch use the same element of a buffer, and one writes it.
+    GroupRace {
+        /// The buffer, with the element's index or the byte.
+        variable: String,
+        /// Whether the invocation of the finding writes it; else it reads.
+        is_write: bool,
+        /// Whether the other workgroup wrote it; else it read.
+        other_wrote: bool,
+        /// The other workgroup, by its number in the dispatch. `None` for several that read.
+        other: Option<u32>,
     },
     /// Not all invocations of a workgroup come to a barrier.
     DivergentBarrier {
@@ -121,8 +147,13 @@ pub enum OtherAccess {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, source_name, line, column, invocation: [x, y, z], fault } = self;
-        write!(f, "{source_name}:{line}:{column}: kernel `{kernel}`: {fault} (invocation {x}, {y}, {z})")
+        let Self { kernel, source_name, line, column, word, invocation: [x, y, z], fault } = self;
+        match (word, column) {
+            (Some(word), _) => write!(f, "{source_name}: word {word}: ")?,
+            (None, 0) => write!(f, "{source_name}:{line}: ")?,
+            (None, column) => write!(f, "{source_name}:{line}:{column}: ")?,
+        }
+        write!(f, "kernel `{kernel}`: {fault} (invocation {x}, {y}, {z})")
     }
 }
 
@@ -134,6 +165,10 @@ impl fmt::Display for Fault {
             }
             Self::DivisionByZero { dividend } => write!(f, "{dividend} is divided by zero"),
             Self::DivisionOverflow { dividend } => write!(f, "{dividend} divided by -1 overflows"),
+            Self::ShiftTooFar { amount, bits } => write!(f, "an integer of {bits} bits is shifted by {amount}"),
+            Self::EndlessLoop { rounds } => {
+                write!(f, "this loop does not end: the loops of the invocation have had {rounds} rounds")
+            }
             Self::Uninitialised { variable } => {
                 write!(f, "`{variable}` in shared memory is read, and nothing was written there")
             }
@@ -143,7 +178,13 @@ impl fmt::Display for Fault {
             }
             Self::BufferRace { variable, is_write, other } => {
                 let this = if *is_write { "written" } else { "read" };
-                write!(f, "`{variable}` is {this} here and {other}, with no storageBarrier in between")
+                write!(f, "`{variable}` is {this} here and {other}, with no barrier of buffers in between")
+            }
+            Self::GroupRace { variable, is_write, other_wrote, other } => {
+                let this = if *is_write { "written" } else { "read" };
+                let that = if *other_wrote { "written" } else { "read" };
+                let other = other.map_or_else(|| "other workgroups".to_owned(), |other| format!("workgroup {other}"));
+                write!(f, "`{variable}` is {this} here and {that} by {other}, and nothing orders the two")
             }
             Self::DivergentBarrier { arrived, expected } if arrived == expected => {
                 write!(f, "the {expected} invocations of the workgroup wait at different barriers")
@@ -174,41 +215,61 @@ impl Sanitized {
     pub fn read(&self, kernel: &str, source_name: &str, report: &[u32; REPORT_WORDS]) -> Option<Finding> {
         let findings = report.as_chunks::<8>().0;
         let &[_, site, what, a, b, x, y, z] = findings.iter().find(|finding| finding[0] != 0)?;
-        let nowhere = Site { line: 0, column: 0, subject: Subject::Shared };
+        let place = SitePlace::Line { file: None, line: 0, column: 0 };
+        let span = MemorySpan { name: String::new(), start: 0, bytes: 0, stride: None };
+        let nowhere = Site { place, subject: Subject::Shared(span) };
         let site = self.sites.get(site as usize).unwrap_or(&nowhere);
+        let (file, line, column, word) = match &site.place {
+            SitePlace::Line { file, line, column } => (file.as_deref(), *line, *column, None),
+            SitePlace::Word(word) => (None, 0, 0, Some(*word)),
+        };
         Some(Finding {
             kernel: kernel.to_owned(),
-            source_name: source_name.to_owned(),
-            line: site.line,
-            column: site.column,
+            source_name: file.unwrap_or(source_name).to_owned(),
+            line,
+            column,
+            word,
             invocation: [x, y, z],
-            fault: self.fault(site, what, [a, b]),
+            fault: fault(site, what, [a, b]),
         })
     }
+}
 
-    fn fault(&self, site: &Site, what: u32, [a, b]: [u32; 2]) -> Fault {
-        match (what, &site.subject) {
-            (code::OUT_OF_RANGE, Subject::Index { array, is_signed }) => {
-                let index = if *is_signed { i64::from(a.cast_signed()) } else { i64::from(a) };
-                Fault::OutOfRange { array: array.clone(), index, length: b }
-            }
-            (code::DIVISION_BY_ZERO, Subject::Division { is_signed, width }) => {
-                Fault::DivisionByZero { dividend: dividend([a, b], *is_signed, *width) }
-            }
-            (code::DIVISION_OVERFLOW, Subject::Division { is_signed, width }) => {
-                Fault::DivisionOverflow { dividend: dividend([a, b], *is_signed, *width) }
-            }
-            (code::DIVERGENT_BARRIER, _) => Fault::DivergentBarrier { arrived: a, expected: b },
-            (code::RACE_ON_READ | code::RACE_ON_WRITE, Subject::Buffer(buffer)) => {
-                let (variable, is_write) = (element(std::slice::from_ref(buffer), a), what == code::RACE_ON_WRITE);
-                Fault::BufferRace { variable, is_write, other: other_access(b) }
-            }
-            (code::RACE_ON_READ | code::RACE_ON_WRITE, _) => {
-                let is_write = what == code::RACE_ON_WRITE;
-                Fault::Race { variable: element(&self.shared, a), is_write, other: other_access(b) }
-            }
-            _ => Fault::Uninitialised { variable: element(&self.shared, a) },
+fn fault(site: &Site, what: u32, [a, b]: [u32; 2]) -> Fault {
+    let signed = |is_signed: bool| if is_signed { i64::from(a.cast_signed()) } else { i64::from(a) };
+    match (what, &site.subject) {
+        (code::OUT_OF_RANGE, Subject::Index { array, is_signed }) => {
+            Fault::OutOfRange { array: array.clone(), index: signed(*is_signed), length: b }
         }
+        (code::DIVISION_BY_ZERO, Subject::Division { is_signed, width }) => {
+            Fault::DivisionByZero { dividend: dividend([a, b], *is_signed, *width) }
+        }
+        (code::DIVISION_OVERFLOW, Subject::Division { is_signed, width }) => {
+            Fault::DivisionOverflow { dividend: dividend([a, b], *is_signed, *width) }
+        }
+        (code::SHIFT_TOO_FAR, Subject::Shift { is_signed }) => {
+            Fault::ShiftTooFar { amount: signed(*is_signed), bits: b }
+        }
+        (code::ENDLESS_LOOP, _) => Fault::EndlessLoop { rounds: a },
+        (code::DIVERGENT_BARRIER, _) => Fault::DivergentBarrier { arrived: a, expected: b },
+        (code::RACE_ON_READ | code::RACE_ON_WRITE, Subject::Buffer(buffer)) => {
+            let is_write = what == code::RACE_ON_WRITE;
+            Fault::BufferRace { variable: element(buffer, a), is_write, other: other_access(b) }
+        }
+        (code::GROUP_READS | code::GROUP_WRITES | code::GROUP_WRITES_READ, Subject::Buffer(buffer)) => {
+            Fault::GroupRace {
+                variable: element(buffer, a),
+                is_write: what != code::GROUP_READS,
+                other_wrote: what != code::GROUP_WRITES_READ,
+                other: (b != code::SEVERAL).then(|| b.wrapping_sub(1)),
+            }
+        }
+        (code::RACE_ON_READ | code::RACE_ON_WRITE, Subject::Shared(span)) => {
+            let is_write = what == code::RACE_ON_WRITE;
+            Fault::Race { variable: element(span, a), is_write, other: other_access(b) }
+        }
+        (_, Subject::Shared(span)) => Fault::Uninitialised { variable: element(span, a) },
+        _ => Fault::Uninitialised { variable: format!("byte {a}") },
     }
 }
 
@@ -233,14 +294,13 @@ fn other_access(note: u32) -> OtherAccess {
     }
 }
 
-/// Names the shared memory at that byte.
-fn element(shared: &[MemorySpan], at: u32) -> String {
-    let Some(span) = shared.iter().find(|span| (span.start..span.start + span.bytes).contains(&at)) else {
+/// Names the memory at that byte.
+fn element(span: &MemorySpan, at: u32) -> String {
+    let Some(offset) = at.checked_sub(span.start).filter(|&offset| offset < span.bytes) else {
         return format!("byte {at}");
     };
-    let offset = at - span.start;
     match span.stride {
-        Some(stride) => format!("{}[{}]", span.name, offset / stride),
+        Some(stride) => format!("{}[{}]", span.name, offset / stride.max(1)),
         None if offset == 0 => span.name.clone(),
         None => format!("{} at byte {offset}", span.name),
     }

@@ -1,156 +1,108 @@
-//! Brings the functions of `prelude.rs` into a shader's module: [`graft`].
-//!
-//! Functions must stand before those that call them, so the shader's own move behind, and every mention of them moves
-//! along. Types, variables and constants of the prelude come after the shader's.
+//! Brings the functions of `prelude.rs` into a module: [`graft`]. Their ids become new ones; types and constants that the
+//! module has are its own.
 //! Read next: `rewrite.rs`, which calls what is brought.
 
 use std::collections::HashMap;
 
-use naga::{
-    Arena, Block, Expression, Function, GlobalVariable, Handle, Module, Statement, StructMember, Type, TypeInner,
-};
+use spirv::{MemoryModel, Op, Scope};
 
-/// Prelude functions by their name, and the type they take numbers as.
-pub(super) struct Calls {
-    functions: HashMap<String, Handle<Function>>,
-    pub(super) u32: Handle<Type>,
-    pub(super) vec3: Handle<Type>,
+use super::code::{Code, instruction, is_shared};
+use crate::spirv::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
+use crate::spirv::words::{instructions, op};
+
+/// What was brought.
+pub(super) struct Prelude {
+    /// Functions by their name.
+    functions: HashMap<String, u32>,
+    /// Variables of the module.
+    pub(super) variables: Vec<u32>,
+    /// The words of the functions, which go behind the module's own.
+    pub(super) words: Vec<u32>,
 }
 
-impl Calls {
+impl Prelude {
     /// The function of that name, which the prelude has.
-    pub(super) fn function(&self, name: &str) -> Handle<Function> {
+    pub(super) fn function(&self, name: &str) -> u32 {
         self.functions[name]
     }
 }
 
-/// Adds the prelude.
-pub(super) fn graft(module: &mut Module, prelude: &str) -> Calls {
-    let prelude = naga::front::wgsl::parse_str(prelude).unwrap_or_else(|error| {
-        unreachable!("the prelude is a valid shader: {}", error.emit_to_string(prelude));
-    });
-    let types = graft_types(module, &prelude);
-    let globals: Vec<_> = prelude
-        .global_variables
-        .iter()
-        .map(|(handle, variable)| {
-            let variable = GlobalVariable { ty: types[&variable.ty], ..variable.clone() };
-            module.global_variables.append(variable, prelude.global_variables.get_span(handle))
-        })
-        .collect();
-    let n_own = module.functions.len();
-    let mut functions = Arena::new();
-    let mut calls = HashMap::new();
-    let mut moved = Vec::new();
-    for (_, function) in prelude.functions.iter() {
-        let mut function = function.clone();
-        let graft = Graft { prelude: &prelude, types: &types, globals: &globals };
-        graft.function(&mut function);
-        let name = function.name.clone().expect("functions have names");
-        let handle = functions.append(function, naga::Span::UNDEFINED);
-        calls.insert(name, handle);
+/// Adds the prelude's declarations to `code`.
+pub(super) fn graft(code: &mut Code, prelude: &[u32], module: &[u32]) -> Checked<Prelude> {
+    let mut graft = Graft { ids: HashMap::new(), is_vulkan: has_vulkan_memory(module), numbers: HashMap::new() };
+    let (mut names, mut functions) = (HashMap::new(), HashMap::new());
+    let (mut variables, mut words, mut is_in_functions) = (Vec::new(), Vec::new(), false);
+    for part in instructions_in(prelude, HEADER_WORDS..prelude.len()) {
+        let part = part?;
+        is_in_functions |= part.op() == Op::Function;
+        match part.op() {
+            Op::Name => drop(names.insert(part.operand(0)?, part.text(1)?)),
+            Op::Decorate | Op::MemberDecorate => {
+                let target = graft.id(code, part.operand(0)?);
+                let operands: Vec<u32> = [target].iter().chain(&part.operands[1..]).copied().collect();
+                code.decorations.extend(instruction(part.op(), None, None, &operands));
+            }
+            _ if is_in_functions => {
+                if let (Op::Function, Some(name)) = (part.op(), part.id.and_then(|id| names.remove(&id))) {
+                    functions.insert(name, graft.id(code, part.id.unwrap_or_default()));
+                }
+                let operands = graft.operands(code, &part)?;
+                let (ty, id) = (part.ty.map(|ty| graft.id(code, ty)), part.id.map(|id| graft.id(code, id)));
+                words.extend(instruction(part.op(), ty, id, &operands));
+            }
+            op if op.is_type() || op.is_constant() || op == Op::Variable => {
+                let ty = part.ty.map(|ty| graft.id(code, ty));
+                let (operands, id) = (graft.operands(code, &part)?, part.id.unwrap_or_default());
+                if let (Op::Constant, Some(&value)) = (op, part.operands.first()) {
+                    graft.numbers.insert(id, value);
+                }
+                if is_shared(op) && !graft.ids.contains_key(&id) {
+                    let own = code.once(op, ty, &operands);
+                    graft.ids.insert(id, own);
+                    continue;
+                }
+                let own = graft.id(code, id);
+                code.declarations.extend(instruction(op, ty, Some(own), &operands));
+                variables.extend((op == Op::Variable).then_some(own));
+            }
+            _ => {} // Capabilities, the memory model: the module has them.
+        }
     }
-    for (_, mut function, span) in module.functions.drain() {
-        rename_calls(&mut function, &moved);
-        moved.push(functions.append(function, span));
-    }
-    debug_assert_eq!(moved.len(), n_own);
-    module.functions = functions;
-    for entry in &mut module.entry_points {
-        rename_calls(&mut entry.function, &moved);
-    }
-    let mut insert = |inner| module.types.insert(Type { name: None, inner }, naga::Span::UNDEFINED);
-    let u32 = insert(TypeInner::Scalar(naga::Scalar::U32));
-    let vec3 = insert(TypeInner::Vector { size: naga::VectorSize::Tri, scalar: naga::Scalar::U32 });
-    Calls { functions: calls, u32, vec3 }
+    Ok(Prelude { functions, variables, words })
 }
 
-fn graft_types(module: &mut Module, prelude: &Module) -> HashMap<Handle<Type>, Handle<Type>> {
-    let mut types: HashMap<Handle<Type>, Handle<Type>> = HashMap::new();
-    for (handle, ty) in prelude.types.iter() {
-        let inner = match &ty.inner {
-            TypeInner::Array { base, size, stride } => {
-                TypeInner::Array { base: types[base], size: *size, stride: *stride }
-            }
-            TypeInner::Pointer { base, space } => TypeInner::Pointer { base: types[base], space: *space },
-            TypeInner::Struct { members, span } => {
-                let member = |member: &StructMember| StructMember { ty: types[&member.ty], ..member.clone() };
-                TypeInner::Struct { members: members.iter().map(member).collect(), span: *span }
-            }
-            plain => plain.clone(),
-        };
-        let ty = Type { name: ty.name.clone(), inner };
-        types.insert(handle, module.types.insert(ty, prelude.types.get_span(handle)));
-    }
-    types
+/// Whether a module has Vulkan's memory model, which has a scope of its own for all of a device.
+fn has_vulkan_memory(module: &[u32]) -> bool {
+    let model = instructions(module).find(|words| op(words) == Some(Op::MemoryModel));
+    model.and_then(|words| words.get(2)) == Some(&(MemoryModel::Vulkan as u32))
 }
 
-/// Translates the prelude's handles.
-struct Graft<'a> {
-    prelude: &'a Module,
-    types: &'a HashMap<Handle<Type>, Handle<Type>>,
-    globals: &'a [Handle<GlobalVariable>],
+struct Graft {
+    /// New ids by the prelude's.
+    ids: HashMap<u32, u32>,
+    is_vulkan: bool,
+    /// The prelude's constants.
+    numbers: HashMap<u32, u32>,
 }
 
-impl Graft<'_> {
-    /// Its calls are of other functions of the prelude, which keep their places.
-    fn function(&self, function: &mut Function) {
-        for argument in &mut function.arguments {
-            argument.ty = self.types[&argument.ty];
-        }
-        if let Some(result) = &mut function.result {
-            result.ty = self.types[&result.ty];
-        }
-        for (_, variable) in function.local_variables.iter_mut() {
-            variable.ty = self.types[&variable.ty];
-        }
-        for (_, expression) in function.expressions.iter_mut() {
-            self.expression(expression);
-        }
+impl Graft {
+    fn id(&mut self, code: &mut Code, id: u32) -> u32 {
+        *self.ids.entry(id).or_insert_with(|| code.new_id())
     }
 
-    fn expression(&self, expression: &mut Expression) {
-        match expression {
-            Expression::Constant(constant) => {
-                let init = self.prelude.constants[*constant].init;
-                *expression = self.prelude.global_expressions[init].clone();
-            }
-            Expression::ZeroValue(ty) | Expression::Compose { ty, .. } | Expression::AtomicResult { ty, .. } => {
-                *ty = self.types[ty];
-            }
-            Expression::GlobalVariable(global) => *global = self.globals[global.index()],
-            _ => {}
+    fn operands(&mut self, code: &mut Code, part: &Instruction<'_>) -> Checked<Vec<u32>> {
+        let mut places = Vec::new();
+        part.id_places(|_| false, &mut places)?;
+        let mut operands = part.operands.to_vec();
+        for place in places {
+            operands[place] = self.id(code, operands[place]);
         }
-    }
-}
-
-/// Makes calls of the shader's functions mean their new places.
-fn rename_calls(function: &mut Function, moved: &[Handle<Function>]) {
-    for (_, expression) in function.expressions.iter_mut() {
-        if let Expression::CallResult(called) = expression {
-            *called = moved[called.index()];
+        // An atomic operation takes a pointer, then a scope.
+        let scope = part.operands.get(1).and_then(|scope| self.numbers.get(scope));
+        let is_of_device = scope == Some(&(Scope::Device as u32));
+        if self.is_vulkan && part.name().starts_with("Atomic") && is_of_device {
+            operands[1] = code.number(Scope::QueueFamily as u32); // The device's needs a feature.
         }
-    }
-    rename_in_block(&mut function.body, moved);
-}
-
-fn rename_in_block(block: &mut Block, moved: &[Handle<Function>]) {
-    for statement in block.iter_mut() {
-        match statement {
-            Statement::Call { function, .. } => *function = moved[function.index()],
-            Statement::Block(inner) => rename_in_block(inner, moved),
-            Statement::If { accept, reject, .. } => {
-                rename_in_block(accept, moved);
-                rename_in_block(reject, moved);
-            }
-            Statement::Switch { cases, .. } => {
-                cases.iter_mut().for_each(|case| rename_in_block(&mut case.body, moved));
-            }
-            Statement::Loop { body, continuing, .. } => {
-                rename_in_block(body, moved);
-                rename_in_block(continuing, moved);
-            }
-            _ => {}
-        }
+        Ok(operands)
     }
 }

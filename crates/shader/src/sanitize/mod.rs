@@ -1,36 +1,43 @@
-//! Puts checks into a shader: [`instrument`] rewrites naga's form of it so that the kernel itself finds its faults.
+//! Puts checks into a shader: [`instrument`] rewrites its SPIR-V so that the kernel itself finds its faults.
 //!
-//! Code is only added. Before each expression that can go wrong, a call of a function of `prelude.rs` checks the values and
-//! writes the first fault into a report buffer. `rewrite.rs` and `checks.rs` place the calls, `shared.rs` lays out the shadow
-//! of shared memory, `buffers.rs` chooses the buffers that are watched, and `finding.rs` reads the report. Nothing here opens
-//! a device: `dispatch/sanitized.rs` does the part that does.
+//! Before each instruction that can go wrong, a call of a function of `prelude.rs` checks the values and writes the first
+//! fault into a report buffer. `rewrite.rs`, `checks.rs`, `notes.rs` and `loops.rs` place the calls, `memory.rs` chooses the memory whose
+//! uses are noted, `layout.rs` and `pointers.rs` say where an access lies in it, and `finding.rs` reads the report. WGSL and
+//! GLSL are checked in the SPIR-V that they become, by its debug lines. Nothing here opens a device:
+//! `dispatch/sanitized.rs` does the part that does.
 //! Read next: `sanitize/prelude.rs`.
 
-mod buffers;
 mod checks;
-mod entry;
+mod code;
 mod finding;
 mod graft;
+mod layout;
+mod loops;
+mod memory;
+mod notes;
+mod pointers;
 mod prelude;
 mod rewrite;
-mod shared;
 mod site;
 
-use buffers::Buffers;
-use naga::compact::{KeepUnused, compact};
-use naga::valid::ModuleInfo;
-use rewrite::Memory;
-use serde::{Deserialize, Serialize};
-use shared::SharedMemory;
+use std::collections::HashMap;
 
-pub use buffers::place_notes;
+use serde::{Deserialize, Serialize};
+
+use code::Code;
+use layout::Layouts;
+use memory::Memory;
+
 pub use finding::{Fault, Finding, OtherAccess};
+pub use memory::place_notes;
 pub use prelude::{REPORT_BYTES, REPORT_WORDS};
-pub use site::{MemorySpan, Site, Subject};
+pub use site::{MemorySpan, Site, SitePlace, Subject};
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::signature::{Access, DType, ElementType, Param, ParamKind, Signature};
+use crate::spirv::ChosenPart;
+use crate::spirv::reflect::malformed;
 
 /// The invocations of a workgroup that a word of the shadow memory has numbers for.
 const MAX_INVOCATIONS: u64 = 2048;
@@ -45,7 +52,8 @@ const MAX_INVOCATIONS: u64 = 2048;
 ///     "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
 ///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
 /// ))?;
-/// let options = Options { sanitize: Some(Sanitize { max_shared_bytes: 16 << 10 }), ..Options::default() };
+/// let sanitize = Sanitize { max_shared_bytes: 16 << 10, max_rounds: Sanitize::MAX_ROUNDS };
+/// let options = Options { sanitize: Some(sanitize), ..Options::default() };
 /// let sanitized = module.translate(None, &BTreeMap::new(), &options)?.sanitized.expect("it was asked for");
 /// assert!(!sanitized.sites.is_empty()); // The index into `x` is one.
 /// # Ok::<(), vkarray_shader::Error>(())
@@ -55,6 +63,13 @@ pub struct Sanitize {
     /// Bytes of shared memory a workgroup may have. The checks keep their notes there if they fit beside the kernel's own,
     /// else in a buffer.
     pub max_shared_bytes: u32,
+    /// Rounds that all loops of an invocation may have. In the last of them the loop is reported and left.
+    pub max_rounds: u32,
+}
+
+impl Sanitize {
+    /// The rounds of a kernel whose builder names no other number. On a fast device they take about a second.
+    pub const MAX_ROUNDS: u32 = 1 << 24;
 }
 
 /// What a kernel with checks needs beside its own arguments, and what its report means.
@@ -66,8 +81,6 @@ pub struct Sanitized {
     pub binding: u32,
     /// The places that are checked.
     pub sites: Vec<Site>,
-    /// Where shared variables lie in the checks' numbering.
-    pub shared: Vec<MemorySpan>,
     /// Bytes that follow the report in its buffer, for each workgroup. Zero if shared memory holds the notes.
     pub shadow_bytes_per_group: u64,
     /// The parameters that the kernel writes, whose uses are noted behind those bytes, by their place in the signature.
@@ -112,52 +125,39 @@ impl Sanitized {
 
 /// What is to be instrumented.
 pub(crate) struct InstrumentRequest<'a> {
-    pub(crate) module: &'a naga::Module,
-    pub(crate) info: &'a ModuleInfo,
-    /// The entry point's place in the module.
-    pub(crate) index: usize,
-    pub(crate) signature: &'a Signature,
-    /// The shader's text, for lines and columns.
-    pub(crate) text: &'a str,
-    /// Whether shared memory starts as zero.
-    pub(crate) zero_shared: bool,
+    pub(crate) source_name: &'a str,
+    pub(crate) part: ChosenPart<'a>,
+    /// Names of vectors that are indexed, by line and column, that the module lacks.
+    pub(crate) names: &'a HashMap<(u32, u32), String>,
+    /// Whether the language shifts by the remainder where a number has fewer bits, as WGSL does.
+    pub(crate) wraps_shifts: bool,
     pub(crate) sanitize: Sanitize,
 }
 
-/// A module with checks, which is still to be validated.
-pub(crate) struct Instrumented {
-    pub(crate) module: naga::Module,
-    pub(crate) sanitized: Sanitized,
-}
-
-/// Adds the checks. The module has its constants applied and is valid.
-pub(crate) fn instrument(request: &InstrumentRequest<'_>) -> Result<Instrumented> {
-    let refused = |reason: String| Error::Sanitize { kernel: request.signature.entry.clone(), reason };
-    let invocations = request.signature.workgroup_size.map(u64::from).iter().product::<u64>();
+/// Adds the checks. The words are still to be validated.
+pub(crate) fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, Sanitized)> {
+    let invocations = request.part.signature.workgroup_size.map(u64::from).iter().product::<u64>();
     if invocations > MAX_INVOCATIONS {
-        return Err(refused(format!(
-            "a workgroup has {invocations} invocations, the checks support at most {MAX_INVOCATIONS}"
-        )));
+        let reason = format!("a workgroup has {invocations} invocations, the checks support at most {MAX_INVOCATIONS}");
+        return Err(Error::Sanitize { kernel: request.part.signature.entry.clone(), reason });
     }
-    let uses = request.info.get_entry_point(request.index);
-    let shared = SharedMemory::of(request.module, uses);
-    let memory = Memory { shared, buffers: Buffers::of(request.module, uses, request.signature) };
+    let memory = Memory::of(request, Layouts { contents: request.part.contents, values: request.part.values });
     let plan = prelude::PreludeParams::new(request, &memory, invocations);
-    let mut module = request.module.clone();
-    let calls = graft::graft(&mut module, &prelude::text(&plan));
-    let sites = rewrite::rewrite(&mut module, request, &memory, &calls);
-    compact(&mut module, KeepUnused::No);
+    let rewritten = Code::new(request.part.words).and_then(|mut code| {
+        let prelude = graft::graft(&mut code, &prelude::words(&plan), request.part.words)?;
+        rewrite::rewrite(request, &memory, code, prelude)
+    });
+    let (words, sites) = rewritten.map_err(|fault| malformed(request.source_name, fault))?;
     let sanitized = Sanitized {
         group: plan.group,
         binding: plan.binding,
         sites,
-        shared: memory.shared.spans(),
         shadow_bytes_per_group: if plan.is_shadow_in_report { plan.shadow_bytes() } else { 0 },
-        buffers: memory.buffers.params(),
-        buffer_granule: memory.buffers.granule,
+        buffers: memory.buffers,
+        buffer_granule: memory.buffer_granule,
         shared_bytes: plan.shared_bytes(),
     };
-    Ok(Instrumented { module, sanitized })
+    Ok((words, sanitized))
 }
 
 #[cfg(test)]

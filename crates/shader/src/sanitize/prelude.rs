@@ -5,7 +5,8 @@
 //! in one epoch by two invocations, one of them a write, are a race. Zero means that nothing was ever written. One word and
 //! one atomic operation a use are enough, and no use is missed: of two that race, the later in the word's own order sees
 //! the earlier. Buffers are shadowed in the same way (`buffers.wgsl`), with a second word for the workgroup and epochs of
-//! their own.
+//! their own. Nothing orders two workgroups of a dispatch but atomic operations on buffers. A use by another workgroup than
+//! the last one is a race if one of the two is a write, and the later workgroup has made no such operation.
 //!
 //! A report has two findings. The second is that of memory read before it was written, and counts only without the first:
 //! where another invocation writes the same memory later, with no barrier in between, the fault is a race.
@@ -16,15 +17,20 @@
 
 use std::fmt::Write as _;
 
+use naga::back::spv::{Options as WriterOptions, WriterFlags, write_vec};
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
 use super::InstrumentRequest;
-use super::rewrite::Memory;
+use super::memory::Memory;
 
 /// Words of the two findings of a report.
 pub const REPORT_WORDS: usize = 16;
 /// Their bytes. The first word of each buffer's notes follows, then the notes.
 pub const REPORT_BYTES: u64 = 4 * REPORT_WORDS as u64;
 /// Words that count who arrives at barriers.
-const ARRIVAL_WORDS: u32 = 9;
+const ARRIVAL_WORDS: u32 = 10;
+/// The word behind these that says whether the workgroup has used a buffer by an atomic operation.
+const SYNCHRONISED: u32 = 9;
 
 /// Numbers that the checks and the reader of their report agree on.
 pub(crate) mod code {
@@ -35,6 +41,17 @@ pub(crate) mod code {
     pub(crate) const RACE_ON_READ: u32 = 4;
     pub(crate) const RACE_ON_WRITE: u32 = 5;
     pub(crate) const DIVERGENT_BARRIER: u32 = 6;
+    pub(crate) const SHIFT_TOO_FAR: u32 = 7;
+    pub(crate) const ENDLESS_LOOP: u32 = 8;
+    /// A workgroup reads what another wrote.
+    pub(crate) const GROUP_READS: u32 = 9;
+    /// A workgroup writes what another wrote.
+    pub(crate) const GROUP_WRITES: u32 = 10;
+    /// A workgroup writes what another read.
+    pub(crate) const GROUP_WRITES_READ: u32 = 11;
+
+    /// In place of a workgroup's number: several of them.
+    pub(crate) const SEVERAL: u32 = u32::MAX;
 
     /// Uses, in this order: of two in one epoch the shadow keeps the later in the list.
     pub(crate) const READ: u32 = 1;
@@ -59,32 +76,31 @@ pub(super) struct PreludeParams {
     buffer_granule: u32,
     n_buffers: usize,
     zero_shared: bool,
+    max_rounds: u32,
     /// Whether the notes are in the report's buffer, and not in shared memory.
     pub(super) is_shadow_in_report: bool,
 }
 
 impl PreludeParams {
     pub(super) fn new(request: &InstrumentRequest<'_>, memory: &Memory, invocations: u64) -> Self {
-        let signature = request.signature;
+        let signature = request.part.signature;
         let (group, binding) = match signature.params.last() {
             None => (0, 0),
             Some(last) => last.binding.checked_add(1).map_or((last.group + 1, 0), |next| (last.group, next)),
         };
-        let shared = &memory.shared;
-        let (granule, n_granules) = (shared.granule, shared.bytes / shared.granule);
+        let (granule, n_granules) = (memory.granule, memory.shared_bytes / memory.granule);
         let beside = signature.shared_bytes.next_multiple_of(4) + 4 * u64::from(n_granules + ARRIVAL_WORDS);
         let is_shadow_in_report = beside > u64::from(request.sanitize.max_shared_bytes);
-        let zero_shared = request.zero_shared;
-        let (buffer_granule, n_buffers) = (memory.buffers.granule, memory.buffers.params().len());
         Self {
             group,
             binding,
             invocations,
             granule,
             n_granules,
-            buffer_granule,
-            n_buffers,
-            zero_shared,
+            buffer_granule: memory.buffer_granule,
+            n_buffers: memory.buffers.len(),
+            zero_shared: memory.is_zeroed,
+            max_rounds: request.sanitize.max_rounds.max(1),
             is_shadow_in_report,
         }
     }
@@ -100,8 +116,22 @@ impl PreludeParams {
     }
 }
 
+/// The functions as SPIR-V, with their names.
+pub(super) fn words(plan: &PreludeParams) -> Vec<u32> {
+    let text = text(plan);
+    let written = || {
+        let module = naga::front::wgsl::parse_str(&text).map_err(|error| error.emit_to_string(&text))?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+        let info = info.map_err(|error| format!("{:?}", error.into_inner()))?;
+        // Indices are bounded with those of the kernel.
+        let options = WriterOptions { flags: WriterFlags::DEBUG, ..WriterOptions::default() };
+        write_vec(&module, &info, &options, None).map_err(|error| error.to_string())
+    };
+    written().unwrap_or_else(|error| unreachable!("the prelude is a valid shader: {error}"))
+}
+
 /// The functions as a shader without an entry point.
-pub(super) fn text(plan: &PreludeParams) -> String {
+fn text(plan: &PreludeParams) -> String {
     let mut text = String::new();
     let (place, declared) = if plan.is_shadow_in_report {
         ("report.notes[first_note + at]", String::new())
@@ -114,7 +144,7 @@ pub(super) fn text(plan: &PreludeParams) -> String {
         n => (format!("first_notes: array<u32, {n}>,"), include_str!("buffers.wgsl")),
     };
     let notes = if plan.is_shadow_in_report || plan.n_buffers > 0 { "notes: array<atomic<u32>>," } else { "" };
-    let PreludeParams { group, binding, invocations, granule, n_granules, buffer_granule, .. } = plan;
+    let PreludeParams { group, binding, invocations, granule, n_granules, buffer_granule, max_rounds, .. } = plan;
     let initial = u32::from(plan.zero_shared) << code::KIND_SHIFT;
     let _ = write!(
         text,
@@ -134,6 +164,8 @@ pub(super) fn text(plan: &PreludeParams) -> String {
         const INVOCATIONS = {invocations}u;
         const N_GRANULES = {n_granules}u;
         const BUFFER_GRANULE = {buffer_granule}u;
+        const MAX_ROUNDS = {max_rounds}u;
+        const SYNCHRONISED = {SYNCHRONISED}u;
         "
     );
     for (name, value) in codes() {
@@ -144,7 +176,7 @@ pub(super) fn text(plan: &PreludeParams) -> String {
     text
 }
 
-fn codes() -> [(&'static str, u32); 13] {
+fn codes() -> [(&'static str, u32); 19] {
     [
         ("OUT_OF_RANGE", code::OUT_OF_RANGE),
         ("DIVISION_BY_ZERO", code::DIVISION_BY_ZERO),
@@ -153,6 +185,12 @@ fn codes() -> [(&'static str, u32); 13] {
         ("RACE_ON_READ", code::RACE_ON_READ),
         ("RACE_ON_WRITE", code::RACE_ON_WRITE),
         ("DIVERGENT_BARRIER", code::DIVERGENT_BARRIER),
+        ("SHIFT_TOO_FAR", code::SHIFT_TOO_FAR),
+        ("ENDLESS_LOOP", code::ENDLESS_LOOP),
+        ("GROUP_READS", code::GROUP_READS),
+        ("GROUP_WRITES", code::GROUP_WRITES),
+        ("GROUP_WRITES_READ", code::GROUP_WRITES_READ),
+        ("SEVERAL", code::SEVERAL),
         ("READ", code::READ),
         ("READ_BY_SEVERAL", code::READ_BY_SEVERAL),
         ("WRITTEN", code::WRITTEN),

@@ -1,6 +1,8 @@
 // The functions that checks call. What they depend on stands before them; see prelude.rs.
 var<private> id: vec3<u32>;
 var<private> local_index: u32;
+// Invocations that are told apart as one. One, unless the kernel has barriers of a subgroup.
+var<private> lanes: u32;
 var<private> first_note: u32;
 // From 1, as zero means that no workgroup has used the memory.
 var<private> group_number: u32;
@@ -8,16 +10,21 @@ var<private> group_number: u32;
 var<private> epoch: u32;
 var<private> buffer_epoch: u32;
 var<private> phase: u32;
+// Of all loops of the invocation.
+var<private> rounds: u32;
 
-fn begin(global: vec3<u32>, local: u32, workgroup: vec3<u32>, workgroups: vec3<u32>) {
+fn begin(global: vec3<u32>, local: u32, workgroup: vec3<u32>, workgroups: vec3<u32>, subgroup_size: u32) {
     id = global;
     local_index = local;
+    lanes = subgroup_size;
     let number = (workgroup.z * workgroups.y + workgroup.y) * workgroups.x + workgroup.x;
     first_note = number * N_GRANULES;
     group_number = number + 1u;
     epoch = 1u;
     buffer_epoch = 1u;
     phase = 0u;
+    rounds = 0u;
+    clear(local);
 }
 
 // Only the first finding of each rank is kept.
@@ -49,6 +56,16 @@ fn check(is_bad: bool, site: u32, what: u32, a: u32, b: u32) {
     }
 }
 
+// Whether a loop has had too many rounds, or so many that another invocation's finding should end it.
+fn is_endless(site: u32) -> bool {
+    rounds += 1u;
+    if rounds >= MAX_ROUNDS {
+        found(site, ENDLESS_LOOP, MAX_ROUNDS, 0u);
+        return true;
+    }
+    return (rounds & 1023u) == 0u && atomicLoad(&report.findings[0].claim) != 0u;
+}
+
 fn note_of(kind: u32, now: u32) -> u32 {
     return (now << EPOCH_SHIFT) | (kind << KIND_SHIFT) | local_index;
 }
@@ -62,7 +79,7 @@ fn kind_of(note: u32) -> u32 {
 }
 
 fn is_mine(note: u32) -> bool {
-    return (note & INVOCATION) == local_index && kind_of(note) != READ_BY_SEVERAL;
+    return (note & INVOCATION) / lanes == local_index / lanes && kind_of(note) != READ_BY_SEVERAL;
 }
 
 fn read_granule(at: u32, site: u32) {
@@ -85,35 +102,45 @@ fn write_granule(at: u32, site: u32) {
     }
 }
 
-fn shared_read(start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
+// A granule by the number of its byte. Without a loop: some drivers end an invocation after a number of rounds.
+fn shared_read(byte: u32, site: u32) {
+    read_granule(byte / GRANULE, site);
+}
+
+fn shared_write(byte: u32, site: u32) {
+    write_granule(byte / GRANULE, site);
+}
+
+fn shared_reads(start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
     for (var i = 0u; i < count; i++) {
         for (var at = 0u; at < bytes; at += GRANULE) {
-            read_granule((start + i * stride + at) / GRANULE, site);
+            shared_read(start + i * stride + at, site);
         }
     }
 }
 
-fn shared_write(start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
+fn shared_writes(start: u32, bytes: u32, stride: u32, count: u32, site: u32) {
     for (var i = 0u; i < count; i++) {
         for (var at = 0u; at < bytes; at += GRANULE) {
-            write_granule((start + i * stride + at) / GRANULE, site);
+            shared_write(start + i * stride + at, site);
         }
     }
 }
 
 // Atomic operations race with nothing that the language allows on the same memory.
-fn atomic_read(start: u32, bytes: u32, site: u32) {
-    for (var at = 0u; at < bytes; at += GRANULE) {
-        if load((start + at) / GRANULE) == 0u {
-            found_uninitialised(site, start);
-        }
+fn atomic_read(byte: u32, site: u32) {
+    if load(byte / GRANULE) == 0u {
+        found_uninitialised(site, byte);
     }
 }
 
-fn atomic_write(start: u32, bytes: u32, site: u32) {
-    for (var at = 0u; at < bytes; at += GRANULE) {
-        replace((start + at) / GRANULE, 1u << KIND_SHIFT);
-    }
+fn atomic_write(byte: u32, site: u32) {
+    replace(byte / GRANULE, 1u << KIND_SHIFT);
+}
+
+// The workgroup has used a buffer by an atomic operation, by which it may know what other workgroups have done.
+fn synchronise() {
+    atomicStore(&arrived[SYNCHRONISED], 1u);
 }
 
 fn arrive(site: u32) {

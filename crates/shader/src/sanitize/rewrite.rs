@@ -1,204 +1,372 @@
-//! Walks the functions of a module and puts a call before each thing that can go wrong: [`rewrite`].
+//! Walks the functions of a module and puts calls before what can go wrong: [`rewrite`].
 //!
-//! A function's expressions keep their places; new ones are appended. A run of expressions that is evaluated together is
-//! cut before each one that is to be checked. What is called, and with what, is `checks.rs`'s; what an entry point does
-//! first is `entry.rs`'s.
+//! Instructions stay as they are, but for the divisors of divisions without a result, the memory that barriers order, and
+//! the headers of loops. What is called, and with what, is in `checks.rs` and `notes.rs`; how a loop is ended, in `loops.rs`.
 
-use naga::valid::FunctionInfo;
-use naga::{Barrier, Block, Expression, Function, Handle, Module, Range, Span, Statement};
+use std::collections::{HashMap, HashSet};
+
+use spirv::{BuiltIn, Capability, Decoration, MemorySemantics, Op, Scope, StorageClass};
 
 use super::InstrumentRequest;
-use super::buffers::Buffers;
-use super::graft::Calls;
-use super::shared::SharedMemory;
-use super::site::{Site, Subject};
-use super::{checks, entry};
+use super::code::{BOUND, Code, instruction};
+use super::graft::Prelude;
+use super::layout::{LayoutRules, Layouts};
+use super::loops::{CountedLoop, loops_of};
+use super::memory::{Memory, Root};
+use super::pointers::Pointer;
+use super::site::{Site, SitePlace, Subject};
+use crate::spirv::contents::Type;
+use crate::spirv::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
+use crate::spirv::lines::text;
+use crate::spirv::sections::{is_debug, is_preamble};
+use crate::spirv::uses::callers_first;
 
-/// Puts the calls into every function, and returns the places they stand for.
+/// The first version that has storage buffers without an extension.
+const STORAGE_BUFFERS: u32 = 0x0001_0300;
+/// The first version whose entry points list all variables.
+const ALL_VARIABLES: u32 = 0x0001_0400;
+
+/// The module with its calls, and the places they stand for.
 pub(super) fn rewrite(
-    module: &mut Module,
     request: &InstrumentRequest<'_>,
     memory: &Memory,
-    calls: &Calls,
-) -> Vec<Site> {
-    let mut sites = Vec::new();
-    let shader = Shader { original: request.module, text: request.text, memory, calls };
-    let own: Vec<_> = request.module.functions.iter().map(|(handle, _)| handle).collect();
-    let moved: Vec<_> =
-        module.functions.iter().map(|(handle, _)| handle).skip(module.functions.len() - own.len()).collect();
-    for (original, moved) in own.into_iter().zip(moved) {
-        let function = std::mem::take(module.functions.get_mut(moved));
-        let body = Body::new(&shader, &request.info[original], function, &mut sites);
-        *module.functions.get_mut(moved) = body.finish(|_| {});
-    }
-    let point = &mut module.entry_points[request.index];
-    let function = std::mem::take(&mut point.function);
-    let info = request.info.get_entry_point(request.index);
-    let body = Body::new(&shader, info, function, &mut sites);
-    point.function = body.finish(|body| entry::begin(body, &request.module.types));
-    sites
-}
-
-/// The memory whose uses are noted.
-pub(super) struct Memory {
-    pub(super) shared: SharedMemory,
-    pub(super) buffers: Buffers,
-}
-
-/// What all functions share.
-pub(super) struct Shader<'a> {
-    /// The module before the rewrite. Its types and variables keep their places.
-    pub(super) original: &'a Module,
-    text: &'a str,
-    pub(super) memory: &'a Memory,
-    pub(super) calls: &'a Calls,
-}
-
-/// A function being rewritten.
-pub(super) struct Body<'a> {
-    pub(super) shader: &'a Shader<'a>,
-    /// Of the function as it was: says nothing of new expressions.
-    pub(super) info: &'a FunctionInfo,
-    pub(super) function: Function,
-    sites: &'a mut Vec<Site>,
-    /// The block that is being written.
-    out: Block,
-}
-
-impl<'a> Body<'a> {
-    fn new(shader: &'a Shader<'a>, info: &'a FunctionInfo, function: Function, sites: &'a mut Vec<Site>) -> Self {
-        Self { shader, info, function, sites, out: Block::new() }
-    }
-
-    /// Rewrites the body behind what `begin` puts first.
-    fn finish(mut self, begin: impl FnOnce(&mut Self)) -> Function {
-        begin(&mut self);
-        let body = std::mem::take(&mut self.function.body);
-        for (statement, span) in body.span_into_iter() {
-            self.statement(statement, span);
-        }
-        self.function.body = self.out;
-        self.function
-    }
-
-    fn block(&mut self, block: Block) -> Block {
-        let outer = std::mem::take(&mut self.out);
-        for (statement, span) in block.span_into_iter() {
-            self.statement(statement, span);
-        }
-        std::mem::replace(&mut self.out, outer)
-    }
-
-    fn statement(&mut self, statement: Statement, span: Span) {
-        let rewritten = match statement {
-            Statement::Emit(range) => return self.evaluate(&range, span),
-            Statement::Block(block) => Statement::Block(self.block(block)),
-            Statement::If { condition, accept, reject } => {
-                Statement::If { condition, accept: self.block(accept), reject: self.block(reject) }
-            }
-            Statement::Switch { selector, mut cases } => {
-                for case in &mut cases {
-                    case.body = self.block(std::mem::take(&mut case.body));
+    code: Code,
+    prelude: Prelude,
+) -> Checked<(Vec<u32>, Vec<Site>)> {
+    let mut rewriter = Instrumenter::new(request, memory, code, prelude);
+    let words = request.part.words;
+    let mut sections = Sections::default();
+    let instrumented: HashSet<usize> =
+        callers_first(request.part.contents, request.part.entry.function)?.iter().map(|function| function.at).collect();
+    let mut at = HEADER_WORDS;
+    while at < words.len() {
+        let Some(instruction) = instructions_in(words, at..words.len()).next().transpose()? else { break };
+        let end = at + instruction.n_words;
+        match instruction.op() {
+            Op::Function => {
+                let id = instruction.id.unwrap_or_default();
+                let range = request.part.contents.functions.get(&id).map_or(at..words.len(), |f| f.words.clone());
+                at = range.end.max(end);
+                if instrumented.contains(&range.start) {
+                    rewriter.function(id, range)?;
+                } else {
+                    rewriter.code.functions.extend(&words[range]);
                 }
-                Statement::Switch { selector, cases }
+                continue;
             }
-            Statement::Loop { body, continuing, break_if } => {
-                Statement::Loop { body: self.block(body), continuing: self.block(continuing), break_if }
+            // Between functions: lines.
+            _ if !rewriter.code.functions.is_empty() => rewriter.code.functions.extend(&words[at..end]),
+            op => sections.take(op, &words[at..end]),
+        }
+        rewriter.declared(&instruction)?;
+        at = end;
+    }
+    Ok(rewriter.finish(sections))
+}
+
+/// The words in front of the functions.
+#[derive(Default)]
+struct Sections {
+    capabilities: Vec<u32>,
+    /// Up to the types.
+    preamble: Vec<u32>,
+    declarations: Vec<u32>,
+}
+
+impl Sections {
+    fn take(&mut self, op: Op, words: &[u32]) {
+        match op {
+            Op::Capability => self.capabilities.extend(words),
+            op if self.declarations.is_empty() && (is_preamble(op) || is_debug(op)) => self.preamble.extend(words),
+            _ => self.declarations.extend(words),
+        }
+    }
+}
+
+/// Rewrites a module.
+pub(super) struct Instrumenter<'a> {
+    pub(super) request: &'a InstrumentRequest<'a>,
+    pub(super) layouts: Layouts<'a>,
+    pub(super) memory: &'a Memory,
+    pub(super) code: Code,
+    pub(super) prelude: Prelude,
+    /// The type of each value.
+    pub(super) types: HashMap<u32, u32>,
+    pub(super) pointers: HashMap<u32, Pointer>,
+    /// Pointers whose indices were checked in the block.
+    pub(super) checked: HashSet<u32>,
+    sites: Vec<Site>,
+    /// Texts by their ids.
+    strings: HashMap<u32, String>,
+    /// The line that is open: file, line, column.
+    line: Option<[u32; 3]>,
+    /// How far the function lies behind where it lies in the module as it was given.
+    moved: usize,
+    /// Barriers of memory since the last barrier at which invocations wait.
+    pub(super) ordered: u32,
+    pub(super) loops: HashMap<u32, CountedLoop>,
+    /// Of each block that was cut in two, the second part, which the blocks behind it come from.
+    pub(super) tails: HashMap<u32, u32>,
+    /// The loop whose header is open, and that is still to be counted.
+    pub(super) header: Option<CountedLoop>,
+    /// Whether the block is a header that was cut.
+    is_cut: bool,
+    /// The type of the function's result.
+    pub(super) result: u32,
+    /// Variables that the entry point's interface lacks.
+    interface: Vec<u32>,
+}
+
+impl<'a> Instrumenter<'a> {
+    fn new(request: &'a InstrumentRequest<'a>, memory: &'a Memory, code: Code, prelude: Prelude) -> Self {
+        let layouts = Layouts { contents: request.part.contents, values: request.part.values };
+        let mut pointers = HashMap::new();
+        for global in &request.part.contents.globals {
+            let Some((root, part)) = memory.root(global.id) else { continue };
+            let is_block = request.part.contents.has(global.pointee, None, Decoration::Block)
+                || request.part.contents.has(global.pointee, None, Decoration::BufferBlock);
+            let name = request.part.contents.name(global.id).map(str::to_owned);
+            let name = name.unwrap_or_else(|| if is_block { String::new() } else { format!("%{}", global.id) });
+            pointers.insert(global.id, Pointer::whole(name, root, part));
+        }
+        Self {
+            request,
+            layouts,
+            memory,
+            code,
+            prelude,
+            types: HashMap::new(),
+            pointers,
+            checked: HashSet::new(),
+            sites: Vec::new(),
+            strings: HashMap::new(),
+            line: None,
+            moved: 0,
+            ordered: 0,
+            loops: HashMap::new(),
+            tails: HashMap::new(),
+            header: None,
+            is_cut: false,
+            result: 0,
+            interface: Vec::new(),
+        }
+    }
+
+    /// Notes what stands in front of the functions.
+    fn declared(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        if let (Op::String, Some(id)) = (instruction.op(), instruction.id) {
+            self.strings.insert(id, text(instruction.operands));
+        }
+        self.typed(instruction);
+        Ok(())
+    }
+
+    fn typed(&mut self, instruction: &Instruction<'_>) {
+        self.types.extend(instruction.id.zip(instruction.ty));
+    }
+
+    fn function(&mut self, id: u32, range: std::ops::Range<usize>) -> Checked<()> {
+        let words = self.request.part.words;
+        let instructions: Vec<_> = instructions_in(words, range.clone()).collect::<Checked<_>>()?;
+        let origin = self.request.part.whole.functions.get(&id).map_or(range.start, |function| function.at);
+        self.moved = range.start.wrapping_sub(origin);
+        self.loops = loops_of(&instructions)?;
+        self.tails.clear();
+        for header in self.loops.values_mut() {
+            header.tail = self.code.new_id();
+            self.tails.insert(header.label, header.tail);
+        }
+        (self.line, self.ordered) = (None, 0);
+        let mut begins = id == self.request.part.entry.function;
+        for (index, instruction) in instructions.iter().enumerate() {
+            let is_start = matches!(
+                instruction.op(),
+                Op::Function | Op::FunctionParameter | Op::Label | Op::Variable | Op::Line | Op::NoLine
+            );
+            if begins && !is_start {
+                self.begin();
+                begins = false;
             }
-            Statement::Store { pointer, value } => {
-                checks::store(self, pointer, span);
-                Statement::Store { pointer, value }
+            self.instruction(instruction, &instructions[index + 1..])?;
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'_>, behind: &[Instruction<'_>]) -> Checked<()> {
+        self.typed(instruction);
+        let own = &self.request.part.words[instruction.at..instruction.at + instruction.n_words];
+        match instruction.op() {
+            Op::Function => self.result = instruction.ty.unwrap_or_default(),
+            Op::Line => self.line = instruction.operands.first_chunk().copied(),
+            Op::NoLine => self.line = None,
+            Op::Label => {
+                let label = instruction.id.unwrap_or_default();
+                self.checked.clear();
+                self.header = self.loops.get(&label).cloned();
+                self.is_cut = self.header.is_some();
             }
-            Statement::Atomic { pointer, fun, value, result } => {
-                checks::load(self, pointer, span);
-                Statement::Atomic { pointer, fun, value, result }
+            Op::Phi => {
+                self.phi(instruction);
+                return Ok(());
             }
-            Statement::ControlBarrier(barrier) => return self.barrier(barrier, span),
-            Statement::WorkGroupUniformLoad { pointer, result } => {
-                // A barrier before the read and one after it, as in the load itself.
-                self.barrier(Barrier::WORK_GROUP, span);
-                checks::load(self, pointer, span);
-                self.out.push(Statement::WorkGroupUniformLoad { pointer, result }, span);
-                return self.barrier(Barrier::WORK_GROUP, span);
+            Op::Variable | Op::FunctionParameter => self.variable(instruction),
+            Op::LoopMerge => {
+                self.count_round(instruction);
+                if self.is_cut {
+                    return Ok(()); // It stands in the first part of the header.
+                }
             }
-            other => other,
+            _ => {
+                self.count_round(instruction);
+                return self.checked_instruction(instruction, own, behind);
+            }
+        }
+        self.code.functions.extend(own);
+        Ok(())
+    }
+
+    /// A local variable, or a parameter that points to one that is not known.
+    fn variable(&mut self, instruction: &Instruction<'_>) {
+        let (Some(id), Some(ty)) = (instruction.id, instruction.ty) else { return };
+        if let Some(&Type::Pointer { pointee, .. }) = self.request.part.contents.types.get(&ty) {
+            let name = self.request.part.contents.name(id).map_or_else(|| format!("%{id}"), str::to_owned);
+            let part = self.layouts.whole(pointee, LayoutRules::Packed);
+            self.pointers.insert(id, Pointer::whole(name, Root::Other, part));
+        }
+    }
+
+    /// What an entry point does first: it passes the invocation's numbers to the checks, which clear the shadow memory.
+    fn begin(&mut self) {
+        let word = self.code.u32_type();
+        let vector = self.code.once(Op::TypeVector, None, &[word, 3]);
+        let mut arguments: Vec<u32> = [
+            (BuiltIn::GlobalInvocationId, vector),
+            (BuiltIn::LocalInvocationIndex, word),
+            (BuiltIn::WorkgroupId, vector),
+            (BuiltIn::NumWorkgroups, vector),
+        ]
+        .map(|(wanted, ty)| self.built_in(wanted, ty))
+        .into();
+        // Where subgroups have barriers of their own, what they order is not known: their invocations count as one.
+        let lanes =
+            if self.waits_in_subgroups() { self.built_in(BuiltIn::SubgroupSize, word) } else { self.code.number(1) };
+        arguments.push(lanes);
+        self.call("begin", &arguments);
+        let scope = self.code.number(Scope::Workgroup as u32);
+        let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
+        let semantics = self.code.number(semantics.bits());
+        self.code.push(Op::ControlBarrier, &[scope, scope, semantics]);
+    }
+
+    fn waits_in_subgroups(&self) -> bool {
+        let contents = self.request.part.contents;
+        let subgroup = Scope::Subgroup as u32;
+        let is_of_subgroup = |part: &Instruction<'_>| {
+            let is_it = |place: usize| {
+                part.operands.get(place).and_then(|id| self.request.part.values.count(*id)) == Some(subgroup)
+            };
+            matches!(part.op(), Op::ControlBarrier | Op::MemoryBarrier) && is_it(0)
         };
-        self.out.push(rewritten, span);
+        contents.capabilities.contains(&(Capability::GroupNonUniform as u32))
+            && instructions_in(self.request.part.words, HEADER_WORDS..self.request.part.words.len())
+                .any(|part| part.is_ok_and(|part| is_of_subgroup(&part)))
     }
 
-    /// Evaluates expressions, with checks between them.
-    fn evaluate(&mut self, range: &Range<Expression>, span: Span) {
-        let indices = range.index_range();
-        let mut start = indices.start;
-        for (index, handle) in indices.clone().zip(range.clone()) {
-            if checks::is_checked(self, handle) {
-                self.evaluate_plain(start..index, span);
-                start = index;
-                checks::expression(self, handle);
+    /// A built-in value. The entry point's own variable is used, as two for one value are not allowed.
+    fn built_in(&mut self, wanted: BuiltIn, ty: u32) -> u32 {
+        let contents = self.request.part.contents;
+        let is_it = |id: u32| contents.decoration(id, None, Decoration::BuiltIn) == Some(wanted as u32);
+        let class = StorageClass::Input;
+        let own = contents.globals.iter().find(|global| global.class == Some(class) && is_it(global.id));
+        let (variable, own_type) = own.map_or_else(
+            || {
+                let pointer = self.code.once(Op::TypePointer, None, &[class as u32, ty]);
+                let variable = self.code.new_id();
+                let declared = instruction(Op::Variable, Some(pointer), Some(variable), &[class as u32]);
+                self.code.declarations.extend(declared);
+                let decoration = [variable, Decoration::BuiltIn as u32, wanted as u32];
+                self.code.decorations.extend(instruction(Op::Decorate, None, None, &decoration));
+                (variable, ty)
+            },
+            |global| (global.id, global.pointee),
+        );
+        if !self.request.part.entry.interface.contains(&variable) {
+            self.interface.push(variable);
+        }
+        let value = self.code.value(Op::Load, own_type, &[variable]);
+        if own_type == ty { value } else { self.code.value(Op::Bitcast, ty, &[value]) }
+    }
+
+    /// Calls a function of the prelude that returns nothing.
+    pub(super) fn call(&mut self, name: &str, arguments: &[u32]) {
+        let void = self.code.once(Op::TypeVoid, None, &[]);
+        self.call_for(name, void, arguments);
+    }
+
+    pub(super) fn call_for(&mut self, name: &str, ty: u32, arguments: &[u32]) -> u32 {
+        let operands: Vec<u32> = [self.prelude.function(name)].iter().chain(arguments).copied().collect();
+        self.code.value(Op::FunctionCall, ty, &operands)
+    }
+
+    /// Notes a place that is checked, and returns its number. Each barrier is a place of its own.
+    pub(super) fn site(&mut self, at: usize, subject: Subject) -> u32 {
+        let place = match self.line {
+            Some([file, line, column]) => {
+                let file = self.strings.get(&file).filter(|file| !file.is_empty()).cloned();
+                SitePlace::Line { file: file.filter(|file| file != self.request.source_name), line, column }
             }
-        }
-        self.evaluate_plain(start..indices.end, span);
-    }
-
-    fn evaluate_plain(&mut self, indices: std::ops::Range<u32>, span: Span) {
-        if !indices.is_empty() {
-            let range = Range::from_index_range(indices, &self.function.expressions);
-            self.out.push(Statement::Emit(range), span);
-        }
-    }
-
-    /// A barrier at which arrivals are counted. Barriers of a subgroup stay as they are.
-    fn barrier(&mut self, barrier: Barrier, span: Span) {
-        if barrier == Barrier::SUB_GROUP {
-            return self.out.push(Statement::ControlBarrier(barrier), span);
-        }
-        let site = self.site(span, Subject::Barrier);
-        self.call("arrive", vec![site]);
-        // The counters are in shared memory, so that has to be ordered even where the shader's own is not.
-        self.out.push(Statement::ControlBarrier(barrier | Barrier::WORK_GROUP), span);
-        let [shared, buffers] = [Barrier::WORK_GROUP, Barrier::STORAGE].map(|b| u32::from(barrier.contains(b)));
-        let orders = self.number(shared | buffers << 1);
-        self.call("passed", vec![site, orders]);
-    }
-
-    /// A barrier that is the checks' own, where all invocations are sure to come.
-    pub(super) fn own_barrier(&mut self) {
-        self.out.push(Statement::ControlBarrier(Barrier::WORK_GROUP), Span::UNDEFINED);
-    }
-
-    /// Notes a place of the text, and returns its number.
-    pub(super) fn site(&mut self, span: Span, subject: Subject) -> Handle<Expression> {
-        let at = span.location(self.shader.text);
-        let site = Site { line: at.line_number, column: at.line_position, subject };
-        let known = self.sites.iter().position(|known| *known == site);
+            None => SitePlace::Word(at.wrapping_sub(self.moved)),
+        };
+        let site = Site { place, subject };
+        let is_alone = site.subject == Subject::Barrier;
+        let known = self.sites.iter().position(|known| !is_alone && *known == site);
         let index = known.unwrap_or_else(|| {
             self.sites.push(site);
             self.sites.len() - 1
         });
-        self.number(
-            u32::try_from(index).expect("a shader has fewer places than bytes, and those are counted in 32 bits"),
-        )
+        self.code.number(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn number(&mut self, value: u32) -> Handle<Expression> {
-        self.constant(Expression::Literal(naga::Literal::U32(value)))
+    /// The line and the column that are open.
+    pub(super) fn position(&self) -> Option<(u32, u32)> {
+        self.line.map(|[_, line, column]| (line, column))
     }
 
-    /// An expression that needs no evaluation.
-    pub(super) fn constant(&mut self, expression: Expression) -> Handle<Expression> {
-        self.function.expressions.append(expression, Span::UNDEFINED)
+    /// Puts the module together.
+    fn finish(self, sections: Sections) -> (Vec<u32>, Vec<Site>) {
+        let Self { request, code, prelude, sites, interface, .. } = self;
+        let mut out = request.part.words[..HEADER_WORDS].to_vec();
+        out[BOUND] = code.next_id;
+        out.extend(sections.capabilities);
+        let storage = "SPV_KHR_storage_buffer_storage_class";
+        if out[1] < STORAGE_BUFFERS && !request.part.contents.extensions.iter().any(|known| known == storage) {
+            out.extend(instruction(Op::Extension, None, None, &text_words(storage)));
+        }
+        let variables: &[u32] = if out[1] < ALL_VARIABLES { &[] } else { &prelude.variables };
+        let mut at = 0;
+        while let Some(&first) = sections.preamble.get(at) {
+            let words = &sections.preamble[at..at + (first >> 16) as usize];
+            at += words.len();
+            out.extend(words);
+            if first & 0xffff == Op::EntryPoint as u32 {
+                let of_entry: &[u32] = if words[2] == request.part.entry.function { &interface } else { &[] };
+                let start = out.len() - words.len();
+                out.extend(variables.iter().chain(of_entry));
+                out[start] += u32::try_from(variables.len() + of_entry.len()).unwrap_or(0) << 16;
+            }
+        }
+        out.extend(code.decorations);
+        out.extend(sections.declarations);
+        out.extend(code.declarations);
+        out.extend(code.functions);
+        out.extend(prelude.words);
+        (out, sites)
     }
+}
 
-    /// A new expression, evaluated here.
-    pub(super) fn value(&mut self, expression: Expression) -> Handle<Expression> {
-        let handle = self.function.expressions.append(expression, Span::UNDEFINED);
-        self.out.push(Statement::Emit(Range::new_from_bounds(handle, handle)), Span::UNDEFINED);
-        handle
-    }
-
-    /// Calls a function of the prelude.
-    pub(super) fn call(&mut self, name: &str, arguments: Vec<Handle<Expression>>) {
-        let function = self.shader.calls.function(name);
-        self.out.push(Statement::Call { function, arguments, result: None }, Span::UNDEFINED);
-    }
+/// A text as operands.
+fn text_words(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }

@@ -1,18 +1,32 @@
 //! A place in the shader that is checked, and where variables lie: what turns the numbers of a report into names.
 //!
-//! Made by `rewrite.rs`, `shared.rs` and `buffers.rs`, read by `finding.rs`.
+//! Made by `rewrite.rs` and `pointers.rs`, read by `finding.rs`.
 
 use serde::{Deserialize, Serialize};
 
 /// A checked place. The report names it by its index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
-    /// Line of the shader's text, from 1.
-    pub line: u32,
-    /// Column in bytes, from 1.
-    pub column: u32,
+    /// Where it is.
+    pub place: SitePlace,
     /// What is checked there.
     pub subject: Subject,
+}
+
+/// A place in a shader.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SitePlace {
+    /// In a text.
+    Line {
+        /// The text's name, if it is another than the shader's own.
+        file: Option<String>,
+        /// Line of the text, from 1.
+        line: u32,
+        /// Column in bytes, from 1; 0 if the compiler names none.
+        column: u32,
+    },
+    /// In SPIR-V without lines: the word at which the instruction begins.
+    Word(usize),
 }
 
 /// What is checked at a site.
@@ -33,15 +47,23 @@ pub enum Subject {
         /// Bytes of each.
         width: u8,
     },
-    /// A read or write of shared memory.
-    Shared,
-    /// A read or write of this buffer.
+    /// A number of bits to shift by.
+    Shift {
+        /// Whether it may be negative.
+        is_signed: bool,
+    },
+    /// A read or write of this part of shared memory.
+    Shared(MemorySpan),
+    /// A read or write of this part of a buffer.
     Buffer(MemorySpan),
     /// A barrier.
     Barrier,
+    /// A loop.
+    Loop,
 }
 
-/// Where a shared variable lies in the checks' numbering of bytes; a buffer, which is numbered by itself, starts at 0.
+/// Memory with a name: the outermost array behind which an access lies, or else what is accessed. Bytes are numbered for
+/// each buffer, and for shared memory as the checks have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemorySpan {
     /// Its name.

@@ -15,7 +15,7 @@ use crate::signature::{DType, ScalarValue};
 
 /// A constant's value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Scalar(ScalarValue),
     /// Ids of the parts.
     Composite(Vec<u32>),
@@ -24,20 +24,20 @@ pub(super) enum Value {
 
 /// The values of all constants, by id.
 #[derive(Debug, Default)]
-pub(super) struct Values(HashMap<u32, Value>);
+pub(crate) struct Values(HashMap<u32, Value>);
 
 /// A constant that the kernel's builder may set.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Adjustable<'a> {
-    pub(super) declared: &'a DeclaredConstant,
+pub(crate) struct Adjustable<'a> {
+    pub(crate) declared: &'a DeclaredConstant,
     /// Its number.
-    pub(super) number: u32,
-    pub(super) default: ScalarValue,
+    pub(crate) number: u32,
+    pub(crate) default: ScalarValue,
 }
 
 /// The constants to set, ordered by number: compilers declare them in the order of use. Of two with one number, which
 /// glslang makes of a constant that is also a workgroup's size, the one with a name.
-pub(super) fn adjustable(contents: &Contents) -> Vec<Adjustable<'_>> {
+pub(crate) fn adjustable(contents: &Contents) -> Vec<Adjustable<'_>> {
     let mut found: Vec<_> = numbered(contents).collect();
     found.sort_by_key(|constant| (constant.number, contents.name(constant.declared.id).is_none()));
     found.dedup_by_key(|constant| constant.number);
@@ -45,7 +45,7 @@ pub(super) fn adjustable(contents: &Contents) -> Vec<Adjustable<'_>> {
 }
 
 /// All constants with a number, in the order of declaration. A number of a type without host's name cannot be set.
-pub(super) fn numbered(contents: &Contents) -> impl Iterator<Item = Adjustable<'_>> {
+pub(crate) fn numbered(contents: &Contents) -> impl Iterator<Item = Adjustable<'_>> {
     contents.constants.iter().filter_map(|declared| {
         let number = contents.decoration(declared.id, None, Decoration::SpecId)?;
         let is_scalar = matches!(declared.op, Op::SpecConstantTrue | Op::SpecConstantFalse | Op::SpecConstant);
@@ -56,7 +56,7 @@ pub(super) fn numbered(contents: &Contents) -> impl Iterator<Item = Adjustable<'
 
 impl Values {
     /// Computes all values; `set` holds those that differ from the default, by number.
-    pub(super) fn compute(contents: &Contents, set: &BTreeMap<u32, ScalarValue>) -> Self {
+    pub(crate) fn compute(contents: &Contents, set: &BTreeMap<u32, ScalarValue>) -> Self {
         let mut values = Self::default();
         for constant in numbered(contents) {
             let value = set.get(&constant.number).copied().unwrap_or(constant.default);
@@ -71,7 +71,7 @@ impl Values {
         values
     }
 
-    pub(super) fn scalar(&self, id: u32) -> Option<ScalarValue> {
+    pub(crate) fn scalar(&self, id: u32) -> Option<ScalarValue> {
         match self.0.get(&id)? {
             Value::Scalar(value) => Some(*value),
             Value::Composite(_) | Value::Unknown => None,
@@ -79,11 +79,11 @@ impl Values {
     }
 
     /// A number that counts something.
-    pub(super) fn count(&self, id: u32) -> Option<u32> {
+    pub(crate) fn count(&self, id: u32) -> Option<u32> {
         u32::try_from(integer(self.scalar(id)?)?).ok()
     }
 
-    pub(super) fn parts(&self, id: u32) -> Option<&[u32]> {
+    pub(crate) fn parts(&self, id: u32) -> Option<&[u32]> {
         match self.0.get(&id)? {
             Value::Composite(parts) => Some(parts),
             Value::Scalar(_) | Value::Unknown => None,
@@ -167,7 +167,7 @@ fn binary(op: Op, left: ScalarValue, right: ScalarValue) -> Option<i128> {
     }
 }
 
-fn integer(value: ScalarValue) -> Option<i128> {
+pub(crate) fn integer(value: ScalarValue) -> Option<i128> {
     Some(match value {
         ScalarValue::Bool(value) => i128::from(value),
         ScalarValue::I8(value) => i128::from(value),
@@ -231,7 +231,7 @@ fn literal(contents: &Contents, declared: &DeclaredConstant) -> Option<ScalarVal
 }
 
 /// The host's name for a number type of the module.
-pub(super) fn scalar_dtype(ty: &Type) -> Option<DType> {
+pub(crate) fn scalar_dtype(ty: &Type) -> Option<DType> {
     Some(match ty {
         Type::Bool => DType::Bool,
         Type::Int { width: 8, is_signed: true } => DType::I8,

@@ -10,38 +10,38 @@ use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
 /// A module's declarations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Contents {
-    pub(super) capabilities: Vec<u32>,
+pub(crate) struct Contents {
+    pub(crate) capabilities: Vec<u32>,
     /// Extensions, and sets of extended instructions that not every device has.
-    pub(super) extensions: Vec<String>,
-    pub(super) names: HashMap<u32, String>,
-    pub(super) member_names: HashMap<(u32, u32), String>,
+    pub(crate) extensions: Vec<String>,
+    pub(crate) names: HashMap<u32, String>,
+    pub(crate) member_names: HashMap<(u32, u32), String>,
     /// By target, member (`None` for the target itself) and decoration; the value is the first operand.
-    pub(super) decorations: HashMap<(u32, Option<u32>, u32), u32>,
-    pub(super) entry_points: Vec<EntryPoint>,
+    pub(crate) decorations: HashMap<(u32, Option<u32>, u32), u32>,
+    pub(crate) entry_points: Vec<EntryPoint>,
     /// Workgroup sizes by function.
-    pub(super) sizes: HashMap<u32, WorkgroupSize>,
-    pub(super) types: HashMap<u32, Type>,
+    pub(crate) sizes: HashMap<u32, WorkgroupSize>,
+    pub(crate) types: HashMap<u32, Type>,
     /// In the order of declaration.
-    pub(super) constants: Vec<DeclaredConstant>,
-    pub(super) constant_ids: HashSet<u32>,
-    pub(super) globals: Vec<Global>,
-    pub(super) functions: HashMap<u32, Function>,
+    pub(crate) constants: Vec<DeclaredConstant>,
+    pub(crate) constant_ids: HashSet<u32>,
+    pub(crate) globals: Vec<Global>,
+    pub(crate) functions: HashMap<u32, Function>,
 }
 
 /// An entry point for whatever stage.
 #[derive(Clone, Debug)]
-pub(super) struct EntryPoint {
-    pub(super) at: usize,
-    pub(super) model: Option<ExecutionModel>,
-    pub(super) function: u32,
-    pub(super) name: String,
-    pub(super) interface: Vec<u32>,
+pub(crate) struct EntryPoint {
+    pub(crate) at: usize,
+    pub(crate) model: Option<ExecutionModel>,
+    pub(crate) function: u32,
+    pub(crate) name: String,
+    pub(crate) interface: Vec<u32>,
 }
 
 /// How an entry point declares its workgroup.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum WorkgroupSize {
+pub(crate) enum WorkgroupSize {
     /// `LocalSize`.
     Literal([u32; 3]),
     /// `LocalSizeId`.
@@ -50,7 +50,7 @@ pub(super) enum WorkgroupSize {
 
 /// A type, as far as buffers and constants need it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Type {
+pub(crate) enum Type {
     Bool,
     Int {
         width: u32,
@@ -95,49 +95,49 @@ pub(super) enum Type {
 
 /// A constant, still without value.
 #[derive(Clone, Debug)]
-pub(super) struct DeclaredConstant {
-    pub(super) at: usize,
-    pub(super) id: u32,
-    pub(super) ty: u32,
-    pub(super) op: Op,
-    pub(super) operands: Vec<u32>,
+pub(crate) struct DeclaredConstant {
+    pub(crate) at: usize,
+    pub(crate) id: u32,
+    pub(crate) ty: u32,
+    pub(crate) op: Op,
+    pub(crate) operands: Vec<u32>,
 }
 
 /// A variable of the module.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Global {
-    pub(super) at: usize,
-    pub(super) id: u32,
-    pub(super) class: Option<StorageClass>,
-    pub(super) pointee: u32,
+pub(crate) struct Global {
+    pub(crate) at: usize,
+    pub(crate) id: u32,
+    pub(crate) class: Option<StorageClass>,
+    pub(crate) pointee: u32,
 }
 
 /// A function's place.
 #[derive(Clone, Debug)]
-pub(super) struct Function {
-    pub(super) at: usize,
+pub(crate) struct Function {
+    pub(crate) at: usize,
     /// Words from `OpFunction` to behind `OpFunctionEnd`.
-    pub(super) words: Range<usize>,
-    pub(super) params: Vec<u32>,
-    pub(super) calls: Vec<u32>,
+    pub(crate) words: Range<usize>,
+    pub(crate) params: Vec<u32>,
+    pub(crate) calls: Vec<u32>,
 }
 
 impl Contents {
-    pub(super) fn decoration(&self, id: u32, member: Option<u32>, decoration: Decoration) -> Option<u32> {
+    pub(crate) fn decoration(&self, id: u32, member: Option<u32>, decoration: Decoration) -> Option<u32> {
         self.decorations.get(&(id, member, decoration as u32)).copied()
     }
 
-    pub(super) fn has(&self, id: u32, member: Option<u32>, decoration: Decoration) -> bool {
+    pub(crate) fn has(&self, id: u32, member: Option<u32>, decoration: Decoration) -> bool {
         self.decoration(id, member, decoration).is_some()
     }
 
     /// A name that can be printed and typed; a module may hold anything, or nothing.
-    pub(super) fn name(&self, id: u32) -> Option<&str> {
+    pub(crate) fn name(&self, id: u32) -> Option<&str> {
         self.names.get(&id).map(String::as_str).filter(|name| is_usable(name))
     }
 
     /// As [`Contents::name`], of a struct's member.
-    pub(super) fn member_name(&self, id: u32, member: u32) -> Option<&str> {
+    pub(crate) fn member_name(&self, id: u32, member: u32) -> Option<&str> {
         self.member_names.get(&(id, member)).map(String::as_str).filter(|name| is_usable(name))
     }
 }

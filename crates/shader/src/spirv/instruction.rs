@@ -10,18 +10,18 @@ use std::sync::LazyLock;
 use rspirv::grammar::{INSTRUCTION_TABLE, Instruction as Grammar, OperandKind as Kind, OperandQuantifier as Often};
 use spirv::Op;
 
-pub(super) use super::words::HEADER_WORDS;
+pub(crate) use super::words::HEADER_WORDS;
 use crate::error::Malformed;
 
 /// What is wrong, and at which word.
 #[derive(Debug)]
-pub(super) struct MalformedAt {
-    pub(super) word: usize,
-    pub(super) problem: Malformed,
+pub(crate) struct MalformedAt {
+    pub(crate) word: usize,
+    pub(crate) problem: Malformed,
 }
 
 /// The module's own result: place and problem, still without the source's name.
-pub(super) type Checked<T> = Result<T, MalformedAt>;
+pub(crate) type Checked<T> = Result<T, MalformedAt>;
 
 /// The grammar by opcode; `rspirv` itself looks along a list of eight hundred.
 static GRAMMAR: LazyLock<HashMap<u32, &'static Grammar<'static>>> =
@@ -29,22 +29,22 @@ static GRAMMAR: LazyLock<HashMap<u32, &'static Grammar<'static>>> =
 
 /// One instruction of a module.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Instruction<'a> {
+pub(crate) struct Instruction<'a> {
     grammar: &'static Grammar<'static>,
     /// The index of its first word in the module.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// The type of its result.
-    pub(super) ty: Option<u32>,
+    pub(crate) ty: Option<u32>,
     /// Its result.
-    pub(super) id: Option<u32>,
+    pub(crate) id: Option<u32>,
     /// What follows type and result.
-    pub(super) operands: &'a [u32],
+    pub(crate) operands: &'a [u32],
     /// Its words in all.
-    pub(super) n_words: usize,
+    pub(crate) n_words: usize,
 }
 
 /// The instruction that starts at a word; `None` at the end.
-pub(super) fn instruction_at(words: &[u32], at: usize) -> Checked<Option<Instruction<'_>>> {
+pub(crate) fn instruction_at(words: &[u32], at: usize) -> Checked<Option<Instruction<'_>>> {
     let fault = |problem| Err(MalformedAt { word: at, problem });
     let Some(&first) = words.get(at) else { return Ok(None) };
     let (n_words, opcode) = ((first >> 16) as usize, first & 0xffff);
@@ -71,7 +71,7 @@ pub(super) fn instruction_at(words: &[u32], at: usize) -> Checked<Option<Instruc
 }
 
 /// The instructions in a range of words, up to the first that is wrong.
-pub(super) fn instructions_in(
+pub(crate) fn instructions_in(
     words: &[u32],
     range: std::ops::Range<usize>,
 ) -> impl Iterator<Item = Checked<Instruction<'_>>> {
@@ -88,25 +88,25 @@ fn fault_missing<T>(grammar: &Grammar<'static>, at: usize) -> Checked<T> {
 }
 
 impl Instruction<'_> {
-    pub(super) fn op(&self) -> Op {
+    pub(crate) fn op(&self) -> Op {
         self.grammar.opcode
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.grammar.opname
     }
 
-    pub(super) fn fault<T>(&self, problem: Malformed) -> Checked<T> {
+    pub(crate) fn fault<T>(&self, problem: Malformed) -> Checked<T> {
         Err(MalformedAt { word: self.at, problem })
     }
 
     /// The operand at a place that the grammar of its instruction promises.
-    pub(super) fn operand(&self, index: usize) -> Checked<u32> {
+    pub(crate) fn operand(&self, index: usize) -> Checked<u32> {
         self.operands.get(index).copied().map_or_else(|| fault_missing(self.grammar, self.at), Ok)
     }
 
     /// The text that starts at an operand.
-    pub(super) fn text(&self, first: usize) -> Checked<String> {
+    pub(crate) fn text(&self, first: usize) -> Checked<String> {
         let words = self.operands.get(first..).unwrap_or_default();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let end = bytes.iter().position(|&byte| byte == 0);
@@ -115,7 +115,7 @@ impl Instruction<'_> {
     }
 
     /// Words that the text takes which starts at an operand.
-    pub(super) fn text_words(&self, first: usize) -> Checked<usize> {
+    pub(crate) fn text_words(&self, first: usize) -> Checked<usize> {
         let words = self.operands.get(first..).unwrap_or_default();
         let ends = |word: &u32| word.to_le_bytes().contains(&0);
         let last = words.iter().position(ends);
@@ -126,10 +126,19 @@ impl Instruction<'_> {
     ///
     /// `is_wide` tells of an id whether its type is a number of 64 bits. What follows a mask or a decoration is not looked
     /// at: its meaning depends on the value.
-    pub(super) fn ids(&self, is_wide: impl Fn(u32) -> bool, ids: &mut Vec<u32>) -> Checked<()> {
+    pub(crate) fn ids(&self, is_wide: impl Fn(u32) -> bool, ids: &mut Vec<u32>) -> Checked<()> {
+        let mut places = Vec::new();
+        self.id_places(is_wide, &mut places)?;
         ids.clear();
         ids.extend(self.ty);
-        let mut walk = OperandWalk { instruction: self, is_wide, at: 0, ids };
+        ids.extend(places.into_iter().map(|place| self.operands[place]));
+        Ok(())
+    }
+
+    /// As [`Instruction::ids`], the places of the ids among the operands.
+    pub(crate) fn id_places(&self, is_wide: impl Fn(u32) -> bool, places: &mut Vec<usize>) -> Checked<()> {
+        places.clear();
+        let mut walk = OperandWalk { instruction: self, is_wide, at: 0, places };
         walk.run(self.grammar)?;
         match self.operands.len() - walk.at {
             0 => Ok(()),
@@ -143,7 +152,7 @@ struct OperandWalk<'a, F> {
     instruction: &'a Instruction<'a>,
     is_wide: F,
     at: usize,
-    ids: &'a mut Vec<u32>,
+    places: &'a mut Vec<usize>,
 }
 
 impl<F: Fn(u32) -> bool> OperandWalk<'_, F> {
@@ -175,9 +184,8 @@ impl<F: Fn(u32) -> bool> OperandWalk<'_, F> {
     }
 
     fn id(&mut self) -> Checked<()> {
-        let id = self.word()?;
-        self.ids.push(id);
-        Ok(())
+        self.places.push(self.at);
+        self.word().map(drop)
     }
 
     fn step(&mut self, kind: Kind) -> Checked<()> {

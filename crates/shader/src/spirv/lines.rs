@@ -26,7 +26,7 @@ pub(crate) fn line_of(words: &[u32], word: usize) -> Option<String> {
 }
 
 /// Words as the text that they hold, which ends at the first zero.
-fn text(words: &[u32]) -> String {
+pub(crate) fn text(words: &[u32]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|&byte| byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -13,23 +13,23 @@
 mod atomics;
 mod bounded;
 pub(crate) mod capabilities;
-mod constants;
-mod contents;
+pub(crate) mod constants;
+pub(crate) mod contents;
 pub(crate) mod exact_floats;
 pub(crate) mod extensions;
 pub(crate) mod folded;
-mod instruction;
+pub(crate) mod instruction;
 mod kept;
 pub(crate) mod lines;
 mod matrices;
 pub(crate) mod not_equal;
 pub(crate) mod plain_types;
-mod read;
-mod reflect;
-mod sections;
+pub(crate) mod read;
+pub(crate) mod reflect;
+pub(crate) mod sections;
 pub(crate) mod sources;
 mod types;
-mod uses;
+pub(crate) mod uses;
 pub(crate) mod validator;
 pub(crate) mod words;
 pub(crate) mod zero_shared;
@@ -65,6 +65,21 @@ pub(crate) struct DeviceBounds {
     /// Cooperative matrices that are loaded from buffers, and stored.
     pub(crate) matrices: bool,
 }
+
+/// An entry point, reflected, before its indices have bounds.
+#[derive(Clone, Copy)]
+pub(crate) struct ChosenPart<'a> {
+    pub(crate) words: &'a [u32],
+    pub(crate) contents: &'a Contents,
+    pub(crate) values: &'a Values,
+    pub(crate) entry: &'a EntryPoint,
+    pub(crate) signature: &'a Signature,
+    /// The module of which this is a part.
+    pub(crate) whole: &'a Contents,
+}
+
+/// What puts checks into a part, if there are to be any.
+pub(crate) type Checks<'a> = Option<&'a mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>>;
 
 /// What a kernel is made of.
 pub(crate) struct Chosen {
@@ -139,7 +154,7 @@ impl Binary {
         source_name: &str,
         entry: &str,
         given: &BTreeMap<String, f64>,
-        bounds: Option<DeviceBounds>,
+        (bounds, checks): (Option<DeviceBounds>, Checks<'_>),
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
@@ -154,10 +169,9 @@ impl Binary {
         let mut signature = reflect::signature(words, contents, point, &values).map_err(refused)?;
         signature.matrices =
             matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
-        let spirv = match bounds {
-            None => words.clone(), // The caller of an unsafe function promised that all indices are in range.
-            Some(of_device) => bounded(words, contents, &values, of_device).map_err(refused)?,
-        };
+        let part =
+            ChosenPart { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
+        let spirv = finished((source_name, part), bounds, checks, &set)?;
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }
 
@@ -205,6 +219,49 @@ impl Binary {
         }
         Ok(())
     }
+}
+
+/// The words of an entry point with checks, if there are to be any, and with bounds for its indices. Without bounds, the
+/// caller of an unsafe function promised that all indices are in range.
+fn finished(
+    (source_name, part): (&str, ChosenPart<'_>),
+    bounds: Option<DeviceBounds>,
+    checks: Checks<'_>,
+    set: &BTreeMap<u32, ScalarValue>,
+) -> Result<Vec<u32>> {
+    let entry = &part.entry.name;
+    let bound = |words: &[u32], contents: &Contents, values: &Values| match bounds {
+        None => Ok(words.to_vec()),
+        Some(of_device) => {
+            bounded(words, contents, values, of_device).map_err(|refusal| refusal.into_error(source_name, entry, words))
+        }
+    };
+    let Some(checks) = checks else { return bound(part.words, part.contents, part.values) };
+    let words = checks(part)?;
+    let contents = read::read(&words).map_err(|fault| malformed(source_name, fault))?;
+    bound(&words, &contents, &Values::compute(&contents, set))
+}
+
+/// An entry point that naga wrote, with checks, and with bounds for its indices if it is to have any.
+pub(crate) fn with_checks(
+    source_name: &str,
+    words: Vec<u32>,
+    signature: &Signature,
+    bounds: Option<DeviceBounds>,
+    checks: &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>,
+) -> Result<Vec<u32>> {
+    let binary = Binary::of_words(source_name, words)?;
+    let Binary { words, contents } = &binary;
+    let values = Values::compute(contents, &BTreeMap::new());
+    let part = ChosenPart {
+        words,
+        contents,
+        values: &values,
+        entry: binary.entry(&signature.entry),
+        signature,
+        whole: contents,
+    };
+    finished((source_name, part), bounds, Some(checks), &BTreeMap::new())
 }
 
 /// The cooperative matrices of an entry point that naga wrote.

@@ -19,7 +19,7 @@ use crate::spirv::extensions::is_optional_set;
 const MAX_BOUND: u32 = 0x003f_ffff;
 
 /// Reads and checks a module.
-pub(super) fn read(words: &[u32]) -> Checked<Contents> {
+pub(crate) fn read(words: &[u32]) -> Checked<Contents> {
     let bound = check_header(words)?;
     let definitions = Definitions::find(words, bound)?;
     let mut reader = ModuleReader { contents: Contents::default(), models: 0, function: None, calls: Vec::new() };

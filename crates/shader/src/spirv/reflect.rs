@@ -77,7 +77,7 @@ impl ReflectError {
     }
 }
 
-pub(super) fn malformed(source_name: &str, fault: MalformedAt) -> Error {
+pub(crate) fn malformed(source_name: &str, fault: MalformedAt) -> Error {
     let MalformedAt { word, problem } = fault;
     Error::Malformed { source_name: source_name.to_owned(), word, problem: Box::new(problem) }
 }

@@ -5,7 +5,7 @@
 use spirv::Op;
 
 /// What comes before the types: capabilities, entry points, names, decorations.
-pub(super) fn is_preamble(op: Op) -> bool {
+pub(crate) fn is_preamble(op: Op) -> bool {
     matches!(
         op,
         Op::Capability
@@ -29,7 +29,7 @@ pub(super) fn is_preamble(op: Op) -> bool {
 }
 
 /// What is for debuggers and changes nothing that the module does.
-pub(super) fn is_debug(op: Op) -> bool {
+pub(crate) fn is_debug(op: Op) -> bool {
     matches!(
         op,
         Op::Nop

@@ -44,7 +44,7 @@ pub(super) fn uses(words: &[u32], contents: &Contents, entry: u32) -> Checked<Ha
 }
 
 /// The functions that are reached, each before those it calls.
-pub(super) fn callers_first(contents: &Contents, entry: u32) -> Checked<Vec<&Function>> {
+pub(crate) fn callers_first(contents: &Contents, entry: u32) -> Checked<Vec<&Function>> {
     let mut done = Vec::new();
     let (mut seen, mut open) = (HashSet::from([entry]), HashSet::from([entry]));
     let mut stack = vec![(entry, 0)]; // A function, and how many of its calls were followed.

@@ -5,21 +5,21 @@
 //! a kernel.
 //! Read next: `text.rs`, then `call/check.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::thread;
 
 use crate::error::{Error, Result};
 use crate::glsl;
 use crate::names::{Names, nearest};
+use crate::sanitize::{self, InstrumentRequest};
 use crate::signature::Signature;
 use crate::spirv::exact_floats::with_exact_floats;
-use crate::spirv::folded::{FoldedLaunch, counts_workgroups, with_folded_launch};
+use crate::spirv::folded::{counts_workgroups, with_folded_launch};
 use crate::spirv::sources::without_sources;
 use crate::spirv::zero_shared::with_zeroed_shared;
-use crate::spirv::{Binary, Chosen, DeviceBounds};
+use crate::spirv::{Binary, Chosen, ChosenPart, DeviceBounds};
 use crate::translate::options::{Bounds, BufferBounds, Options, Translated};
-use crate::translate::passes::Fold;
 use crate::translate::sizes::Sizes;
 use crate::translate::source::{Language, Source, Trust};
 use crate::translate::text::Text;
@@ -34,7 +34,7 @@ const STACK_BYTES: usize = 128 << 20;
 /// device.
 ///
 /// ```
-/// use std::collections::BTreeMap;
+/// use std::collections::{BTreeMap, HashMap};
 /// use vkarray_shader::{Module, Options, Source};
 ///
 /// let module = Module::parse(&Source::wgsl(
@@ -161,7 +161,7 @@ impl Module {
     /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
     /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
     /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], [`Error::Unbounded`] for an access that
-    /// nothing can bound, [`Error::NotSanitized`] for [`Options::sanitize`], and [`Error::NotTranslated`] for
+    /// nothing can bound, and [`Error::NotTranslated`] for
     /// [`Options::assume_written`] and [`Options::fold`].
     pub fn translate(
         &self,
@@ -213,16 +213,28 @@ impl Module {
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
         }
-        if options.sanitize.is_some() {
-            return Err(Error::NotSanitized { source_name: self.source_name.clone() });
-        }
         let of_device = DeviceBounds { buffers: options.robust_buffers, matrices: options.robust_matrices };
         let (bounds, buffer_bounds) = match (trust, options.bounds) {
             (Trust::Caller, _) | (_, Bounds::Unchecked) => (None, BufferBounds::Driver),
             (_, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
             (_, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
         };
-        let chosen = binary.choose(&self.source_name, entry, constants, bounds)?;
+        let (mut sanitized, names) = (None, HashMap::new());
+        let mut instrument = |part: ChosenPart<'_>, sanitize| {
+            let request = InstrumentRequest {
+                source_name: &self.source_name,
+                part,
+                names: &names,
+                wraps_shifts: false,
+                sanitize,
+            };
+            let (words, found) = sanitize::instrument(&request)?;
+            sanitized = Some(found);
+            Ok(words)
+        };
+        let mut checks = options.sanitize.map(|sanitize| move |part: ChosenPart<'_>| instrument(part, sanitize));
+        let checks = checks.as_mut().map(|checks| checks as &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>);
+        let chosen = binary.choose(&self.source_name, entry, constants, (bounds, checks))?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {
@@ -238,7 +250,7 @@ impl Module {
             entry: entry.to_owned(),
             buffer_bounds,
             specialization,
-            sanitized: None,
+            sanitized,
             source_name: self.source_name.clone(),
             fold: options.fold,
             counts_workgroups,
@@ -272,9 +284,8 @@ fn adapted(mut spirv: Vec<u32>, signature: &Signature, options: &Options) -> Vec
     if options.driver_zeroes && !options.assume_written {
         spirv = with_zeroed_shared(&spirv);
     }
-    if let Some(Fold { axes: [row, n_rows, _], n_workgroups }) = options.fold {
-        let size = signature.workgroup_size[0];
-        spirv = with_folded_launch(&spirv, FoldedLaunch { axes: [row, n_rows], n_workgroups, size });
+    if let Some(fold) = options.fold {
+        spirv = with_folded_launch(&spirv, fold.launch(signature));
     }
     spirv
 }

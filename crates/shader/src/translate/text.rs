@@ -8,7 +8,7 @@ mod bitcasts;
 mod directives;
 mod explain;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
@@ -18,14 +18,16 @@ use naga::{AddressSpace, ShaderStage, WithSpan};
 use crate::chains;
 use crate::error::{Error, Result};
 use crate::names::{Names, nearest};
-use crate::sanitize;
+use crate::sanitize::{InstrumentRequest, Sanitized, instrument};
 use crate::signature::{Param, ScalarValue, Signature, range_of};
 use crate::spirv::capabilities::{capabilities, declared};
-use crate::spirv::matrices_of;
+use crate::spirv::folded::with_folded_launch;
+use crate::spirv::sources::without_sources;
+use crate::spirv::{DeviceBounds, matrices_of, with_checks};
 use crate::translate::linked::LinkedSource;
-use crate::translate::options::{Loops, Options, Translated};
+use crate::translate::options::{Bounds, BufferBounds, Loops, Options, Translated};
 use crate::translate::passes::pointers::{self, PointerError};
-use crate::translate::passes::{bounds, fold, large_constants, loops, zero_shared};
+use crate::translate::passes::{bounds, fold, large_constants, lines, loops, zero_shared};
 use crate::translate::source::Library;
 use crate::translate::validate::validator;
 use crate::translate::{emit, reflect};
@@ -114,12 +116,14 @@ impl Text {
         signature.params.iter_mut().filter(|param| is_moved(param)).for_each(|param| param.is_constant = true);
         signature.constants = reflect::constants(&self.module, &module);
         let is_robust = options.robust_buffers && options.sanitize.is_none() && bounds::are_of_ranges(&module, index);
-        let checked = self.instrumented((&module, &info, index), &signature, options)?;
-        let (module, info) = checked.as_ref().map_or((&*module, &*info), |(with, info)| (&with.module, info));
-        let counts_workgroups = fold::counts_workgroups(module, index);
-        let folded = options.fold.map(|fold| fold::fold(module, index, fold)).transpose()?;
+        let lined = options.sanitize.map(|_| lines::by_expression(&module, &self.linked.text));
+        let (module, info) = (lined.as_ref().map_or(&*module, |(module, _)| module), &*info);
+        let counts_workgroups = lined.is_some() || fold::counts_workgroups(module, index);
+        let fold_here = options.fold.filter(|_| lined.is_none());
+        let folded = fold_here.map(|fold| fold::fold(module, index, fold)).transpose()?;
         let (module, info) = folded.as_ref().map_or((module, info), |(module, info)| (module, info));
-        let bounded = if options.loops == Loops::Bounded { loops::bound(module, entry)? } else { None };
+        let is_bounded_here = options.loops == Loops::Bounded && lined.is_none();
+        let bounded = if is_bounded_here { loops::bound(module, entry)? } else { None };
         let (module, info) = bounded.as_ref().map_or((module, info), |(module, info)| (module, info));
         let is_zeroed_here = !options.assume_written && !options.driver_zeroes;
         let zeroed = if is_zeroed_here { zero_shared::zero(module, info, index)? } else { None };
@@ -129,20 +133,26 @@ impl Text {
             info,
             entry,
             source: (&self.source_name, &self.linked.text),
-            options,
+            options: &emitted(options),
             is_robust,
         })?;
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         emit::check_cooperative(entry, &signature.capabilities, options.bounds)?;
         signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
         signature.subgroups = options.subgroups;
+        let names = lined.map(|(_, names)| names).unwrap_or_default();
+        let (spirv, sanitized) = self.with_checks(written.words, &signature, options, &names)?;
         Ok(Translated {
-            spirv: written.words,
+            spirv,
             signature,
             entry: entry.to_owned(),
-            buffer_bounds: written.buffer_bounds,
+            buffer_bounds: if sanitized.is_some() && options.bounds == Bounds::Checked {
+                BufferBounds::Clamp
+            } else {
+                written.buffer_bounds
+            },
             specialization: Vec::new(),
-            sanitized: checked.map(|(with, _)| with.sanitized),
+            sanitized,
             source_name: self.source_name.clone(),
             fold: options.fold,
             counts_workgroups,
@@ -161,22 +171,28 @@ impl Text {
         })
     }
 
-    /// The module with the sanitizer's checks, if the options have them.
-    fn instrumented(
+    /// The words with the sanitizer's checks, if the options have them, and what the checks leave to be done after them.
+    fn with_checks(
         &self,
-        (module, info, index): (&naga::Module, &ModuleInfo, usize),
+        words: Vec<u32>,
         signature: &Signature,
         options: &Options,
-    ) -> Result<Option<(sanitize::Instrumented, ModuleInfo)>> {
-        let Some(sanitize) = options.sanitize else { return Ok(None) };
-        let (text, zero_shared) = (self.linked.text.as_str(), !options.assume_written);
-        let request = sanitize::InstrumentRequest { module, info, index, signature, text, zero_shared, sanitize };
-        let with_checks = sanitize::instrument(&request)?;
-        let info = validator().validate(&with_checks.module).map_err(|error| Error::Sanitize {
-            kernel: signature.entry.clone(),
-            reason: format!("the shader with checks is not valid: {:?}", error.into_inner()),
+        names: &HashMap<(u32, u32), String>,
+    ) -> Result<(Vec<u32>, Option<Sanitized>)> {
+        let Some(sanitize) = options.sanitize else { return Ok((words, None)) };
+        let (source_name, mut sanitized) = (self.source_name.as_str(), None);
+        let bounds = (options.bounds == Bounds::Checked).then(DeviceBounds::default);
+        let words = without_sources(&words);
+        let mut words = with_checks(source_name, words, signature, bounds, &mut |part| {
+            let (words, found) =
+                instrument(&InstrumentRequest { source_name, part, names, wraps_shifts: true, sanitize })?;
+            sanitized = Some(found);
+            Ok(words)
         })?;
-        Ok(Some((with_checks, info)))
+        if let Some(fold) = options.fold {
+            words = with_folded_launch(&words, fold.launch(signature));
+        }
+        Ok((words, sanitized))
     }
 
     /// Checks the values against the constants' types and renames them to the keys naga expects.
@@ -229,6 +245,14 @@ impl Text {
         let values: Vec<_> = given.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let values = if values.is_empty() { "at their defaults".to_owned() } else { values.join(", ") };
         Error::Constants { kernel, values, report }
+    }
+}
+
+/// How naga is to write a kernel. With checks, lines and names say where they are, and bounds and divisors are theirs.
+fn emitted(options: &Options) -> Options {
+    match options.sanitize {
+        None => *options,
+        Some(_) => Options { bounds: Bounds::Unchecked, unchecked_division: true, debug_info: true, ..*options },
     }
 }
 

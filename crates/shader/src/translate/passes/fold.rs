@@ -15,6 +15,8 @@ use smallvec::SmallVec;
 
 use super::block::{BlockBuilder, number};
 use crate::error::Result;
+use crate::signature::Signature;
+use crate::spirv::folded::FoldedLaunch;
 use crate::translate::validate::revalidated;
 
 /// How a launch along x is spread over the axes of a device.
@@ -40,6 +42,13 @@ impl Fold {
     #[doc(hidden)]
     pub fn capacity([x, y, z]: [u32; 3]) -> u32 {
         x.saturating_mul(y).saturating_mul(z)
+    }
+
+    /// What a module of SPIR-V needs to know of it.
+    pub(crate) fn launch(self, signature: &Signature) -> FoldedLaunch {
+        let [row, n_rows, _] = self.axes;
+        let (n_workgroups, size) = (self.n_workgroups, signature.workgroup_size[0]);
+        FoldedLaunch { axes: [row, n_rows], n_workgroups, size }
     }
 
     /// The dispatches of a launch of `n` workgroups, which together are those and no more.

@@ -129,7 +129,7 @@ fn spirv_val_accepts_every_shader() {
 
 #[test]
 fn checks_are_valid_and_leave_the_signature_alone() {
-    let checks = |max_shared_bytes| Some(Sanitize { max_shared_bytes });
+    let checks = |max_shared_bytes| Some(Sanitize { max_shared_bytes, max_rounds: Sanitize::MAX_ROUNDS });
     for (text, entry, constants) in [
         (SAXPY, "saxpy", &[][..]),
         (CONVOLVE, "convolve", &[("GAIN", 1.0)]),

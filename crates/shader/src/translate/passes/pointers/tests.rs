@@ -57,7 +57,7 @@ fn pointers_to_any_variable_are_passed() {
             "y[i] = f(&tile, i);",
         ),
     ];
-    let sanitize = Some(Sanitize { max_shared_bytes: Limits::MINIMUM.max_shared_bytes });
+    let sanitize = Some(Sanitize { max_shared_bytes: Limits::MINIMUM.max_shared_bytes, max_rounds: 1 });
     let default = Options::default();
     let ways = [
         default,

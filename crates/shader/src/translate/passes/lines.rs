@@ -1,0 +1,60 @@
+//! Gives each expression a line of its own in SPIR-V: [`by_expression`]. For the sanitizer, which names places by them.
+//!
+//! naga writes a line for each statement, and one statement evaluates all expressions of a line of the text. So that
+//! statement is split. Names of values, which naga does not write, are listed for those that are indexed.
+
+use std::collections::HashMap;
+
+use naga::{Block, Expression, Function, Handle, Module, Range, Statement};
+
+/// The module with a statement for each expression, and the names of vectors at the line and column of their index.
+pub(crate) fn by_expression(module: &Module, text: &str) -> (Module, HashMap<(u32, u32), String>) {
+    let (mut module, mut names) = (module.clone(), HashMap::new());
+    let functions = module.functions.iter_mut().map(|(_, function)| function);
+    for function in functions.chain(module.entry_points.iter_mut().map(|point| &mut point.function)) {
+        let body = std::mem::take(&mut function.body);
+        function.body = split(body, function);
+        for (handle, expression) in function.expressions.iter() {
+            if let Expression::Access { base, .. } = *expression
+                && let Some(name) = function.named_expressions.get(&base)
+            {
+                let at = function.expressions.get_span(handle).location(text);
+                names.insert((at.line_number, at.line_position), name.clone());
+            }
+        }
+    }
+    (module, names)
+}
+
+fn split(block: Block, function: &Function) -> Block {
+    let mut out = Block::with_capacity(block.len());
+    for (mut statement, span) in block.span_into_iter() {
+        match &mut statement {
+            Statement::Emit(range) => {
+                for handle in range.clone() {
+                    out.push(emit(handle), function.expressions.get_span(handle));
+                }
+                continue;
+            }
+            Statement::Block(inner) => *inner = split(std::mem::take(inner), function),
+            Statement::If { accept, reject, .. } => {
+                *accept = split(std::mem::take(accept), function);
+                *reject = split(std::mem::take(reject), function);
+            }
+            Statement::Switch { cases, .. } => {
+                cases.iter_mut().for_each(|case| case.body = split(std::mem::take(&mut case.body), function));
+            }
+            Statement::Loop { body, continuing, .. } => {
+                *body = split(std::mem::take(body), function);
+                *continuing = split(std::mem::take(continuing), function);
+            }
+            _ => {}
+        }
+        out.push(statement, span);
+    }
+    out
+}
+
+fn emit(handle: Handle<Expression>) -> Statement {
+    Statement::Emit(Range::new_from_bounds(handle, handle))
+}
