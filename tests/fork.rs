@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use vkarray::device::Device;
 use vkarray::kernel::ConstArray;
-use vkarray::memory::{Block, Lent, MemoryKind, PoolManager, Statistics};
+use vkarray::memory::{AllocationStatistics, Block, Lent, MemoryKind, PoolManager};
 use vkarray::stream::{DefaultStreams, GraphRecorder};
 use vkarray::{Context, DeviceNDArray, Event, Graph, Groups, Kernel, Source, Stream};
 use vkarray_driver::HostAccessKind;
@@ -111,7 +111,7 @@ struct Busy {
     event: Event,
     graph: Mutex<Graph>,
     streams: Arc<DefaultStreams>,
-    statistics: Arc<Statistics<PoolManager>>,
+    statistics: Arc<AllocationStatistics<PoolManager>>,
 }
 
 /// Takes locks of the library in a thread of the parent, depending on `which`.
@@ -173,7 +173,7 @@ fn busy(device: &Arc<Device>) -> Busy {
     let (graph, _) = Graph::record(&stream, record).unwrap();
     let (table, blocking) = (ctx.const_array(&[1_u32; 8], [8]).unwrap(), ctx.blocking_stream().unwrap());
     let (event, streams) = (ctx.event(), DefaultStreams::of(device));
-    let statistics = Arc::new(Statistics::new(PoolManager::new()));
+    let statistics = Arc::new(AllocationStatistics::new(PoolManager::new()));
     let pinned = ctx.allocator().allocate(64, MemoryKind::Pinned).unwrap();
     Busy { pinned, ctx, stream, blocking, kernel, array, table, event, graph: Mutex::new(graph), streams, statistics }
 }

@@ -8,8 +8,8 @@ use std::thread;
 use vkarray::Stream;
 use vkarray::device::{Device, Instance};
 use vkarray::memory::{
-    Allocator, ArenaManager, Block, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager, PassthroughManager,
-    Pending, PendingLimits, PoolManager, Statistics,
+    AllocationStatistics, Allocator, ArenaManager, Block, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager,
+    PassthroughManager, Pending, PendingLimits, PoolManager,
 };
 
 use crate::fixture::host_semaphore::HostSemaphore;
@@ -28,7 +28,7 @@ fn allocator(fixture: &Fixture, max_count: usize, max_ratio: f64) -> Arc<Allocat
 fn allocators(fixture: &Fixture, max_count: usize, max_ratio: f64) -> [(&'static str, Arc<Allocator>); 3] {
     let limits = PendingLimits::new(max_count, max_ratio);
     let pool = || PoolManager::new().with_pending_limits(limits);
-    let adapted = Statistics::new(Limiting::new(pool(), 1 << 40));
+    let adapted = AllocationStatistics::new(Limiting::new(pool(), 1 << 40));
     let make = |manager| Allocator::with_manager(fixture.device(), manager).unwrap();
     [
         ("passthrough", allocator(fixture, max_count, max_ratio)),
@@ -239,7 +239,7 @@ fn every_manager_reads_its_limits_from_the_environment_or_refuses_them() {
             Box::new(HostOnlyMemoryManager::new()),
             Box::new(arena(Box::new(PassthroughManager::new()))),
             Box::new(arena(Box::new(PoolManager::new()))),
-            Box::new(Statistics::new(Limiting::new(PoolManager::new(), 1 << 40))),
+            Box::new(AllocationStatistics::new(Limiting::new(PoolManager::new(), 1 << 40))),
         ];
         for manager in managers {
             let text = format!("{manager:?}");

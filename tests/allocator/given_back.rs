@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use vkarray::Stream;
 use vkarray::memory::{
-    ArenaManager, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager, PassthroughManager, PoolManager,
-    Statistics,
+    AllocationStatistics, ArenaManager, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager, PassthroughManager,
+    PoolManager,
 };
 use vkarray_allocator::{HostOptions, MemoryPointer, Request};
 
@@ -23,7 +23,7 @@ const BUILT_IN: [(&str, Make); 6] = [
         Box::new(ArenaManager::new(Box::new(PassthroughManager::new()), 2, 1 << 16).unwrap())
     }),
     ("host memory only", || Box::new(HostOnlyMemoryManager::new())),
-    ("adaptors", || Box::new(Statistics::new(Limiting::new(PassthroughManager::new(), 1 << 30)))),
+    ("adaptors", || Box::new(AllocationStatistics::new(Limiting::new(PassthroughManager::new(), 1 << 30)))),
 ];
 
 /// Device memory, if the manager has it, and host memory.

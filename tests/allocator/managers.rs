@@ -13,8 +13,8 @@ use std::sync::Arc;
 use vkarray::Context;
 use vkarray::device::{Device, Instance};
 use vkarray::memory::{
-    ArenaManager, FailureCallback, HostOnlyMemoryManager, Limiting, Logging, ManagerFactory, MemoryKind, MemoryManager,
-    PassthroughManager, PoolManager, Statistics, Tracking, Verdict,
+    AllocationStatistics, ArenaManager, FailureCallback, HostOnlyMemoryManager, Limiting, Logging, ManagerFactory,
+    MemoryKind, MemoryManager, PassthroughManager, PoolManager, Tracking, Verdict,
 };
 use vkarray_allocator::{Adaptor, LogStep, read_log};
 use vkarray_conformance::{Conformance, Outcome, Report};
@@ -86,7 +86,7 @@ fn an_arena_that_begins_a_frame_after_every_free_conforms() {
 fn adaptors_conform() {
     fn around<M: MemoryManager>(inner: M) -> impl MemoryManager {
         let limited = Limiting::new(inner, 1 << 40);
-        let asked = FailureCallback::new(Statistics::new(limited), |_, _| Verdict::GiveUp);
+        let asked = FailureCallback::new(AllocationStatistics::new(limited), |_, _| Verdict::GiveUp);
         Logging::new(Tracking::new(asked), io::sink())
     }
     assert_conforms(|| around(PassthroughManager::new()), &["counters"]);
@@ -186,7 +186,7 @@ fn the_wrong_managers_conform_without_their_fault() {
 
 #[test]
 fn a_context_uses_the_manager_of_its_builder() {
-    let statistics = Arc::new(Statistics::new(PassthroughManager::new()));
+    let statistics = Arc::new(AllocationStatistics::new(PassthroughManager::new()));
     let shared = Arc::clone(&statistics);
     let factory = ManagerFactory::new(move || Ok(Box::new(Arc::clone(&shared))));
     let ctx = Context::builder().memory_manager(factory).open().unwrap();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use vkarray::Context;
 use vkarray::memory::{
-    Allocator, DeviceMemory, Error as MemoryError, HostMemory, HostVisible, MemoryState, OnBoth, OnDevice, OnHost,
-    PoolManager, SharedMemory, Statistics, UsmKind, UsmMemory,
+    AllocationStatistics, Allocator, DeviceMemory, Error as MemoryError, HostMemory, HostVisible, MemoryState, OnBoth,
+    OnDevice, OnHost, PoolManager, SharedMemory, UsmKind, UsmMemory,
 };
 
 use super::pattern;
@@ -134,7 +134,7 @@ fn every_kind_is_restored_and_an_unknown_kind_is_refused() {
 #[test]
 fn a_copy_comes_from_the_manager_of_its_own_context() {
     let fixture = Fixture::open();
-    let [first, second] = [(); 2].map(|()| Arc::new(Statistics::new(PoolManager::new())));
+    let [first, second] = [(); 2].map(|()| Arc::new(AllocationStatistics::new(PoolManager::new())));
     let [here, there] = [&first, &second].map(|statistics| {
         let allocator = Allocator::with_manager(fixture.device(), Box::new(Arc::clone(statistics))).unwrap();
         (allocator, fixture.stream().unwrap())

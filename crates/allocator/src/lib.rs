@@ -39,7 +39,7 @@ pub use interop::IpcError;
 #[cfg(feature = "dlpack")]
 pub use interop::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
 pub use manager::adaptors::{
-    Adaptor, AdaptorRequest, Counter, FailureCallback, Limiting, Outstanding, ScopeCounters, Statistics,
+    Adaptor, AdaptorRequest, AllocationStatistics, Counter, FailureCallback, Limiting, Outstanding, ScopeCounters,
     StatisticsScope, Tracking, Verdict,
 };
 #[cfg(feature = "allocation-log")]

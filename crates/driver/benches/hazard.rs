@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use vkarray_driver::hazard::{Access, BlockId, HazardTable, LaneId, Operation, Order, Stage};
+use vkarray_driver::hazard::{BlockAccess, BlockId, HazardTable, LaneId, Operation, Order, Stage};
 
 const ROUNDS: usize = 201;
 const OPERATIONS_A_ROUND: u64 = 10_000;
@@ -50,24 +50,24 @@ fn turn(i: u64, n: u64) -> usize {
     usize::try_from(i % n).expect("a small number")
 }
 
-fn reads(blocks: &[BlockId], which: [usize; 3]) -> [Access; 3] {
-    which.map(|at| Access::read(blocks[at], 0..N_BYTES, Stage::Compute))
+fn reads(blocks: &[BlockId], which: [usize; 3]) -> [BlockAccess; 3] {
+    which.map(|at| BlockAccess::read(blocks[at], 0..N_BYTES, Stage::Compute))
 }
 
-fn map(blocks: &[BlockId], x: usize, y: usize, out: usize) -> [Access; 3] {
+fn map(blocks: &[BlockId], x: usize, y: usize, out: usize) -> [BlockAccess; 3] {
     let [x, y, out] = [x, y, out].map(|at| blocks[at]);
-    let write = Access::write(out, 0..N_BYTES, Stage::Compute);
-    [Access::read(x, 0..N_BYTES, Stage::Compute), Access::read(y, 0..N_BYTES, Stage::Compute), write]
+    let write = BlockAccess::write(out, 0..N_BYTES, Stage::Compute);
+    [BlockAccess::read(x, 0..N_BYTES, Stage::Compute), BlockAccess::read(y, 0..N_BYTES, Stage::Compute), write]
 }
 
-fn part(blocks: &[BlockId], i: u64) -> [Access; 3] {
+fn part(blocks: &[BlockId], i: u64) -> [BlockAccess; 3] {
     let mut accesses = map(blocks, 0, 1, 2);
     let start = i % BATCH * 4096;
     accesses[2].range = start..start + 4096;
     accesses
 }
 
-fn scattered_part(blocks: &[BlockId], i: u64) -> [Access; 3] {
+fn scattered_part(blocks: &[BlockId], i: u64) -> [BlockAccess; 3] {
     let mut accesses = map(blocks, 0, 1, 2);
     let start = i * 17 % 61 * 8192;
     accesses[2].range = start..start + 4096;
@@ -75,7 +75,7 @@ fn scattered_part(blocks: &[BlockId], i: u64) -> [Access; 3] {
 }
 
 /// Records `accesses` on one lane, in batches that complete one behind.
-fn one_lane(accesses: impl Fn(&[BlockId], u64) -> [Access; 3]) -> impl FnMut(u64) {
+fn one_lane(accesses: impl Fn(&[BlockId], u64) -> [BlockAccess; 3]) -> impl FnMut(u64) {
     let mut table = HazardTable::new();
     let lane = table.add_lane(0);
     let blocks: Vec<BlockId> = (0..BATCH + 2).map(|_| table.add_block()).collect();
@@ -111,13 +111,13 @@ fn recycled() -> impl FnMut(u64) {
         if i % BATCH == 0 {
             table.completed(lane, value - 1);
         }
-        record(&mut table, lane, value, &[Access::write(block, 0..N_BYTES, Stage::Compute)]);
+        record(&mut table, lane, value, &[BlockAccess::write(block, 0..N_BYTES, Stage::Compute)]);
         let former = table.retire_block(block);
         block = table.add_block_after(&former);
     }
 }
 
-fn record(table: &mut HazardTable, lane: LaneId, value: u64, accesses: &[Access]) {
+fn record(table: &mut HazardTable, lane: LaneId, value: u64, accesses: &[BlockAccess]) {
     let accesses = black_box(accesses);
     match table.order(lane, value, Operation::Once(accesses)) {
         Order::Ready(barrier) => _ = black_box(barrier),

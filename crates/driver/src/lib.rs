@@ -40,11 +40,11 @@ mod vulkan;
 pub use device::Trace;
 pub use device::{Adopted, Device, ExternalQueue};
 pub use error::{Error, Result};
-pub use graph::{Graph, GraphRecorder, Node, Step};
+pub use graph::{Graph, GraphNode, GraphRecorder, Step};
 pub use instance::environment;
 pub use instance::{
-    BUFFER_USAGE, DeviceInfo, DevicePlan, DeviceRequest, DeviceType, DriverFault, DriverInfo, External, Features,
-    HandleSupport, Heap, Instance, InstanceBuilder, Intercept, LimitProfile, Limits, MINIMUM_VERSION, MatrixShape,
+    BUFFER_USAGE, DeviceInfo, DeviceLimits, DevicePlan, DeviceRequest, DeviceType, DriverFault, DriverInfo, External,
+    Features, HandleSupport, Heap, Instance, InstanceBuilder, Intercept, LimitProfile, MINIMUM_VERSION, MatrixShape,
     MemoryType, PhysicalDevice, ProcessId, QueueFamily, QueuePlan, Selection, Subgroup, ValidationMessage, Version,
     scope_name,
 };

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use vkarray::memory::{Limiting, ManagerFactory, PoolManager, Statistics};
+use vkarray::memory::{AllocationStatistics, Limiting, ManagerFactory, PoolManager};
 use vkarray::prelude::*;
 
 fn main() -> vkarray::Result<()> {
     // A manager decides where memory comes from. This one is the pool, limited to 1 MiB, and counted.
-    let counted = Arc::new(Statistics::new(Limiting::new(PoolManager::new(), 1 << 20)));
+    let counted = Arc::new(AllocationStatistics::new(Limiting::new(PoolManager::new(), 1 << 20)));
     let manager = Arc::clone(&counted);
     let factory = ManagerFactory::new(move || Ok(Box::new(Arc::clone(&manager))));
     let ctx = Context::builder().memory_manager(factory).open()?;

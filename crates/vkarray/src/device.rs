@@ -18,7 +18,7 @@
 //! ```
 
 pub use vkarray_driver::{
-    Device, DeviceInfo, DeviceRequest, DeviceType, DriverFault, DriverInfo, Error, External, Features, Heap,
-    HeapBudget, Instance, InstanceBuilder, LimitProfile, Limits, MatrixShape, PhysicalDevice, Selection, Subgroup,
+    Device, DeviceInfo, DeviceLimits, DeviceRequest, DeviceType, DriverFault, DriverInfo, Error, External, Features,
+    Heap, HeapBudget, Instance, InstanceBuilder, LimitProfile, MatrixShape, PhysicalDevice, Selection, Subgroup,
     ValidationMessage, Version, environment,
 };

@@ -2,16 +2,16 @@
 //!
 //! A [`Block`] is bytes of one [`MemoryKind`] that the device tracks; arrays are typed views of blocks. A
 //! [`MemoryManager`] decides where memory comes from and when it goes back: the pool is the default, and adaptors such
-//! as [`Limiting`] or [`Statistics`] are put around any manager. This module and [`vulkan`](crate::vulkan) have
+//! as [`Limiting`] or [`AllocationStatistics`] are put around any manager. This module and [`vulkan`](crate::vulkan) have
 //! everything for a manager of your own; the crate `vkarray-conformance` tests one.
 //!
 //! ```
 //! use std::sync::Arc;
-//! use vkarray::memory::{ManagerFactory, PoolManager, Statistics};
+//! use vkarray::memory::{ManagerFactory, PoolManager, AllocationStatistics};
 //! use vkarray::prelude::*;
 //!
 //! # fn main() -> vkarray::Result<()> {
-//! let statistics = Arc::new(Statistics::new(PoolManager::new()));
+//! let statistics = Arc::new(AllocationStatistics::new(PoolManager::new()));
 //! let manager = Arc::clone(&statistics);
 //! let factory = ManagerFactory::new(move || Ok(Box::new(Arc::clone(&manager))));
 //! let ctx = Context::builder().memory_manager(factory).open()?;
@@ -23,16 +23,16 @@
 //! ```
 
 pub use vkarray_allocator::{
-    Adaptor, AdaptorRequest, Allocator, ArenaManager, Block, BlockLabel, BlockRange, Bytes, Confidence,
-    ConnectionLimit, ConnectionSync, ConnectionTraits, Counter, Counters, DeferCleanup, DeviceMemory, Error,
-    FailureCallback, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible, INTERFACE_VERSION, Lent,
-    Limiting, LiveBlock, ManagerFactory, MappedMemory, Mapping, MemoryBuilder, MemoryConnection, MemoryContext,
-    MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer, MemoryState, MigrationPath, OnBoth,
-    OnDevice, OnHost, OomStep, OutOfMemory, Owner, PassthroughManager, Pending, PendingLimits, PinError, Pinned,
-    PinnedMemory, PoolManager, Reference, RegisteredPath, Request, Result, SharedMemory, Shortage, StableDeref,
-    Statistics, StatisticsScope, StepOutcome, Tracking, UnifiedBy, Usage, UsmKind, UsmMemory, UsmType, Verdict,
-    connection_between, memory_connection, memory_manager_names, note_connection_failure, register_memory_manager,
-    set_memory_manager,
+    Adaptor, AdaptorRequest, AllocationStatistics, Allocator, ArenaManager, Block, BlockLabel, BlockRange, Bytes,
+    Confidence, ConnectionLimit, ConnectionSync, ConnectionTraits, Counter, Counters, DeferCleanup, DeviceMemory,
+    Error, FailureCallback, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible,
+    INTERFACE_VERSION, Lent, Limiting, LiveBlock, ManagerFactory, MappedMemory, Mapping, MemoryBuilder,
+    MemoryConnection, MemoryContext, MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer,
+    MemoryState, MigrationPath, OnBoth, OnDevice, OnHost, OomStep, OutOfMemory, Owner, PassthroughManager, Pending,
+    PendingLimits, PinError, Pinned, PinnedMemory, PoolManager, Reference, RegisteredPath, Request, Result,
+    SharedMemory, Shortage, StableDeref, StatisticsScope, StepOutcome, Tracking, UnifiedBy, Usage, UsmKind, UsmMemory,
+    UsmType, Verdict, connection_between, memory_connection, memory_manager_names, note_connection_failure,
+    register_memory_manager, set_memory_manager,
 };
 #[cfg(unix)]
 pub use vkarray_allocator::{ExportedMemory, IpcHandle};

@@ -31,7 +31,7 @@
 pub use vkarray_allocator::{CopyNode, FillNode};
 #[cfg(feature = "trace")]
 pub use vkarray_driver::Trace;
-pub use vkarray_driver::{AutoSynchronize, Completion, DefaultStreams, GraphRecorder, Node, Point};
+pub use vkarray_driver::{AutoSynchronize, Completion, DefaultStreams, GraphNode, GraphRecorder, Point};
 pub use vkarray_kernel::DispatchNode;
 
 pub use crate::{Event, Graph, Stream};

@@ -16,7 +16,7 @@
 //! ```
 
 pub use ash;
-pub use vkarray_driver::hazard::{Access, Mode, Stage, Stages};
+pub use vkarray_driver::hazard::{BlockAccess, Mode, Stage, Stages};
 pub use vkarray_driver::{
     Adopted, BUFFER_USAGE, ExternalQueue, LogicalDevice, MINIMUM_VERSION, QueueLock, Recorder, Step, Timeline,
 };

@@ -6,7 +6,7 @@ use loom::model::Builder;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Mutex, MutexGuard};
 use loom::thread;
-use vkarray_loom::hazard::{Access, BlockId, HazardTable, LaneId, LaneTable, Mode, Operation, Order, Stage};
+use vkarray_loom::hazard::{BlockAccess, BlockId, HazardTable, LaneId, LaneTable, Mode, Operation, Order, Stage};
 
 /// The value of [`Device::host_from`] while the host accesses nothing.
 const NO_ACCESS: u64 = u64::MAX;
@@ -51,7 +51,7 @@ impl Device {
 
     /// Writes the block in `n` operations, each a batch, in the order of the driver's `Lane::order`.
     fn write(&self, lane: &Lane, n: u64) -> Vec<Committed> {
-        let access = [Access::write(self.block, 0..64, Stage::Compute)];
+        let access = [BlockAccess::write(self.block, 0..64, Stage::Compute)];
         let mut after = 0;
         let one = |value| {
             if lane.table.order(value, &access).is_none() {
@@ -65,7 +65,7 @@ impl Device {
     }
 
     /// Returns the newest operation of another lane that the write waits for.
-    fn write_by_table(&self, lane: &Lane, value: u64, access: &[Access]) -> u64 {
+    fn write_by_table(&self, lane: &Lane, value: u64, access: &[BlockAccess]) -> u64 {
         let mut after = 0;
         loop {
             let mut table = self.lock();

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkarray_driver::Device;
-use vkarray_driver::hazard::{Access, BlockId, Stage};
+use vkarray_driver::hazard::{BlockAccess, BlockId, Stage};
 
 use crate::allocator::Allocator;
 use crate::error::{Error, Result};
@@ -125,15 +125,15 @@ impl Block {
     /// Describes a read of the bytes `range`.
     #[must_use]
     #[inline]
-    pub fn read(&self, range: Range<u64>, stage: Stage) -> Access {
-        Access::read(self.id(), range, stage)
+    pub fn read(&self, range: Range<u64>, stage: Stage) -> BlockAccess {
+        BlockAccess::read(self.id(), range, stage)
     }
 
     /// Describes a write, or a read and write, of the bytes `range`.
     #[must_use]
     #[inline]
-    pub fn write(&self, range: Range<u64>, stage: Stage) -> Access {
-        Access::write(self.id(), range, stage)
+    pub fn write(&self, range: Range<u64>, stage: Stage) -> BlockAccess {
+        BlockAccess::write(self.id(), range, stage)
     }
 
     /// A number that grows each time recorded work or the host writes bytes of the block. Writes of other processes or

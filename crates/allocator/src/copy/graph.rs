@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use vkarray_driver::{Device, Graph, GraphRecorder, Node, Recorder, Step};
+use vkarray_driver::{Device, Graph, GraphNode, GraphRecorder, Recorder, Step};
 
 use crate::allocator::Block;
 use crate::error::Result;
@@ -42,11 +42,11 @@ struct CopyMarker;
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct FillNode(Node<FillTarget>);
+pub struct FillNode(GraphNode<FillTarget>);
 
 /// A copy in a graph. Made by [`Block::record_copy`].
 #[derive(Debug, Clone, Copy)]
-pub struct CopyNode(Node<CopyMarker>);
+pub struct CopyNode(GraphNode<CopyMarker>);
 
 impl Block {
     /// Adds a fill of the whole block with the four-byte `pattern` to a graph.

@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ash::vk;
-use vkarray_driver::hazard::{Access, Stage};
+use vkarray_driver::hazard::{BlockAccess, Stage};
 use vkarray_driver::{Device, Label, Recorder, Stream};
 
 use crate::allocator::Block;
@@ -153,7 +153,7 @@ impl Block {
         self.fill_of(&whole, self.write(0..u64::MAX, Stage::Transfer), pattern).map(Some)
     }
 
-    fn fill_of(&self, range: &Range<u64>, access: Access, pattern: u32) -> Result<BlockFill> {
+    fn fill_of(&self, range: &Range<u64>, access: BlockAccess, pattern: u32) -> Result<BlockFill> {
         let bytes = self.binding(range)?;
         let (dst, offset, size) = (bytes.buffer, bytes.offset, bytes.range);
         Ok(BlockFill { accesses: [access], dst, offset, size, pattern, host_reads: self.is_mapped() })
@@ -163,7 +163,7 @@ impl Block {
 /// A copy between blocks that was checked.
 #[derive(Debug)]
 pub(crate) struct BlockCopy<R = [vk::BufferCopy; 1]> {
-    pub(crate) accesses: [Access; 2],
+    pub(crate) accesses: [BlockAccess; 2],
     regions: R,
     /// The bytes of all regions.
     bytes: u64,
@@ -175,7 +175,7 @@ pub(crate) struct BlockCopy<R = [vk::BufferCopy; 1]> {
 impl BlockCopy {
     /// A copy of one region, between places in buffers.
     fn new(
-        accesses: [Access; 2],
+        accesses: [BlockAccess; 2],
         (src, src_offset): (vk::Buffer, u64),
         (dst, dst_offset): (vk::Buffer, u64),
         bytes: u64,
@@ -221,7 +221,7 @@ impl<R: AsRef<[vk::BufferCopy]>> BlockCopy<R> {
 /// A fill of a block that was checked.
 #[derive(Debug)]
 pub(crate) struct BlockFill {
-    pub(crate) accesses: [Access; 1],
+    pub(crate) accesses: [BlockAccess; 1],
     dst: vk::Buffer,
     offset: u64,
     size: u64,

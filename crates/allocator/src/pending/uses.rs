@@ -176,7 +176,7 @@ pub(crate) fn bytes_by_stream<'a>(
 
 #[cfg(test)]
 mod tests {
-    use vkarray_driver::hazard::{Access, HazardTable, Operation, Order, Stage};
+    use vkarray_driver::hazard::{BlockAccess, HazardTable, Operation, Order, Stage};
 
     use super::*;
 
@@ -206,7 +206,7 @@ mod tests {
     fn used() -> LastUses {
         let mut table = HazardTable::new();
         let (lane, block) = (table.add_lane(0), table.add_block());
-        let access = [Access::write(block, 0..4, Stage::Transfer)];
+        let access = [BlockAccess::write(block, 0..4, Stage::Transfer)];
         assert_eq!(table.order(lane, 1, Operation::Once(&access)), Order::Ready(None));
         table.retire_block(block)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use smallvec::SmallVec;
-use vkarray_driver::hazard::{Access, BlockId, Mode, Stage};
+use vkarray_driver::hazard::{BlockAccess, BlockId, Mode, Stage};
 use vkarray_driver::{Device, Point};
 
 use crate::error::Result;
@@ -96,13 +96,13 @@ impl StagingSlot {
     }
 
     /// Describes that a copy reads a part.
-    pub(crate) fn read(&self, part: Range<u64>) -> Access {
-        Access::read(self.id, part, Stage::Transfer)
+    pub(crate) fn read(&self, part: Range<u64>) -> BlockAccess {
+        BlockAccess::read(self.id, part, Stage::Transfer)
     }
 
     /// Describes that a copy writes a part.
-    pub(crate) fn write(&self, part: Range<u64>) -> Access {
-        Access::write(self.id, part, Stage::Transfer)
+    pub(crate) fn write(&self, part: Range<u64>) -> BlockAccess {
+        BlockAccess::write(self.id, part, Stage::Transfer)
     }
 
     /// Waits for copies in flight that use a part, and that conflict with an access in `mode`.

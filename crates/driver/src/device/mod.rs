@@ -184,7 +184,7 @@ impl Device {
     /// or thread wait or are refused, as `kind` says. Blocks only for brief holds of other threads.
     ///
     /// ```
-    /// use vkarray_driver::hazard::{Access, Mode, Stage};
+    /// use vkarray_driver::hazard::{BlockAccess, Mode, Stage};
     /// use vkarray_driver::{Device, Error, HostAccessKind, Instance, Stream};
     ///
     /// # fn main() -> vkarray_driver::Result<()> {
@@ -195,7 +195,7 @@ impl Device {
     /// for point in &uses {
     ///     point.wait(None)?;
     /// }
-    /// let write = [Access::write(block, 0..16, Stage::Transfer)];
+    /// let write = [BlockAccess::write(block, 0..16, Stage::Transfer)];
     /// // SAFETY: it records no commands.
     /// let refused = unsafe { stream.record(&write, |_| Ok::<_, Error>(())) };
     /// assert!(matches!(refused, Err(Error::HeldByHost { .. })));

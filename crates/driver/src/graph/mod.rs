@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::hazard::{Access, Repeatable};
+use crate::hazard::{BlockAccess, Repeatable};
 use crate::lane::{GraphCommands, Recorder, StepCommands};
 use crate::lock::{Mutex, MutexGuard, Rank};
 use crate::stream::Stream;
@@ -26,7 +26,7 @@ use crate::vulkan::Queue;
 /// One operation of a graph: its accesses, and a closure that records its commands.
 pub struct Step {
     device: Arc<Device>,
-    accesses: SmallVec<[Access; 4]>,
+    accesses: SmallVec<[BlockAccess; 4]>,
     commands: Box<StepCommands>,
 }
 
@@ -39,13 +39,13 @@ impl Step {
     /// addition, `commands` owns a handle to every block in `accesses`.
     pub unsafe fn new(
         device: &Arc<Device>,
-        accesses: &[Access],
+        accesses: &[BlockAccess],
         commands: impl Fn(&mut Recorder<'_>) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self { device: Arc::clone(device), accesses: accesses.into(), commands: Box::new(commands) }
     }
 
-    fn accesses(&self) -> &[Access] {
+    fn accesses(&self) -> &[BlockAccess] {
         &self.accesses
     }
 }
@@ -53,23 +53,23 @@ impl Step {
 crate::debug_fields!(Step, this => accesses: this.accesses);
 
 /// A node of a graph, whose operation is described by an `O`.
-pub struct Node<O> {
+pub struct GraphNode<O> {
     graph: u64,
     index: usize,
     operation: PhantomData<fn() -> O>,
 }
 
-impl<O> Clone for Node<O> {
+impl<O> Clone for GraphNode<O> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<O> Copy for Node<O> {}
+impl<O> Copy for GraphNode<O> {}
 
-impl<O> fmt::Debug for Node<O> {
+impl<O> fmt::Debug for GraphNode<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("graph", &self.graph).field("index", &self.index).finish()
+        f.debug_struct("GraphNode").field("graph", &self.graph).field("index", &self.index).finish()
     }
 }
 
@@ -122,10 +122,10 @@ impl GraphRecorder {
         &mut self,
         operation: O,
         steps: impl IntoIterator<Item = Step>,
-    ) -> Result<Node<O>> {
+    ) -> Result<GraphNode<O>> {
         let index = self.nodes.len();
         self.nodes.push(NodeSteps::new(self.stream.device(), operation, steps)?);
-        Ok(Node { graph: self.graph, index, operation: PhantomData })
+        Ok(GraphNode { graph: self.graph, index, operation: PhantomData })
     }
 }
 
@@ -255,7 +255,7 @@ impl Graph {
     /// # Errors
     ///
     /// [`Error::ForeignNode`] for a node of another graph.
-    pub fn operation<O: Any + Send + Sync>(&self, node: Node<O>) -> Result<&O> {
+    pub fn operation<O: Any + Send + Sync>(&self, node: GraphNode<O>) -> Result<&O> {
         let index = self.index(node)?;
         Ok(self.nodes[index].operation.downcast_ref().expect("a node is typed when it is added, and stays so"))
     }
@@ -270,7 +270,7 @@ impl Graph {
     /// [`Error::Forked`] in a forked process. Nothing is changed then.
     pub fn replace<O: Any + Send + Sync>(
         &mut self,
-        node: Node<O>,
+        node: GraphNode<O>,
         operation: O,
         steps: impl IntoIterator<Item = Step>,
     ) -> Result<()> {
@@ -283,7 +283,7 @@ impl Graph {
         Ok(())
     }
 
-    fn index<O>(&self, node: Node<O>) -> Result<usize> {
+    fn index<O>(&self, node: GraphNode<O>) -> Result<usize> {
         if node.graph == self.id {
             return Ok(node.index);
         }

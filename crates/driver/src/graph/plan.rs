@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::hazard::{Access, Barrier, BlockId, HazardTable, Mode, Operation, Order, Stage};
+use crate::hazard::{Barrier, BlockAccess, BlockId, HazardTable, Mode, Operation, Order, Stage};
 
 /// How many ranges of one block, stage and mode are kept apart. More ranges become one that spans them all.
 const MAX_EXACT: usize = 4;
@@ -18,14 +18,14 @@ const MAX_EXACT: usize = 4;
 const REPLAY: u64 = 1;
 
 /// The barrier that goes before each step.
-pub(super) fn barriers<'a>(steps: impl Iterator<Item = &'a [Access]>) -> Vec<Option<Barrier>> {
+pub(super) fn barriers<'a>(steps: impl Iterator<Item = &'a [BlockAccess]>) -> Vec<Option<Barrier>> {
     let mut table = HazardTable::new();
     let lane = table.add_lane(0);
     let mut blocks: HashMap<BlockId, BlockId> = HashMap::new(); // The device's name of a block, and the table's own.
     let barriers = steps.map(|accesses| {
         let mut own = |block| *blocks.entry(block).or_insert_with(|| table.add_block());
-        let accesses: SmallVec<[Access; 8]> =
-            accesses.iter().map(|access| Access { block: own(access.block), ..access.clone() }).collect();
+        let accesses: SmallVec<[BlockAccess; 8]> =
+            accesses.iter().map(|access| BlockAccess { block: own(access.block), ..access.clone() }).collect();
         match table.order(lane, REPLAY, Operation::Once(&accesses)) {
             Order::Ready(barrier) => barrier,
             Order::Wait(_) => unreachable!("the table has one lane"),
@@ -35,7 +35,7 @@ pub(super) fn barriers<'a>(steps: impl Iterator<Item = &'a [Access]>) -> Vec<Opt
 }
 
 /// The union of all accesses, in few accesses for each block. Ranges may grow, and never shrink.
-pub(super) fn merged<'a>(accesses: impl Iterator<Item = &'a Access>) -> Vec<Access> {
+pub(super) fn merged<'a>(accesses: impl Iterator<Item = &'a BlockAccess>) -> Vec<BlockAccess> {
     let mut kinds: HashMap<(BlockId, Stage, Mode), Vec<Range<u64>>> = HashMap::new();
     let mut bound: HashMap<BlockId, Stage> = HashMap::new(); // Blocks that some access merely keeps alive.
     for access in accesses {
@@ -56,9 +56,9 @@ pub(super) fn merged<'a>(accesses: impl Iterator<Item = &'a Access>) -> Vec<Acce
     for (&(block, stage, mode), ranges) in &kinds {
         // A write is ordered against everything that a read of the same bytes is ordered against.
         let needed = ranges.iter().filter(|range| mode == Mode::Write || !is_written(block, stage, range));
-        merged.extend(needed.map(|range| Access { block, range: range.clone(), mode, stage, ordered: true }));
+        merged.extend(needed.map(|range| BlockAccess { block, range: range.clone(), mode, stage, ordered: true }));
     }
-    let unordered = |(&block, &stage): (&BlockId, &Stage)| Access::read(block, 0..u64::MAX, stage).unordered();
+    let unordered = |(&block, &stage): (&BlockId, &Stage)| BlockAccess::read(block, 0..u64::MAX, stage).unordered();
     merged.extend(bound.iter().map(unordered));
     merged
 }

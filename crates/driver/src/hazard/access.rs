@@ -131,7 +131,7 @@ pub enum Mode {
 
 /// One range of one block, touched by one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct BlockAccess {
     /// The block of memory.
     pub block: BlockId,
     /// The bytes, from the block's start; an end of `u64::MAX` means up to the block's end.
@@ -142,11 +142,11 @@ pub struct Access {
     pub mode: Mode,
     /// The stage that does it.
     pub stage: Stage,
-    /// Whether the access is ordered against others. See [`Access::unordered`].
+    /// Whether the access is ordered against others. See [`BlockAccess::unordered`].
     pub ordered: bool,
 }
 
-impl Access {
+impl BlockAccess {
     /// Describes a read of the bytes `range` of `block` in `stage`.
     pub const fn read(block: BlockId, range: Range<u64>, stage: Stage) -> Self {
         Self { block, range, mode: Mode::Read, stage, ordered: true }

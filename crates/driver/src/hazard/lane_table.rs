@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use rustc_hash::FxHashMap;
 
-use super::access::{Access, BlockId, Mode};
+use super::access::{BlockAccess, BlockId, Mode};
 use super::lane_order::{LaneId, LaneOrder};
 use super::order::{Barrier, LastUse, Points};
 use super::uses::{BlockUses, UseInterval};
@@ -46,11 +46,11 @@ impl LaneTable {
     /// orders the operation.
     ///
     /// ```
-    /// use vkarray_driver::hazard::{Access, HazardTable, Operation, Order, Stage};
+    /// use vkarray_driver::hazard::{BlockAccess, HazardTable, Operation, Order, Stage};
     ///
     /// let mut table = HazardTable::new();
     /// let (lane, block) = (table.add_lane(0), table.add_block());
-    /// let write = [Access::write(block, 0..64, Stage::Compute)];
+    /// let write = [BlockAccess::write(block, 0..64, Stage::Compute)];
     /// for _ in 0..2 {
     ///     let Order::Ready(_) = table.order(lane, 1, Operation::Once(&write)) else { panic!() };
     ///     table.own(lane, &write);
@@ -63,7 +63,7 @@ impl LaneTable {
     /// If the batch is complete, or older than one that holds operations.
     #[inline]
     #[must_use = "an operation recorded without its barrier is a data race"]
-    pub fn order(&self, value: u64, accesses: &[Access]) -> Option<Option<Barrier>> {
+    pub fn order(&self, value: u64, accesses: &[BlockAccess]) -> Option<Option<Barrier>> {
         let mut state = self.lock();
         let LaneContents { order, owned } = &mut *state;
         let mut barrier = NO_BARRIER;
@@ -116,7 +116,7 @@ impl LaneOrder {
     pub(super) fn record(
         &self,
         uses: &mut BlockUses,
-        access: &Access,
+        access: &BlockAccess,
         last: LastUse,
         is_complete: impl Fn(&LastUse) -> bool,
     ) {

@@ -37,7 +37,7 @@ use self::order::{add_point, latest};
 use self::repeat::LastOperation;
 use self::uses::BlockUses;
 
-pub use self::access::{Access, BlockId, Mode, Stage, Stages};
+pub use self::access::{BlockAccess, BlockId, Mode, Stage, Stages};
 pub use self::lane_order::LaneId;
 pub use self::lane_table::LaneTable;
 pub use self::order::{Barrier, LanePoint, LastUse, LastUses, Operation, Order, Points, merge_last_use};
@@ -46,12 +46,12 @@ pub use self::repeat::Repeatable;
 /// The lanes and blocks of one device, and which uses are not yet known to be complete.
 ///
 /// ```
-/// use vkarray_driver::hazard::{Access, HazardTable, Operation, Order, Stage};
+/// use vkarray_driver::hazard::{BlockAccess, HazardTable, Operation, Order, Stage};
 ///
 /// let mut table = HazardTable::new();
 /// let (lane, block) = (table.add_lane(0), table.add_block());
-/// let write = [Access::write(block, 0..64, Stage::Compute)];
-/// let read = [Access::read(block, 0..4, Stage::Transfer)];
+/// let write = [BlockAccess::write(block, 0..64, Stage::Compute)];
+/// let read = [BlockAccess::read(block, 0..4, Stage::Transfer)];
 /// assert_eq!(table.order(lane, 1, Operation::Once(&write)), Order::Ready(None));
 /// let Order::Ready(Some(barrier)) = table.order(lane, 1, Operation::Once(&read)) else { panic!() };
 /// assert!(barrier.src_stages.contains(Stage::Compute) && barrier.dst_stages.contains(Stage::Transfer));
@@ -227,7 +227,7 @@ impl HazardTable {
     /// operation. Until something else uses the blocks, [`LaneTable::order`] then orders the lane's operations on them.
     /// The caller has found no access of the host to any of the blocks.
     #[inline]
-    pub fn own(&mut self, lane: LaneId, accesses: &[Access]) {
+    pub fn own(&mut self, lane: LaneId, accesses: &[BlockAccess]) {
         let mut is_alone = true;
         for access in accesses {
             let block = &mut self.blocks[access.block];
@@ -342,7 +342,7 @@ fn conflicts(
     lanes: &SlotMap<LaneId, Arc<LaneTable>>,
     blocks: &SlotMap<BlockId, TrackedBlock>,
     (lane, own): (LaneId, &LaneOrder),
-    accesses: &[Access],
+    accesses: &[BlockAccess],
     mut wait: impl FnMut(LanePoint),
 ) -> Option<Barrier> {
     let mut barrier = NO_BARRIER;
@@ -364,7 +364,7 @@ fn record_uses(
     lanes: &SlotMap<LaneId, Arc<LaneTable>>,
     blocks: &mut SlotMap<BlockId, TrackedBlock>,
     own: &LaneOrder,
-    accesses: &[Access],
+    accesses: &[BlockAccess],
     last: LastUse,
 ) {
     for access in accesses {

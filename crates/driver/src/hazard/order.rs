@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::access::{Access, Stages};
+use super::access::{BlockAccess, Stages};
 use super::lane_order::LaneId;
 use super::repeat::Repeatable;
 
@@ -50,7 +50,7 @@ impl Barrier {
 #[derive(Clone, Copy, Debug)]
 pub enum Operation<'a> {
     /// An operation that is not expected to come again.
-    Once(&'a [Access]),
+    Once(&'a [BlockAccess]),
     /// The replay of a graph, which is likely to be repeated at once. The replay's commands start with the barrier that
     /// orders a replay after the one before.
     Repeatable(&'a Arc<Repeatable>),
@@ -60,7 +60,7 @@ impl Operation<'_> {
     /// The accesses of the operation.
     #[inline]
     #[must_use]
-    pub fn accesses(&self) -> &[Access] {
+    pub fn accesses(&self) -> &[BlockAccess] {
         match self {
             Self::Once(accesses) => accesses,
             Self::Repeatable(operation) => operation.accesses(),

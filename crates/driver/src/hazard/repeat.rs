@@ -7,14 +7,14 @@
 
 use std::sync::Arc;
 
-use super::access::{Access, Mode};
+use super::access::{BlockAccess, Mode};
 use super::order::{Barrier, LastUse};
 use super::{HazardTable, LaneId, NO_BARRIER, Stages, extend_barrier, record_uses};
 
 /// The accesses of an operation that is likely to be repeated at once.
 #[derive(Clone, Debug)]
 pub struct Repeatable {
-    accesses: Vec<Access>, // Sorted by block.
+    accesses: Vec<BlockAccess>, // Sorted by block.
     /// The barrier that orders the operation after itself. It has no stages if the operation does not conflict with
     /// itself.
     barrier: Barrier,
@@ -22,7 +22,7 @@ pub struct Repeatable {
 
 impl Repeatable {
     /// Computes how the operation conflicts with itself.
-    pub fn new(mut accesses: Vec<Access>) -> Self {
+    pub fn new(mut accesses: Vec<BlockAccess>) -> Self {
         accesses.sort_by_key(|access| access.block);
         let mut barrier = NO_BARRIER;
         for of_block in accesses.chunk_by(|a, b| a.block == b.block) {
@@ -37,7 +37,7 @@ impl Repeatable {
     }
 
     /// The accesses of the operation, sorted by block.
-    pub fn accesses(&self) -> &[Access] {
+    pub fn accesses(&self) -> &[BlockAccess] {
         &self.accesses
     }
 }
@@ -99,7 +99,7 @@ impl HazardTable {
 }
 
 /// Extends `barrier` so that it orders these accesses of one block after the same accesses by the repetition before.
-fn order_after_itself(barrier: &mut Barrier, of_block: &[Access]) {
+fn order_after_itself(barrier: &mut Barrier, of_block: &[BlockAccess]) {
     let hazards = || of_block.iter().filter(|access| access.is_hazard());
     for (before, after) in hazards().flat_map(|before| hazards().map(move |after| (before, after))) {
         let overlaps = before.range.start < after.range.end && after.range.start < before.range.end;

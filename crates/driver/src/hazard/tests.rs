@@ -12,7 +12,7 @@ mod verdict;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Access, Barrier, BlockId, HazardTable, LaneId, Mode, Operation, Order, Points, Stage, Stages};
+use super::{Barrier, BlockAccess, BlockId, HazardTable, LaneId, Mode, Operation, Order, Points, Stage, Stages};
 
 use Mode::{Read, Write};
 use Stage::{Compute, Constant, Transfer};
@@ -48,7 +48,7 @@ impl HazardTable {
     }
 
     /// How an operation would be ordered, without ordering it.
-    fn plan(&self, lane: LaneId, accesses: &[Access]) -> AccessPlan {
+    fn plan(&self, lane: LaneId, accesses: &[BlockAccess]) -> AccessPlan {
         let mut copy = self.clone();
         let value = copy.lane(lane).lock().order.next_value();
         let waits = match copy.order_as_lane(lane, value, Operation::Once(accesses)) {
@@ -96,12 +96,12 @@ impl Rig {
         Self { table, lanes, blocks, open: vec![1; n_lanes] }
     }
 
-    fn access(&self, (block, range, mode, stage): &Use) -> Access {
-        Access { block: self.blocks[*block], range: range.clone(), mode: *mode, stage: *stage, ordered: true }
+    fn access(&self, (block, range, mode, stage): &Use) -> BlockAccess {
+        BlockAccess { block: self.blocks[*block], range: range.clone(), mode: *mode, stage: *stage, ordered: true }
     }
 
     /// Plans and commits an operation; returns the plan.
-    fn run(&mut self, lane: usize, accesses: &[Access]) -> AccessPlan {
+    fn run(&mut self, lane: usize, accesses: &[BlockAccess]) -> AccessPlan {
         let plan = self.table.plan(self.lanes[lane], accesses);
         if !plan.waits.is_empty() {
             self.open[lane] += 1;
@@ -110,12 +110,12 @@ impl Rig {
         plan
     }
 
-    fn record(&mut self, lane: usize, accesses: &[Access]) {
+    fn record(&mut self, lane: usize, accesses: &[BlockAccess]) {
         let _plan = self.run(lane, accesses);
     }
 
     fn plan(&mut self, lane: usize, uses: &[Use]) -> AccessPlan {
-        let accesses: Vec<Access> = uses.iter().map(|used| self.access(used)).collect();
+        let accesses: Vec<BlockAccess> = uses.iter().map(|used| self.access(used)).collect();
         self.run(lane, &accesses)
     }
 

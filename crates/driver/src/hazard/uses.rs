@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::access::{Access, Mode};
+use super::access::{BlockAccess, Mode};
 use super::lane_order::LaneId;
 use super::order::{LastUse, LastUses, merge_last_use};
 
@@ -100,7 +100,7 @@ impl BlockUses {
 
     /// Calls `f` with each use that `access` has to be ordered after.
     #[inline]
-    pub(super) fn for_each_before(&self, access: &Access, mut f: impl FnMut(&LastUse)) {
+    pub(super) fn for_each_before(&self, access: &BlockAccess, mut f: impl FnMut(&LastUse)) {
         if access.range.is_empty() {
             return;
         }

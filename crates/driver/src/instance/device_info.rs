@@ -77,7 +77,7 @@ pub struct DriverInfo {
 
 /// The limits of a device that the runtime reads. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct DeviceLimits {
     /// The most workgroups in one dispatch, for each axis.
     pub max_compute_work_group_count: [u32; 3],
     /// The most invocations in one workgroup, for each axis.
@@ -217,7 +217,7 @@ pub struct DeviceInfo {
     /// Identifies the device across processes and restarts, as 32 hexadecimal digits.
     pub uuid: String,
     /// The device's limits.
-    pub limits: Limits,
+    pub limits: DeviceLimits,
     /// The features that the device supports.
     pub features: Features,
     /// The device's subgroup properties.

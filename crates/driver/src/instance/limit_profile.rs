@@ -6,14 +6,14 @@
 
 use std::array;
 
-use super::{DeviceInfo, Features, Limits, environment};
+use super::{DeviceInfo, DeviceLimits, Features, environment};
 use crate::error::{Error, Result};
 
 /// The environment variable with the profile of instances that choose none.
 const VARIABLE: &str = "VKARRAY_LIMITS";
 
 /// No limit at all. A profile starts from it, and what the profile does not name stays open.
-const OPEN: Limits = Limits {
+const OPEN: DeviceLimits = DeviceLimits {
     max_compute_work_group_count: [u32::MAX; 3],
     max_compute_work_group_size: [u32::MAX; 3],
     max_compute_work_group_invocations: u32::MAX,
@@ -38,7 +38,7 @@ const OPEN: Limits = Limits {
 
 /// The limits that the profile Roadmap 2022 of Vulkan 1.3 requires. Where the profile requires none, the limits of
 /// Vulkan itself.
-const MOBILE: Limits = Limits {
+const MOBILE: DeviceLimits = DeviceLimits {
     max_compute_work_group_count: [65535; 3],
     max_compute_work_group_size: [256, 256, 64],
     max_compute_work_group_invocations: 256,
@@ -59,7 +59,7 @@ const MOBILE: Limits = Limits {
 };
 
 /// The default limits of WebGPU. WebGPU has no push constants, so their limit is the one of [`MOBILE`].
-const WEBGPU: Limits = Limits {
+const WEBGPU: DeviceLimits = DeviceLimits {
     max_per_stage_descriptor_storage_buffers: 8,
     max_per_stage_descriptor_uniform_buffers: 12,
     max_buffer_size: 1 << 28,
@@ -67,7 +67,7 @@ const WEBGPU: Limits = Limits {
 };
 
 /// The limits of SwiftShader 5.0, from its snapshot in `tests/snapshots/`.
-const SWIFTSHADER: Limits = Limits {
+const SWIFTSHADER: DeviceLimits = DeviceLimits {
     max_compute_shared_memory_size: 32768,
     max_storage_buffer_range: 1 << 30,
     max_push_descriptors: 0,
@@ -80,7 +80,7 @@ const SWIFTSHADER: Limits = Limits {
 const MAX_ATOM: u64 = 256;
 
 /// The profiles that have a name.
-const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("swiftshader", SWIFTSHADER)];
+const NAMED: [(&str, DeviceLimits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("swiftshader", SWIFTSHADER)];
 
 /// The limits of a small device. An instance with a profile lists devices whose limits are no larger. So a kernel, an
 /// array or a launch that the small device would refuse is refused on a larger device, with the same error.
@@ -102,7 +102,7 @@ const NAMED: [(&str, Limits); 3] = [("mobile", MOBILE), ("webgpu", WEBGPU), ("sw
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitProfile {
-    limits: Limits,
+    limits: DeviceLimits,
     features: Features,
     /// `VkSubgroupFeatureFlags`, as bits.
     subgroup_operations: u32,
@@ -114,8 +114,8 @@ impl LimitProfile {
     /// Finds the profile of the name `mobile`, `webgpu` or `swiftshader`, or reads it from a file whose name ends in
     /// `.json`.
     ///
-    /// A file has an object with some of the fields of [`Limits`]. Or it has an object with fields `limits`, `features`
-    /// and `subgroup`, each with some of the fields of [`Limits`], [`Features`] and [`Subgroup`](super::Subgroup), in
+    /// A file has an object with some of the fields of [`DeviceLimits`]. Or it has an object with fields `limits`, `features`
+    /// and `subgroup`, each with some of the fields of [`DeviceLimits`], [`Features`] and [`Subgroup`](super::Subgroup), in
     /// the form that `vkarray devices --json` prints: `{"features": {"shader_float16": false}, "subgroup":
     /// {"operations": 0}}`. Of the subgroup fields only the operations are reduced. Files need the feature
     /// `limit-files`.
@@ -164,12 +164,12 @@ impl LimitProfile {
     /// No profile changes the alignment of imported host memory, the alignment of robust accesses or the length of a
     /// timestamp's tick, which are properties of the device.
     #[must_use]
-    pub fn reduce(&self, device: &Limits) -> Limits {
+    pub fn reduce(&self, device: &DeviceLimits) -> DeviceLimits {
         let profile = &self.limits;
         let each = |a: [u32; 3], b: [u32; 3]| array::from_fn(|axis| a[axis].min(b[axis]));
         macro_rules! stricter {
             ($($name:ident: $choose:ident,)*) => {
-                Limits {
+                DeviceLimits {
                     max_compute_work_group_count: each(
                         device.max_compute_work_group_count,
                         profile.max_compute_work_group_count,
@@ -226,7 +226,7 @@ fn from_json(text: &str) -> std::result::Result<LimitProfile, String> {
 }
 
 #[cfg(feature = "limit-files")]
-fn limits_of(value: &serde_json::Value) -> std::result::Result<Limits, String> {
+fn limits_of(value: &serde_json::Value) -> std::result::Result<DeviceLimits, String> {
     let object = value.as_object().ok_or("it has no object of limits")?;
     let mut limits = serde_json::to_value(OPEN).map_err(|error| error.to_string())?;
     for (name, number) in object {
@@ -267,7 +267,7 @@ mod tests {
         for (name, limits) in NAMED {
             let reduced = profile(name).reduce(&h100);
             // A limit stays the device's where the H100 is stricter or the profile leaves it open.
-            let expected = Limits {
+            let expected = DeviceLimits {
                 max_push_descriptors: limits.max_push_descriptors.min(h100.max_push_descriptors),
                 min_imported_host_pointer_alignment: h100.min_imported_host_pointer_alignment,
                 robust_storage_buffer_access_size_alignment: h100.robust_storage_buffer_access_size_alignment,
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn files_have_some_limits_or_a_snapshot() {
         let small = from_json(r#"{"max_compute_shared_memory_size": 4096}"#).unwrap();
-        let limits = Limits { max_compute_shared_memory_size: 4096, ..OPEN };
+        let limits = DeviceLimits { max_compute_shared_memory_size: 4096, ..OPEN };
         assert_eq!(small, LimitProfile { limits, ..LimitProfile::OPEN });
         let swiftshader = machine("swiftshader_5.0.0");
         let snapshot = from_json(&serde_json::to_string(&swiftshader).unwrap()).unwrap();

@@ -37,7 +37,7 @@ use self::descriptors::or_no_descriptors;
 #[cfg(test)]
 pub(crate) use self::device_info::machine;
 pub use self::device_info::{
-    DeviceInfo, DeviceType, DriverInfo, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version,
+    DeviceInfo, DeviceLimits, DeviceType, DriverInfo, Heap, MemoryType, QueueFamily, Subgroup, Version,
 };
 pub use self::driver_fault::DriverFault;
 pub use self::external::{BUFFER_USAGE, External, HandleSupport};

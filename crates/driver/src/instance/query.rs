@@ -5,7 +5,9 @@ use std::ffi::CStr;
 
 use ash::vk;
 
-use super::{DeviceInfo, DeviceType, DriverInfo, Features, Heap, Limits, MemoryType, QueueFamily, Subgroup, Version};
+use super::{
+    DeviceInfo, DeviceLimits, DeviceType, DriverInfo, Features, Heap, MemoryType, QueueFamily, Subgroup, Version,
+};
 use super::{External, MINIMUM_VERSION, MatrixShape};
 use crate::error::{Error, Result};
 
@@ -119,8 +121,8 @@ impl QueriedStructs {
     }
 }
 
-fn limits(base: &vk::PhysicalDeviceLimits, facts: &QueriedStructs) -> Limits {
-    Limits {
+fn limits(base: &vk::PhysicalDeviceLimits, facts: &QueriedStructs) -> DeviceLimits {
+    DeviceLimits {
         max_compute_work_group_count: base.max_compute_work_group_count,
         max_compute_work_group_size: base.max_compute_work_group_size,
         max_compute_work_group_invocations: base.max_compute_work_group_invocations,

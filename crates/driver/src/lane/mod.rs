@@ -37,7 +37,7 @@ use self::job::Job;
 use self::locked::{LockedLane, OpenOperation};
 pub use self::recorder::Recorder;
 use crate::error::Result;
-use crate::hazard::{Access, LaneId, LaneTable, Operation};
+use crate::hazard::{BlockAccess, LaneId, LaneTable, Operation};
 use crate::lock::{Mutex, Rank};
 use crate::sync::KeepAlive;
 use crate::trace::BatchId;
@@ -171,7 +171,7 @@ impl Lane {
     #[inline]
     pub(crate) fn record<R, E: From<crate::Error>>(
         &self,
-        accesses: &[Access],
+        accesses: &[BlockAccess],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let mut operation = OpenOperation::new(self, self.begin_operation(Operation::Once(accesses))?);

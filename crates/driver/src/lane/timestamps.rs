@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::error::Result;
-use crate::hazard::{Access, Barrier, Stage, Stages};
+use crate::hazard::{Barrier, BlockAccess, Stage, Stages};
 use crate::trace::{BatchId, SpanGuard, TraceRecording, TracedBatch, TracedOperation, now_ns};
 use crate::vulkan::{LogicalDevice, Owned, Queue, QueueIndex};
 
@@ -54,7 +54,7 @@ impl BatchTrace {
         device: &ash::Device,
         commands: vk::CommandBuffer,
         barrier: Option<&Barrier>,
-        accesses: &[Access],
+        accesses: &[BlockAccess],
     ) {
         let kind = kind_of(accesses);
         let begins = barrier.map_or(vk::PipelineStageFlags2::TOP_OF_PIPE, |barrier| self.after(barrier.src_stages));
@@ -189,7 +189,7 @@ fn read(pool: &Owned<vk::QueryPool>, n_ops: usize) -> Result<Vec<[u64; 2]>> {
 }
 
 /// The kind of an operation, judged by the stages of its accesses.
-fn kind_of(accesses: &[Access]) -> &'static str {
+fn kind_of(accesses: &[BlockAccess]) -> &'static str {
     let n_copied = accesses.iter().filter(|access| access.stage == Stage::Transfer).count();
     match n_copied {
         0 if !accesses.is_empty() => "dispatch",

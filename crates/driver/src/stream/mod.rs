@@ -35,7 +35,7 @@ use self::late::Late;
 use self::legacy::LegacyRole;
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::Access;
+use crate::hazard::BlockAccess;
 use crate::lane::{GraphCommands, Lane, Recorder};
 use crate::lock::{Mutex, Rank};
 use crate::sync::DeferDrops;
@@ -179,7 +179,7 @@ impl Stream {
     /// lives until the points of last use of its block are reached.
     pub unsafe fn record<R, E: From<crate::Error>>(
         &self,
-        accesses: &[Access],
+        accesses: &[BlockAccess],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         self.join_legacy()?;
@@ -204,7 +204,7 @@ impl Stream {
     pub unsafe fn record_beside<R, E: From<crate::Error>>(
         &self,
         direction: Direction,
-        accesses: &[Access],
+        accesses: &[BlockAccess],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         self.device().check_lost()?; // Before a lock is taken.

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::{Point, Tracker, TrackerState};
 use crate::error::{Error, Result};
-use crate::hazard::{Access, BlockId, Mode};
+use crate::hazard::{BlockAccess, BlockId, Mode};
 
 /// How long a host access lasts, which decides whether conflicting operations wait or fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl HostAccesses {
     /// # Errors
     ///
     /// [`Error::HeldByHost`] if the operation conflicts with a [lasting](HostAccessKind::Lasting) host access.
-    pub(crate) fn conflict(&self, accesses: &[Access]) -> Result<bool> {
+    pub(crate) fn conflict(&self, accesses: &[BlockAccess]) -> Result<bool> {
         let mut is_any = false;
         for access in accesses {
             is_any |= self.conflicts(access.block, &access.range, access.mode)?;
@@ -141,7 +141,7 @@ impl Tracker {
     }
 
     /// Blocks until no brief host access conflicts with these accesses.
-    pub(crate) fn wait_for_host_accesses(&self, accesses: &[Access]) -> Result<()> {
+    pub(crate) fn wait_for_host_accesses(&self, accesses: &[BlockAccess]) -> Result<()> {
         let conflicts = |state: &TrackerState| state.host_accesses.conflict(accesses);
         self.host_access.pass(&self.state, conflicts).map(drop)
     }
@@ -184,7 +184,8 @@ mod tests {
         for (held, kind, block_of, range, mode, expected) in cases {
             let mut holds = HostAccesses::default();
             let id = holds.add(block, 10..20, held, kind);
-            let access = Access { block: block_of, range: range.clone(), mode, stage: Stage::Compute, ordered: false };
+            let access =
+                BlockAccess { block: block_of, range: range.clone(), mode, stage: Stage::Compute, ordered: false };
             let answer = match holds.conflict(slice::from_ref(&access)) {
                 Ok(false) => Free,
                 Ok(true) => Wait,

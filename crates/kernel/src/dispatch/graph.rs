@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use vkarray_allocator::{Block, MemoryKind};
-use vkarray_driver::{Graph, GraphRecorder, Node, Recorder, Step, Stream};
+use vkarray_driver::{Graph, GraphNode, GraphRecorder, Recorder, Step, Stream};
 
 use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg, arguments};
 use crate::call::arguments::Arguments;
@@ -58,7 +58,7 @@ use crate::pipeline::kernel::Kernel;
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct DispatchNode(Node<Dispatch>);
+pub struct DispatchNode(GraphNode<Dispatch>);
 
 /// What a node does.
 #[derive(Clone)]

@@ -12,7 +12,7 @@ use ash::vk;
 use smallvec::SmallVec;
 use vkarray_allocator::Block;
 use vkarray_driver::Device;
-use vkarray_driver::hazard::{Access, Mode, Stage};
+use vkarray_driver::hazard::{BlockAccess, Mode, Stage};
 use vkarray_shader::{Param, ParamKind, Signature};
 
 use crate::call::args::{Arg, NamedArg, arguments};
@@ -32,7 +32,7 @@ pub(crate) struct Launch {
     ///
     /// The shader reaches these ranges alone, since its indices are checked or its builder promised that they are in range,
     /// and uses each as its own code says.
-    pub(crate) accesses: SmallVec<[Access; 8]>,
+    pub(crate) accesses: SmallVec<[BlockAccess; 8]>,
     /// The arrays of `accesses`, as they are bound.
     pub(crate) buffers: SmallVec<[vk::DescriptorBufferInfo; 8]>,
     pub(crate) push_constants: SmallVec<[u8; 128]>,
@@ -160,18 +160,18 @@ impl Launch {
 
 /// How a kernel uses the array of a parameter.
 #[inline(always)]
-fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> Access {
+fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> BlockAccess {
     let stage = match kind {
         ParamKind::Storage => Stage::Compute,
         ParamKind::Uniform => Stage::Constant,
     };
     let mode = if writes { Mode::Write } else { Mode::Read };
-    Access { mode, ..block.read(range, stage) }
+    BlockAccess { mode, ..block.read(range, stage) }
 }
 
 /// The places of two accesses that share bytes of which the kernel writes some.
 #[inline(always)]
-fn conflict(accesses: &[Access]) -> Option<[usize; 2]> {
+fn conflict(accesses: &[BlockAccess]) -> Option<[usize; 2]> {
     for (i, a) in accesses.iter().enumerate() {
         for (j, b) in accesses[..i].iter().enumerate() {
             if a.block == b.block

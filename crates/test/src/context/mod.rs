@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 
 use vkarray::Context;
 use vkarray::device::{Device, DeviceType, Instance};
-use vkarray::memory::{Allocator, ManagerFactory, MemoryManager, Statistics, Tracking};
+use vkarray::memory::{AllocationStatistics, Allocator, ManagerFactory, MemoryManager, Tracking};
 
 use crate::matrix::Target;
 use crate::profile::Profile;
@@ -45,8 +45,8 @@ pub struct TestContext {
     context: CheckedContext,
     others: RefCell<Vec<CheckedContext>>,
     /// A weak reference, since memory managers may hold the device.
-    tracking: Weak<Tracking<Arc<Statistics<Chosen>>>>,
-    statistics: Weak<Statistics<Chosen>>,
+    tracking: Weak<Tracking<Arc<AllocationStatistics<Chosen>>>>,
+    statistics: Weak<AllocationStatistics<Chosen>>,
     profile: Profile,
     scale: f64,
 }
@@ -76,7 +76,7 @@ impl TestContext {
         }
         let instance = builder.build()?;
         let device = Device::open_selected(&instance, Some(&format!("uuid:{}", target.info.uuid)))?;
-        let statistics = Arc::new(Statistics::new(ManagerFactory::chosen()?.make()?));
+        let statistics = Arc::new(AllocationStatistics::new(ManagerFactory::chosen()?.make()?));
         let tracking = Arc::new(Tracking::new(Arc::clone(&statistics)));
         let (weak_statistics, weak_tracking) = (Arc::downgrade(&statistics), Arc::downgrade(&tracking));
         let context = Context::with_allocator(&Allocator::with_manager(&device, Box::new(tracking))?)?;

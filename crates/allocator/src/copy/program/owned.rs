@@ -56,7 +56,7 @@ impl Allocator {
     /// # }
     /// ```
     ///
-    /// [`min_imported_host_pointer_alignment`]: vkarray_driver::Limits::min_imported_host_pointer_alignment
+    /// [`min_imported_host_pointer_alignment`]: vkarray_driver::DeviceLimits::min_imported_host_pointer_alignment
     ///
     /// # Errors
     ///

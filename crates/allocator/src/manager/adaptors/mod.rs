@@ -29,7 +29,7 @@ pub use self::limiting::Limiting;
 pub use self::log_format::{LogStep, read_log};
 #[cfg(feature = "allocation-log")]
 pub use self::logging::Logging;
-pub use self::statistics::{Counter, ScopeCounters, Statistics, StatisticsScope};
+pub use self::statistics::{AllocationStatistics, Counter, ScopeCounters, StatisticsScope};
 pub use self::tracking::{Outstanding, Tracking};
 
 /// An allocation as an adaptor sees it: of device memory, of host memory, or of pinning.

@@ -89,12 +89,12 @@ impl ScopeStack {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use vkarray_allocator::{Allocator, MemoryKind, PoolManager, Statistics};
+/// use vkarray_allocator::{Allocator, MemoryKind, PoolManager, AllocationStatistics};
 /// use vkarray_driver::{Device, Instance};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let device = Device::open_selected(&Instance::builder().build()?, None)?;
-/// let statistics = Arc::new(Statistics::new(PoolManager::new()));
+/// let statistics = Arc::new(AllocationStatistics::new(PoolManager::new()));
 /// let allocator = Allocator::with_manager(&device, Box::new(Arc::clone(&statistics)))?;
 /// let scope = statistics.scope();
 /// drop(allocator.allocate(100, MemoryKind::Device)?);
@@ -104,13 +104,13 @@ impl ScopeStack {
 /// # }
 /// ```
 #[doc(alias = "StatisticsResourceAdaptor")]
-pub struct Statistics<M> {
+pub struct AllocationStatistics<M> {
     stack: Mutex<ScopeStack>,
     process: ProcessId,
     inner: M,
 }
 
-impl<M: MemoryManager> Statistics<M> {
+impl<M: MemoryManager> AllocationStatistics<M> {
     /// Counts the memory that `inner` gives out from here on.
     pub fn new(inner: M) -> Self {
         Self { stack: Mutex::new(Rank::Statistics, ScopeStack::default()), process: ProcessId::current(), inner }
@@ -121,7 +121,7 @@ impl<M: MemoryManager> Statistics<M> {
         *self.stack().innermost()
     }
 
-    /// Begins a scope for all threads. [`Statistics::scope`] begins one that ends with a guard.
+    /// Begins a scope for all threads. [`AllocationStatistics::scope`] begins one that ends with a guard.
     pub fn push(&self) {
         self.stack().scopes.push(ScopeCounters::default());
     }
@@ -151,7 +151,7 @@ impl<M: MemoryManager> Statistics<M> {
 }
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
-unsafe impl<M: MemoryManager> Adaptor for Statistics<M> {
+unsafe impl<M: MemoryManager> Adaptor for AllocationStatistics<M> {
     fn inner(&self) -> &dyn MemoryManager {
         &self.inner
     }
@@ -167,17 +167,17 @@ unsafe impl<M: MemoryManager> Adaptor for Statistics<M> {
     }
 }
 
-impl<M: fmt::Debug> fmt::Debug for Statistics<M> {
+impl<M: fmt::Debug> fmt::Debug for AllocationStatistics<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Statistics").field("stack", &self.stack).field("inner", &self.inner).finish()
+        f.debug_struct("AllocationStatistics").field("stack", &self.stack).field("inner", &self.inner).finish()
     }
 }
 
-/// A scope of [`Statistics`]. When dropped, it ends together with the scopes opened inside it.
+/// A scope of [`AllocationStatistics`]. When dropped, it ends together with the scopes opened inside it.
 #[derive(Debug)]
 pub struct StatisticsScope<'a, M: MemoryManager> {
     depth: usize,
-    statistics: &'a Statistics<M>,
+    statistics: &'a AllocationStatistics<M>,
 }
 
 impl<M: MemoryManager> StatisticsScope<'_, M> {
@@ -185,7 +185,7 @@ impl<M: MemoryManager> StatisticsScope<'_, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoOpenScope`] if [`Statistics::pop`] has ended it.
+    /// [`Error::NoOpenScope`] if [`AllocationStatistics::pop`] has ended it.
     pub fn end(self) -> Result<ScopeCounters> {
         self.close().ok_or(Error::NoOpenScope)
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{MAX_EXACT, barriers, merged};
-use crate::hazard::{Access, BlockId, HazardTable, Mode, Operation, Stage, Stages};
+use crate::hazard::{BlockAccess, BlockId, HazardTable, Mode, Operation, Stage, Stages};
 
 /// Ids of blocks in a table that has seen other blocks before, as a device's table hands them out.
 fn blocks<const N: usize>() -> [BlockId; N] {
@@ -18,11 +18,11 @@ fn blocks<const N: usize>() -> [BlockId; N] {
 fn barriers_stand_where_steps_conflict_and_nowhere_else() {
     use Stage::{Compute as C, Transfer as T};
     let [a, b] = blocks();
-    let read = |block, stage| Access::read(block, 0..64, stage);
-    let write = |block, stage| Access::write(block, 0..64, stage);
-    let upper = |stage| Access::write(a, 64..128, stage);
+    let read = |block, stage| BlockAccess::read(block, 0..64, stage);
+    let write = |block, stage| BlockAccess::write(block, 0..64, stage);
+    let upper = |stage| BlockAccess::write(a, 64..128, stage);
     // Steps, and for each the stages before and behind its barrier.
-    type Case = (Vec<Vec<Access>>, &'static [Option<(Stage, Stage)>]);
+    type Case = (Vec<Vec<BlockAccess>>, &'static [Option<(Stage, Stage)>]);
     let cases: [Case; 9] = [
         (vec![], &[]),                                                       // Nothing.
         (vec![vec![]], &[None]),                                             // A step that touches nothing.
@@ -50,22 +50,26 @@ fn barriers_stand_where_steps_conflict_and_nowhere_else() {
 fn merging_joins_what_touches_and_drops_what_a_write_says() {
     use Stage::{Compute as C, Transfer as T};
     let [a, b] = blocks();
-    let scattered = |n: usize| (0..n as u64).map(|i| Access::write(a, i * 8..i * 8 + 4, C)).collect::<Vec<_>>();
+    let scattered = |n: usize| (0..n as u64).map(|i| BlockAccess::write(a, i * 8..i * 8 + 4, C)).collect::<Vec<_>>();
     // The accesses to merge, and the accesses that are left.
     let cases = [
         (vec![], vec![]),
-        (vec![Access::read(a, 0..4, C), Access::read(a, 4..8, C)], vec![Access::read(a, 0..8, C)]), // Touching.
-        (vec![Access::read(a, 4..8, C), Access::read(a, 0..6, C)], vec![Access::read(a, 0..8, C)]), // Overlapping.
-        (vec![Access::write(a, 0..8, C), Access::read(a, 2..6, C)], vec![Access::write(a, 0..8, C)]), // Covered.
-        (scattered(MAX_EXACT), scattered(MAX_EXACT)),                                               // Few gaps.
-        (scattered(MAX_EXACT + 1), vec![Access::write(a, 0..MAX_EXACT as u64 * 8 + 4, C)]),         // Many.
+        (vec![BlockAccess::read(a, 0..4, C), BlockAccess::read(a, 4..8, C)], vec![BlockAccess::read(a, 0..8, C)]), // Touching.
+        (vec![BlockAccess::read(a, 4..8, C), BlockAccess::read(a, 0..6, C)], vec![BlockAccess::read(a, 0..8, C)]), // Overlapping.
+        (vec![BlockAccess::write(a, 0..8, C), BlockAccess::read(a, 2..6, C)], vec![BlockAccess::write(a, 0..8, C)]), // Covered.
+        (scattered(MAX_EXACT), scattered(MAX_EXACT)), // Few gaps.
+        (scattered(MAX_EXACT + 1), vec![BlockAccess::write(a, 0..MAX_EXACT as u64 * 8 + 4, C)]), // Many.
     ];
     for (accesses, expected) in cases {
         assert_eq!(merged(accesses.iter()), expected, "{accesses:?}");
     }
     // Another block, stage or longer range is not covered.
-    let kept =
-        [Access::write(a, 0..8, C), Access::read(a, 0..9, C), Access::read(a, 0..8, T), Access::read(b, 0..8, C)];
+    let kept = [
+        BlockAccess::write(a, 0..8, C),
+        BlockAccess::read(a, 0..9, C),
+        BlockAccess::read(a, 0..8, T),
+        BlockAccess::read(b, 0..8, C),
+    ];
     let left = merged(kept.iter());
     assert_eq!(left.len(), kept.len());
     assert!(kept.iter().all(|access| left.contains(access)), "{left:?}");
@@ -74,7 +78,8 @@ fn merging_joins_what_touches_and_drops_what_a_write_says() {
 #[test]
 fn what_is_only_kept_alive_stays_alive_and_orders_nothing() {
     let [a, b] = blocks();
-    let accesses = [Access::write(a, 0..8, Stage::Compute).unordered(), Access::read(b, 3..3, Stage::Transfer)];
+    let accesses =
+        [BlockAccess::write(a, 0..8, Stage::Compute).unordered(), BlockAccess::read(b, 3..3, Stage::Transfer)];
     let left = merged(accesses.iter());
     assert_eq!(left.len(), 2);
     assert!(left.iter().all(|access| !access.is_hazard()));
@@ -83,7 +88,7 @@ fn what_is_only_kept_alive_stays_alive_and_orders_nothing() {
         let lane = table.add_lane(0);
         let own = table.add_block();
         let access = left.iter().find(|access| access.block == block).expect("both are kept");
-        let _order = table.order(lane, 1, Operation::Once(&[Access { block: own, ..access.clone() }]));
+        let _order = table.order(lane, 1, Operation::Once(&[BlockAccess { block: own, ..access.clone() }]));
         assert_eq!(table.retire_block(own).len(), 1, "{block:?} could be freed under the replay");
     }
 }
@@ -92,10 +97,10 @@ fn what_is_only_kept_alive_stays_alive_and_orders_nothing() {
 #[test]
 fn merged_accesses_conflict_with_what_the_single_ones_do() {
     let [a] = blocks();
-    let every: Vec<Access> = ranges(4)
+    let every: Vec<BlockAccess> = ranges(4)
         .flat_map(|range| [Mode::Read, Mode::Write].map(|mode| (range.clone(), mode)))
         .flat_map(|(range, mode)| {
-            [Stage::Compute, Stage::Transfer].map(|stage| Access {
+            [Stage::Compute, Stage::Transfer].map(|stage| BlockAccess {
                 block: a,
                 range: range.clone(),
                 mode,
@@ -118,9 +123,9 @@ fn merged_accesses_conflict_with_what_the_single_ones_do() {
 }
 
 /// The stages of `accesses` that conflict with `probe`.
-fn stages(accesses: &[Access], probe: &Access) -> Stages {
+fn stages(accesses: &[BlockAccess], probe: &BlockAccess) -> Stages {
     let overlaps = |a: &Range<u64>, b: &Range<u64>| a.start < b.end && b.start < a.end;
-    let conflicts = |access: &&Access| {
+    let conflicts = |access: &&BlockAccess| {
         overlaps(&access.range, &probe.range) && (access.mode == Mode::Write || probe.mode == Mode::Write)
     };
     accesses.iter().filter(conflicts).map(|access| access.stage).collect()

@@ -1,6 +1,6 @@
 //! Inside one lane: when there is a barrier, on which stages, and when there is none.
 
-use super::{Access, Compute, Constant, Read, Rig, Stage, Stagewise, Transfer, Write, from_to, small_ranges};
+use super::{BlockAccess, Compute, Constant, Read, Rig, Stage, Stagewise, Transfer, Write, from_to, small_ranges};
 
 const X: usize = 0;
 const Y: usize = 1;
@@ -199,14 +199,14 @@ fn eight_scattered_intervals_are_exact() {
     for gap in 0..8 {
         assert_eq!(rig.barrier(0, &[(Y, part(gap), Write, Compute)]), None);
         let is_write =
-            rig.table.plan(rig.lanes[0], &[Access::write(rig.blocks[X], gap * 64 + 8..gap * 64 + 64, Compute)]);
+            rig.table.plan(rig.lanes[0], &[BlockAccess::write(rig.blocks[X], gap * 64 + 8..gap * 64 + 64, Compute)]);
         assert_eq!(is_write.barrier, None, "gap {gap}");
     }
     for at in 8..40 {
         rig.barrier(0, &[(X, part(at * 3), Write, Compute)]);
     }
     for at in 8..40 {
-        let last = [Access::read(rig.blocks[X], part(at * 3), Compute)];
+        let last = [BlockAccess::read(rig.blocks[X], part(at * 3), Compute)];
         assert!(rig.table.plan(rig.lanes[0], &last).barrier.is_some(), "part {at}");
     }
 }
@@ -221,7 +221,7 @@ fn one_interval_too_many_joins_the_nearest() {
             }
             rig.barrier(0, &[(X, new..new + 1, Read, Compute)]);
             let needs_barrier = |byte| {
-                let write = [Access::write(rig.blocks[X], byte..byte + 1, Compute)];
+                let write = [BlockAccess::write(rig.blocks[X], byte..byte + 1, Compute)];
                 rig.table.plan(rig.lanes[0], &write).barrier.is_some()
             };
             assert!(needs_barrier(new));

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Access, Compute, Read, Rig, Stage, Transfer, Write, from_to};
+use super::{BlockAccess, Compute, Read, Rig, Stage, Transfer, Write, from_to};
 use crate::hazard::{HazardTable, LanePoint, LastUses, Operation};
 
 const ALL: std::ops::Range<u64> = 0..u64::MAX;
@@ -30,8 +30,8 @@ fn last_uses_are_the_latest_of_each_lane_without_complete_ones() {
 fn unordered_and_empty_accesses_keep_the_block() {
     let mut rig = Rig::new(2, 1);
     let block = rig.blocks[0];
-    rig.record(0, &[Access::write(block, ALL, Compute).unordered()]);
-    rig.record(1, &[Access::read(block, 7..7, Compute)]);
+    rig.record(0, &[BlockAccess::write(block, ALL, Compute).unordered()]);
+    rig.record(1, &[BlockAccess::read(block, 7..7, Compute)]);
     let wanted = [LanePoint { lane: rig.lanes[0], value: 1 }, LanePoint { lane: rig.lanes[1], value: 1 }];
     assert_eq!(points(&rig.table.retire_block(block)), wanted);
 }
@@ -72,18 +72,18 @@ fn reused_memory_is_ordered_after_its_former_uses() {
 #[test]
 fn a_write_of_the_new_owner_does_not_stand_for_former_uses() {
     let mut rig = Rig::new(3, 1);
-    rig.record(0, &[Access::write(rig.blocks[0], ALL, Compute)]);
+    rig.record(0, &[BlockAccess::write(rig.blocks[0], ALL, Compute)]);
     recycle(&mut rig);
-    rig.record(1, &[Access::write(rig.blocks[0], ALL, Compute)]);
-    let plan = rig.table.plan(rig.lanes[2], &[Access::write(rig.blocks[0], ALL, Compute).unordered()]);
+    rig.record(1, &[BlockAccess::write(rig.blocks[0], ALL, Compute)]);
+    let plan = rig.table.plan(rig.lanes[2], &[BlockAccess::write(rig.blocks[0], ALL, Compute).unordered()]);
     assert_eq!(plan.waits[..], [LanePoint { lane: rig.lanes[0], value: 1 }]); // Only the former owner's.
 }
 
 #[test]
 fn memory_of_several_blocks_is_ordered_after_all() {
     let mut rig = Rig::new(3, 2);
-    rig.record(0, &[Access::write(rig.blocks[0], ALL, Compute)]);
-    rig.record(1, &[Access::write(rig.blocks[1], ALL, Compute)]);
+    rig.record(0, &[BlockAccess::write(rig.blocks[0], ALL, Compute)]);
+    rig.record(1, &[BlockAccess::write(rig.blocks[1], ALL, Compute)]);
     let mut last_uses = rig.table.retire_block(rig.blocks[0]);
     last_uses.extend(rig.table.retire_block(rig.blocks[1]));
     rig.blocks = vec![rig.table.add_block_after(&last_uses)];
@@ -98,7 +98,7 @@ fn a_removed_lane_is_named_until_its_work_is_complete() {
     rig.table.remove_lane(old);
     let new = rig.table.add_lane(0);
     assert_ne!(new, old);
-    let read = [Access::read(rig.blocks[0], ALL, Compute)];
+    let read = [BlockAccess::read(rig.blocks[0], ALL, Compute)];
     assert_eq!(rig.table.plan(rig.lanes[1], &read).waits[..], [LanePoint { lane: old, value: 1 }]);
     rig.table.completed(old, 1);
     let reused = rig.table.add_lane(0);
@@ -145,7 +145,7 @@ fn misuse_is_refused() {
         ("batch 1 cannot wait: the lane holds work up to 1", |rig| {
             rig.barrier(0, &[(0, 0..1, Write, Compute)]);
             rig.barrier(1, &[]);
-            let accesses = [Access::read(rig.blocks[0], 0..1, Compute)];
+            let accesses = [BlockAccess::read(rig.blocks[0], 0..1, Compute)];
             let plan = rig.table.plan(rig.lanes[1], &accesses);
             rig.table.commit(&plan, 1, Operation::Once(&accesses));
         }),
@@ -181,7 +181,7 @@ fn complete_uses_of_many_lanes_are_forgotten() {
     for _ in 0..1000 {
         let lane = rig.table.add_lane(0);
         for (stage, range) in [(Stage::Compute, 0..8), (Stage::Transfer, 32..40)] {
-            let read = Access::read(rig.blocks[0], range.clone(), stage);
+            let read = BlockAccess::read(rig.blocks[0], range.clone(), stage);
             for accesses in [[read.clone()], [read.unordered()]] {
                 let plan = rig.table.plan(lane, &accesses);
                 rig.table.commit(&plan, 1, Operation::Once(&accesses));
@@ -219,7 +219,7 @@ fn a_lane_owns_what_it_alone_uses_twice_in_a_row() {
     rig.barrier(0, &uses(&[0, 1]));
     assert!(is_owned(&rig, 0) && is_owned(&rig, 1));
     let value = rig.open[0];
-    let accesses: Vec<Access> = uses(&[1]).iter().map(|used| rig.access(used)).collect();
+    let accesses: Vec<BlockAccess> = uses(&[1]).iter().map(|used| rig.access(used)).collect();
     assert!(rig.table.lane_table(rig.lanes[0]).order(value, &accesses).is_some());
     rig.waits(0, &uses(&[0, 2])); // One of them is new: the device's table orders it.
     assert!(!is_owned(&rig, 0) && is_owned(&rig, 1) && !is_owned(&rig, 2));

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::AccessPlan;
 use super::program::{Program, Step, Touch};
-use crate::hazard::{Access, Barrier, BlockId, HazardTable, LaneId, LanePoint, Mode, Operation, Points, Stage};
+use crate::hazard::{Barrier, BlockAccess, BlockId, HazardTable, LaneId, LanePoint, Mode, Operation, Points, Stage};
 
 /// A set of accesses, by number. Programs are cut off at 64.
 pub(super) type Set = u64;
@@ -181,7 +181,7 @@ impl Machine {
         if self.nodes.len() + touches.len() > MAX_NODES {
             return Ok(());
         }
-        let accesses: Vec<Access> = touches.iter().map(|touch| self.access(touch)).collect();
+        let accesses: Vec<BlockAccess> = touches.iter().map(|touch| self.access(touch)).collect();
         let plan = self.table.plan(self.lanes[lane].id, &accesses);
         let waits = self.check_points(&plan.waits)?;
         fail_if(waits.iter().any(|&(on, _)| on == lane), || "a lane waits for itself".into())?;
@@ -224,8 +224,8 @@ impl Machine {
         self.counts.operations += 1;
     }
 
-    fn access(&self, touch: &Touch) -> Access {
-        Access {
+    fn access(&self, touch: &Touch) -> BlockAccess {
+        BlockAccess {
             block: self.blocks[touch.block].0,
             range: touch.range.clone(),
             mode: if touch.is_write { Mode::Write } else { Mode::Read },

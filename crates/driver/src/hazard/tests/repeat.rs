@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Access, AccessPlan, Compute, Mode, Read, Rig, Transfer, Write};
+use super::{AccessPlan, BlockAccess, Compute, Mode, Read, Rig, Transfer, Write};
 use crate::hazard::{Operation, Repeatable};
 
 /// What may happen next.
@@ -30,7 +30,7 @@ const LEN: u32 = 5;
 const N_BLOCKS: usize = 3;
 
 /// The repeatable operations: one that writes, one that only reads.
-fn operations(rig: &Rig) -> [Vec<Access>; 2] {
+fn operations(rig: &Rig) -> [Vec<BlockAccess>; 2] {
     let uses = |uses: &[super::Use]| uses.iter().map(|used| rig.access(used)).collect::<Vec<_>>();
     let mut writing = uses(&[(0, 0..8, Read, Compute), (1, 0..8, Write, Compute), (1, 8..16, Write, Transfer)]);
     writing.push(rig.access(&(2, 0..4, Read, Transfer)).unordered());
@@ -92,7 +92,7 @@ fn compare(events: &[Event]) -> usize {
     n_repeated
 }
 
-fn run(rig: &mut Rig, lane: usize, accesses: &[Access]) -> AccessPlan {
+fn run(rig: &mut Rig, lane: usize, accesses: &[BlockAccess]) -> AccessPlan {
     let plan = rig.table.plan(rig.lanes[lane], accesses);
     send(rig, lane, &plan);
     rig.table.commit(&plan, rig.open[lane], Operation::Once(accesses));

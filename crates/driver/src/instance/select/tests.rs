@@ -1,10 +1,10 @@
 //! Selectors, visibility and requirements, on devices that are made up.
 
 use super::*;
-use crate::instance::{DriverInfo, External, Features, Limits, Subgroup, Version};
+use crate::instance::{DeviceLimits, DriverInfo, External, Features, Subgroup, Version};
 
 fn device(name: &str, device_type: DeviceType, vendor_id: u32, uuid: &str) -> DeviceInfo {
-    let no_limits = Limits {
+    let no_limits = DeviceLimits {
         max_compute_work_group_count: [0; 3],
         max_compute_work_group_size: [0; 3],
         max_compute_work_group_invocations: 0,

@@ -26,7 +26,7 @@ fn tens(current: i64, peak: i64, total: i64) -> ScopeCounters {
 
 #[test]
 fn current_peak_and_total_are_counted() {
-    let statistics = Statistics::new(Fake::new());
+    let statistics = AllocationStatistics::new(Fake::new());
     assert_eq!(statistics.counted(), ScopeCounters::default());
     let mut blocks: Vec<_> = (0..10).map(|_| statistics.memalloc(&ten_mib()).unwrap()).collect();
     blocks.drain(5..).for_each(|block| give_back(&statistics, block));
@@ -40,7 +40,7 @@ fn current_peak_and_total_are_counted() {
 #[test]
 fn a_failure_and_an_empty_allocation_are_counted_as_what_they_are() {
     let fake = Fake::new();
-    let statistics = Statistics::new(Arc::clone(&fake));
+    let statistics = AllocationStatistics::new(Arc::clone(&fake));
     fake.fail(1, Failure::Unsupported);
     statistics.memalloc(&ten_mib()).unwrap_err();
     assert_eq!(statistics.counted(), ScopeCounters::default());
@@ -51,8 +51,8 @@ fn a_failure_and_an_empty_allocation_are_counted_as_what_they_are() {
 
 #[test]
 fn what_is_freed_past_an_adaptor_still_counts_in_it() {
-    let inner = Arc::new(Statistics::new(Fake::new()));
-    let outer = Statistics::new(Arc::clone(&inner));
+    let inner = Arc::new(AllocationStatistics::new(Fake::new()));
+    let outer = AllocationStatistics::new(Arc::clone(&inner));
     let mut blocks: Vec<_> = (0..10).map(|_| outer.memalloc(&ten_mib()).unwrap()).collect();
     blocks.extend((0..5).map(|_| inner.memalloc(&ten_mib()).unwrap()));
     assert_eq!((outer.counted(), inner.counted()), (tens(10, 10, 10), tens(15, 15, 15)));
@@ -63,7 +63,7 @@ fn what_is_freed_past_an_adaptor_still_counts_in_it() {
 
 #[test]
 fn scopes_nest_and_fold_into_the_one_around_them() {
-    let statistics = Statistics::new(Fake::new());
+    let statistics = AllocationStatistics::new(Fake::new());
     let allocate = |n: usize| (0..n).map(|_| statistics.memalloc(&ten_mib()).unwrap()).collect::<Vec<_>>();
     let free = |blocks: Vec<MemoryPointer>| blocks.into_iter().for_each(|block| give_back(&statistics, block));
     let a = allocate(2);
@@ -87,7 +87,7 @@ fn scopes_nest_and_fold_into_the_one_around_them() {
 
 #[test]
 fn a_guard_ends_its_scope_and_those_inside() {
-    let statistics = Statistics::new(Fake::new());
+    let statistics = AllocationStatistics::new(Fake::new());
     let outer = statistics.scope();
     let block = statistics.memalloc(&ten_mib()).unwrap();
     {
@@ -105,7 +105,7 @@ fn a_guard_ends_its_scope_and_those_inside() {
 
 #[test]
 fn threads_count_together() {
-    let statistics = Statistics::new(Fake::new());
+    let statistics = AllocationStatistics::new(Fake::new());
     thread::scope(|scope| {
         for size in [0, 7] {
             let statistics = &statistics;
