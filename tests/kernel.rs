@@ -15,6 +15,7 @@
 
 mod aliases;
 mod atomics;
+mod binding_arrays;
 mod bindings;
 mod bounds;
 mod cache;

@@ -167,6 +167,16 @@ features! {
     variable_pointers_storage_buffer: v11.variable_pointers_storage_buffer,
     /// Pointers that are chosen at run time.
     variable_pointers: v11.variable_pointers,
+    /// Arrays of storage buffers indexed by a computed number (`shaderStorageBufferArrayDynamicIndexing`).
+    storage_arrays_dynamic: core.shader_storage_buffer_array_dynamic_indexing,
+    /// Arrays of storage buffers indexed by a number that differs between invocations
+    /// (`shaderStorageBufferArrayNonUniformIndexing`).
+    storage_arrays_non_uniform: v12.shader_storage_buffer_array_non_uniform_indexing,
+    /// Arrays of uniform buffers indexed by a computed number (`shaderUniformBufferArrayDynamicIndexing`).
+    uniform_arrays_dynamic: core.shader_uniform_buffer_array_dynamic_indexing,
+    /// Arrays of uniform buffers indexed by a number that differs between invocations
+    /// (`shaderUniformBufferArrayNonUniformIndexing`).
+    uniform_arrays_non_uniform: v12.shader_uniform_buffer_array_non_uniform_indexing,
     /// 64-bit integer atomics in buffers.
     buffer_int64_atomics: v12.shader_buffer_int64_atomics,
     /// 64-bit integer atomics in workgroup memory.

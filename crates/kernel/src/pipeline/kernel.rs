@@ -273,8 +273,13 @@ impl Specialization {
 fn plan_binding(signature: &Signature, device: &Device) -> Binding {
     let first_group = signature.params.first().map_or(0, |param| param.group);
     let is_one_set = signature.params.iter().all(|param| param.group == first_group);
-    let fits = signature.params.len() <= device.info().limits.max_push_descriptors as usize;
+    let fits = n_descriptors(&signature.params) <= device.info().limits.max_push_descriptors as usize;
     if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
+}
+
+/// The number of buffers that are bound to the parameters.
+fn n_descriptors(params: &[Param]) -> usize {
+    params.iter().map(|param| param.bindings.count() as usize).sum()
 }
 
 fn descriptor_type(param: &Param) -> vk::DescriptorType {
@@ -299,7 +304,7 @@ fn create_set_layouts(
                 vk::DescriptorSetLayoutBinding::default()
                     .binding(param.binding)
                     .descriptor_type(descriptor_type(param))
-                    .descriptor_count(1)
+                    .descriptor_count(param.bindings.count())
                     .stage_flags(vk::ShaderStageFlags::COMPUTE)
             })
             .collect();
@@ -348,7 +353,8 @@ fn create_sets(
     let mut first = 0;
     for params in signature.params.chunk_by(|a, b| a.group == b.group) {
         let group = params[0].group;
-        let entries: Vec<_> = params.iter().enumerate().map(|(i, param)| template_entry(i, param)).collect();
+        let before = |i: usize| n_descriptors(&params[..i]);
+        let entries: Vec<_> = params.iter().enumerate().map(|(i, param)| template_entry(before(i), param)).collect();
         let info = vk::DescriptorUpdateTemplateCreateInfo::default().descriptor_update_entries(&entries);
         let info = match binding {
             Binding::Push => info
@@ -363,19 +369,20 @@ fn create_sets(
             .map_err(device.failed("vkCreateDescriptorUpdateTemplate"))?;
         // SAFETY: just created; batches that use it keep its `Pipeline`.
         let template = unsafe { Owned::new(raw, device.logical()) };
-        let n_buffers = u32::try_from(params.len()).expect("bindings are numbered in 32 bits");
-        sets.push(Set { group, first, n_buffers, template });
-        first += params.len();
+        let n_buffers = n_descriptors(params);
+        let n_buffers_32 = u32::try_from(n_buffers).expect("`check_bindings` compared it with a limit of 32 bits");
+        sets.push(Set { group, first, n_buffers: n_buffers_32, template });
+        first += n_buffers;
     }
     Ok(sets)
 }
 
-/// The binding of a group's `i`-th buffer, read from the `i`-th [`vk::DescriptorBufferInfo`].
+/// The binding of a parameter, whose buffers are read from the `i`-th [`vk::DescriptorBufferInfo`] on.
 fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry {
     let stride = size_of::<vk::DescriptorBufferInfo>();
     vk::DescriptorUpdateTemplateEntry::default()
         .dst_binding(param.binding)
-        .descriptor_count(1)
+        .descriptor_count(param.bindings.count())
         .descriptor_type(descriptor_type(param))
         .offset(i * stride)
         .stride(stride)

@@ -90,7 +90,7 @@ macro_rules! capabilities {
             pub(crate) fn of_spirv(number: u32) -> Option<Self> {
                 Some(match Spirv::from_u32(number) {
                     // Of every device, or of images only, which no kernel of ours is given.
-                    Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D) => {
+                    Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D | Spirv::ShaderNonUniform) => {
                         return None;
                     }
                     $($(Some($(Spirv::$spirv)|+) => Self::$name,)?)*
@@ -175,6 +175,18 @@ capabilities! {
     MemoryModelDeviceScope: "device scope in the Vulkan memory model" = VulkanMemoryModelDeviceScope,
     /// Memory reached by its address. Such uses cannot be ordered, so no device is opened with it.
     BufferAddress: "buffer device addresses" = PhysicalStorageBufferAddresses,
+    /// An array of storage buffers is indexed by a computed number (`shaderStorageBufferArrayDynamicIndexing`).
+    StorageArrays: "computed indices into arrays of storage buffers" = StorageBufferArrayDynamicIndexing,
+    /// The index into an array of storage buffers differs between invocations
+    /// (`shaderStorageBufferArrayNonUniformIndexing`).
+    StorageArraysNonUniform: "indices into arrays of storage buffers that differ between invocations"
+        = StorageBufferArrayNonUniformIndexing,
+    /// An array of uniform buffers is indexed by a computed number (`shaderUniformBufferArrayDynamicIndexing`).
+    UniformArrays: "computed indices into arrays of uniform buffers" = UniformBufferArrayDynamicIndexing,
+    /// The index into an array of uniform buffers differs between invocations
+    /// (`shaderUniformBufferArrayNonUniformIndexing`).
+    UniformArraysNonUniform: "indices into arrays of uniform buffers that differ between invocations"
+        = UniformBufferArrayNonUniformIndexing,
     /// Pointers into one buffer that are chosen at run time (`variablePointersStorageBuffer`).
     VariablePointersStorage: "variable pointers in storage buffers" = VariablePointersStorageBuffer,
     /// Pointers that are chosen at run time (`variablePointers`).

@@ -5,17 +5,21 @@
 //! `min(index, length - 1)` of the unsigned index, as naga does it in shaders that are text. Where the device does not
 //! bound buffers to the byte, indices into buffers are bounded in the same way, by `OpArrayLength` for those of no fixed
 //! length. Where a pointer comes from another instruction than those known here, nothing is added and the module is refused.
+//! An index into an array of bindings is bounded always, since no device does, and where the device has it, it is marked as one
+//! that may differ between invocations: not to mark such an index is undefined too.
 //! Lengths are those that the values of the specialisation constants give. Read next: `constants.rs`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
 use super::DeviceBounds;
+use super::binding_arrays::{Length, buffers_in, index_capabilities, with_capabilities};
 use super::constants::Values;
 use super::contents::{Contents, Type};
-use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
+use super::instruction::{HEADER_WORDS, Instruction, instruction_at, instructions_in};
 use super::reflect::ReflectError;
+use super::sections::is_declaration;
 
 type Bounded<T> = Result<T, ReflectError>;
 
@@ -50,11 +54,15 @@ pub(super) fn bounded(
         u32_type: find(contents, |ty| *ty == Type::Int { width: 32, is_signed: false }),
         bool_type: find(contents, |ty| *ty == Type::Bool),
         numbers: BTreeMap::new(),
+        pointers: HashMap::new(),
+        non_uniform: HashSet::new(),
+        decorations: Vec::new(),
+        capabilities: Vec::new(),
         declarations: Vec::new(),
         functions: Vec::new(),
     };
     let mut result = words[..HEADER_WORDS.min(words.len())].to_vec();
-    let mut is_in_functions = false;
+    let (mut is_in_functions, mut first_declaration) = (false, None);
     for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
         let instruction = instruction?;
         let (at, end) = (instruction.at, instruction.at + instruction.n_words);
@@ -62,6 +70,9 @@ pub(super) fn bounded(
         if is_in_functions {
             bounder.take(&instruction, &words[at..end])?;
         } else {
+            if is_declaration(instruction.op()) {
+                first_declaration.get_or_insert(result.len());
+            }
             bounder.check_constant(&instruction)?;
             if !promises_no_overflow(&instruction)? {
                 result.extend(&words[at..end]);
@@ -71,13 +82,15 @@ pub(super) fn bounded(
             bounder.value_types.insert(id, ty);
         }
     }
-    let Bounder { declarations, functions, next_id, .. } = bounder;
+    let Bounder { declarations, functions, next_id, decorations, capabilities, .. } = bounder;
+    let first_declaration = first_declaration.unwrap_or(result.len());
+    result.splice(first_declaration..first_declaration, decorations);
     if let Some(bound) = result.get_mut(BOUND) {
         *bound = next_id;
     }
     result.extend(declarations);
     result.extend(functions);
-    Ok(result)
+    Ok(if capabilities.is_empty() { result } else { with_capabilities(&result, &capabilities) })
 }
 
 /// Whether an instruction promises that the arithmetic of another never overflows. Where it does all the same, the result is
@@ -104,6 +117,13 @@ struct Bounder<'a> {
     bool_type: Option<u32>,
     /// Constants that were added, by value.
     numbers: BTreeMap<u32, u32>,
+    /// Types of pointers to buffers that were added, by storage class and buffer.
+    pointers: HashMap<(u32, u32), u32>,
+    /// Pointers that may lead to another buffer in each invocation.
+    non_uniform: HashSet<u32>,
+    /// What is added in front of the types.
+    decorations: Vec<u32>,
+    capabilities: Vec<spirv::Capability>,
     /// What is added in front of the functions.
     declarations: Vec<u32>,
     functions: Vec<u32>,
@@ -148,7 +168,8 @@ impl Bounder<'_> {
     fn pointer(&self, ty: Option<u32>) -> Option<(u32, u32)> {
         match self.contents.types.get(&ty?) {
             Some(&Type::Pointer { class, pointee }) => Some((class, pointee)),
-            _ => None,
+            Some(_) => None,
+            None => self.pointers.iter().find(|(_, own)| Some(**own) == ty).map(|(pointer, _)| *pointer),
         }
     }
 
@@ -161,6 +182,16 @@ impl Bounder<'_> {
     fn chain(&mut self, instruction: &Instruction<'_>, words: &[u32]) -> Bounded<()> {
         let (base, indices) = (instruction.operand(0)?, &instruction.operands[1..]);
         let base_type = self.value_types.get(&base).copied();
+        if let (Some((class, pointee)), [first, rest @ ..]) = (self.pointer(base_type), indices)
+            && let Some((buffer, length)) = buffers_in(self.contents, pointee)
+        {
+            return self.pick(instruction, words, (base, class), (buffer, length), (*first, rest));
+        }
+        if let Some(id) = instruction.id
+            && self.non_uniform.contains(&base)
+        {
+            self.mark_non_uniform(id);
+        }
         if let (Some(id), [member]) = (instruction.id, indices) {
             self.members.extend(self.values.count(*member).map(|member| (id, (base, member))));
         }
@@ -195,6 +226,72 @@ impl Bounder<'_> {
         }
         self.functions.extend(changed);
         Ok(())
+    }
+
+    /// Bounds the index that picks a buffer of an array of bindings. The rest of the chain starts at that buffer.
+    fn pick(
+        &mut self,
+        instruction: &Instruction<'_>,
+        words: &[u32],
+        (base, class): (u32, u32),
+        (buffer, length): (u32, Length),
+        (index, rest): (u32, &[u32]),
+    ) -> Bounded<()> {
+        let count = if let Length::Of(len) = length { self.values.count(len) } else { None };
+        let Some(count) = count else {
+            return unbounded(instruction, "an array of bindings whose length nothing says");
+        };
+        let bounded = self.clamped(instruction, index, IndexBound::Fixed(count))?;
+        let is_storage = self.contents.has(buffer, None, Decoration::BufferBlock);
+        let is_uniform = class == StorageClass::Uniform as u32 && !is_storage;
+        let is_marked = bounded != index && self.of_device.non_uniform[usize::from(is_uniform)];
+        if bounded != index {
+            self.capabilities.extend(index_capabilities(is_uniform, is_marked));
+        }
+        let [head, ty, id, ..] = *words else { return unbounded(instruction, "nothing") };
+        if rest.is_empty() {
+            self.functions.extend([head, ty, id, base, bounded]);
+            if is_marked {
+                self.mark_non_uniform(id);
+            }
+            return Ok(());
+        }
+        let pointer = self.pointer_type(class, buffer);
+        let picked = self.add(Op::AccessChain, pointer, &[base, bounded]);
+        self.value_types.insert(picked, pointer);
+        if is_marked {
+            self.mark_non_uniform(picked);
+        }
+        let mut chain = vec![head - (1 << 16), ty, id, picked];
+        chain.extend(rest);
+        match instruction_at(&chain, 0)? {
+            Some(mut found) => {
+                found.at = instruction.at;
+                self.chain(&found, &chain)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn pointer_type(&mut self, class: u32, pointee: u32) -> u32 {
+        if let Some(id) = find(self.contents, |ty| *ty == Type::Pointer { class, pointee }) {
+            return id;
+        }
+        if let Some(&id) = self.pointers.get(&(class, pointee)) {
+            return id;
+        }
+        let id = self.new_id();
+        self.declarations.extend([4 << 16 | Op::TypePointer as u32, id, class, pointee]);
+        self.pointers.insert((class, pointee), id);
+        id
+    }
+
+    /// Says that a pointer may lead to another buffer in each invocation.
+    fn mark_non_uniform(&mut self, id: u32) {
+        let decoration = Decoration::NonUniform as u32;
+        if self.non_uniform.insert(id) && !self.contents.has(id, None, Decoration::NonUniform) {
+            self.decorations.extend([3 << 16 | Op::Decorate as u32, id, decoration]);
+        }
     }
 
     /// `OpArrayLength` takes a pointer to the struct that ends with the array: that of this chain, or of the chain before.

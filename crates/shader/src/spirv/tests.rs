@@ -56,6 +56,8 @@ const UNCHECKED: Options = Options {
     sanitize: None,
     subgroups: crate::Subgroups { size: None, full: false },
     fold: None,
+    binding_counts: [0; crate::signature::MAX_COUNTED],
+    non_uniform_bindings: [false; 2],
 };
 
 /// Shader, constants, what is printed.

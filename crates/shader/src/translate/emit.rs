@@ -4,13 +4,16 @@
 //! Called by `module.rs` only. Read next: `spirv/plain_types.rs`, which takes from naga's types what Vulkan forbids.
 
 use naga::back::spv::{
-    Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage, WriterFlags,
-    ZeroInitializeWorkgroupMemoryMode, write_vec,
+    BindingInfo, Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage,
+    WriterFlags, ZeroInitializeWorkgroupMemoryMode, write_vec,
 };
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
+use crate::signature::{Param, ParamKind, Signature};
+use crate::spirv::binding_arrays::{index_capabilities, with_capabilities};
+use crate::spirv::capabilities::declared;
 use crate::spirv::exact_floats::with_exact_floats;
 use crate::spirv::not_equal::with_nan_unequal;
 use crate::spirv::plain_types::with_plain_types;
@@ -26,6 +29,8 @@ pub(crate) struct EmitRequest<'a> {
     pub(crate) options: &'a Options,
     /// Whether checked buffers are left to the device.
     pub(crate) is_robust: bool,
+    /// What the kernel takes.
+    pub(crate) signature: &'a Signature,
 }
 
 /// What was written.
@@ -106,12 +111,32 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
             language: SourceLanguage::Unknown,
         }),
         emit_int_div_checks: !options.unchecked_division,
+        binding_map: request.signature.counts().map(counted).collect(),
         ..WriterOptions::default()
     };
     let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
     let words = with_plain_types(&write_vec(request.module, request.info, &writer_options, Some(&pipeline))?);
     let words = with_nan_unequal(words);
+    let words = with_index_capabilities(words, request.signature);
     Ok(if options.exact_floats { with_exact_floats(&words) } else { words })
+}
+
+/// The length of an array of bindings that has none in the shader.
+fn counted((param, count): (&Param, u32)) -> (naga::ResourceBinding, BindingInfo) {
+    let Param { group, binding, .. } = *param;
+    let info = BindingInfo { descriptor_set: group, binding, binding_array_size: Some(count) };
+    (naga::ResourceBinding { group, binding }, info)
+}
+
+/// Declares what indices into arrays of bindings need, which naga leaves out.
+fn with_index_capabilities(words: Vec<u32>, signature: &Signature) -> Vec<u32> {
+    let lists: Vec<&Param> = signature.params.iter().filter(|param| param.bindings.is_list()).collect();
+    if lists.is_empty() {
+        return words;
+    }
+    let is_non_uniform = declared(&words).contains(&(Capability::ShaderNonUniform as u32));
+    let needed = lists.iter().flat_map(|param| index_capabilities(param.kind == ParamKind::Uniform, is_non_uniform));
+    with_capabilities(&words, &needed.copied().collect::<Vec<_>>())
 }
 
 /// What naga's writer may ask of the device. Left out are those it can do without: 8-bit integers and, unless wanted, the
@@ -135,6 +160,7 @@ fn allowed_capabilities(options: &Options) -> naga::FastHashSet<Capability> {
         Capability::GroupNonUniformQuad,
         Capability::CooperativeMatrixKHR,
         Capability::VulkanMemoryModel,
+        Capability::ShaderNonUniform,
     ]
     .into_iter()
     .collect();

@@ -216,13 +216,17 @@ impl Module {
         if options.sanitize.is_some() {
             return Err(Error::NotSanitized { source_name: self.source_name.clone() });
         }
-        let of_device = DeviceBounds { buffers: options.robust_buffers, matrices: options.robust_matrices };
+        let of_device = DeviceBounds {
+            buffers: options.robust_buffers,
+            matrices: options.robust_matrices,
+            non_uniform: options.non_uniform_bindings,
+        };
         let (bounds, buffer_bounds) = match (trust, options.bounds) {
             (Trust::Caller, _) | (_, Bounds::Unchecked) => (None, BufferBounds::Driver),
             (_, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
             (_, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
         };
-        let chosen = binary.choose(&self.source_name, entry, constants, bounds)?;
+        let chosen = binary.choose(&self.source_name, entry, constants, options.binding_counts, bounds)?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {

@@ -109,7 +109,7 @@ impl Text {
         let (module, info, moved) = large_constants::as_storage(module, info, limit);
         let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
         let index = module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
-        let mut signature = reflect::signature(&module, &info, index)?;
+        let mut signature = reflect::signature(&module, &info, index, options.binding_counts)?;
         let is_moved = |param: &Param| moved.contains(&(param.group, param.binding));
         signature.params.iter_mut().filter(|param| is_moved(param)).for_each(|param| param.is_constant = true);
         signature.constants = reflect::constants(&self.module, &module);
@@ -131,6 +131,7 @@ impl Text {
             source: (&self.source_name, &self.linked.text),
             options,
             is_robust,
+            signature: &signature,
         })?;
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         emit::check_cooperative(entry, &signature.capabilities, options.bounds)?;
@@ -169,6 +170,10 @@ impl Text {
         options: &Options,
     ) -> Result<Option<(sanitize::Instrumented, ModuleInfo)>> {
         let Some(sanitize) = options.sanitize else { return Ok(None) };
+        if let Some(list) = signature.params.iter().find(|param| param.bindings.is_list()) {
+            let reason = format!("`{}` is an array of bindings; build this kernel with `sanitize(false)`", list.name);
+            return Err(Error::Sanitize { kernel: signature.entry.clone(), reason });
+        }
         let (text, zero_shared) = (self.linked.text.as_str(), !options.assume_written);
         let request = sanitize::InstrumentRequest { module, info, index, signature, text, zero_shared, sanitize };
         let with_checks = sanitize::instrument(&request)?;
