@@ -272,6 +272,18 @@ impl Signature {
         })
     }
 
+    /// Adds what arrays of bindings need, whose indices are taken to be computed.
+    pub(crate) fn add_capabilities_of_lists(&mut self) {
+        let lists = self.params.iter().filter(|param| param.bindings.is_list());
+        let of_kind = |param: &Param| match param.kind {
+            ParamKind::Storage => Capability::StorageArrays,
+            ParamKind::Uniform => Capability::UniformArrays,
+        };
+        self.capabilities.extend(lists.map(of_kind));
+        self.capabilities.sort_unstable();
+        self.capabilities.dedup();
+    }
+
     #[doc(hidden)]
     pub fn push_members(&self) -> &[PushMember] {
         self.push_constants.as_ref().map_or(&[], |push| &push.members)

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use spirv::{Capability, Decoration, Op};
 
 use super::contents::{Contents, Global, Type};
+use super::instruction::{Checked, Instruction};
 use super::reflect::place;
 use super::sections::is_declaration;
 use super::uses::Use;
@@ -139,21 +140,21 @@ pub(crate) fn with_capabilities(words: &[u32], capabilities: &[Capability]) -> V
     out
 }
 
-/// The capabilities of arrays of bindings whose index is computed: of storage or of uniform buffers, and whether the index
-/// may differ between invocations.
-pub(crate) fn index_capabilities(is_uniform: bool, is_non_uniform: bool) -> &'static [Capability] {
-    match (is_uniform, is_non_uniform) {
-        (false, false) => &[Capability::StorageBufferArrayDynamicIndexing],
-        (false, true) => &[
-            Capability::StorageBufferArrayDynamicIndexing,
-            Capability::ShaderNonUniform,
-            Capability::StorageBufferArrayNonUniformIndexing,
-        ],
-        (true, false) => &[Capability::UniformBufferArrayDynamicIndexing],
-        (true, true) => &[
-            Capability::UniformBufferArrayDynamicIndexing,
-            Capability::ShaderNonUniform,
-            Capability::UniformBufferArrayNonUniformIndexing,
-        ],
-    }
+/// The capabilities of arrays of bindings whose index may differ between invocations.
+pub(crate) fn non_uniform_capabilities(is_uniform: bool) -> [Capability; 2] {
+    let of_kind = if is_uniform {
+        Capability::UniformBufferArrayNonUniformIndexing
+    } else {
+        Capability::StorageBufferArrayNonUniformIndexing
+    };
+    [Capability::ShaderNonUniform, of_kind]
+}
+
+/// Whether an instruction declares that indices into arrays of bindings are computed. It is left out: compilers do not agree
+/// on declaring it, the signature asks for the feature in any case, and SwiftShader, which has the feature, ends the process
+/// at the declaration (5.0.0, 2026-11-26).
+pub(super) fn declares_computed_index(instruction: &Instruction<'_>) -> Checked<bool> {
+    let left_out = [Capability::StorageBufferArrayDynamicIndexing, Capability::UniformBufferArrayDynamicIndexing];
+    let declared = |of: &Capability| instruction.operand(0).map(|number| number == *of as u32);
+    Ok(instruction.op() == Op::Capability && (declared(&left_out[0])? || declared(&left_out[1])?))
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use spirv::{Decoration, Op, StorageClass};
 
 use super::DeviceBounds;
-use super::binding_arrays::{Length, buffers_in, index_capabilities, with_capabilities};
+use super::binding_arrays::{Length, buffers_in, declares_computed_index, non_uniform_capabilities, with_capabilities};
 use super::constants::Values;
 use super::contents::{Contents, Type};
 use super::instruction::{HEADER_WORDS, Instruction, instruction_at, instructions_in};
@@ -74,7 +74,7 @@ pub(super) fn bounded(
                 first_declaration.get_or_insert(result.len());
             }
             bounder.check_constant(&instruction)?;
-            if !promises_no_overflow(&instruction)? {
+            if !promises_no_overflow(&instruction)? && !declares_computed_index(&instruction)? {
                 result.extend(&words[at..end]);
             }
         }
@@ -245,8 +245,8 @@ impl Bounder<'_> {
         let is_storage = self.contents.has(buffer, None, Decoration::BufferBlock);
         let is_uniform = class == StorageClass::Uniform as u32 && !is_storage;
         let is_marked = bounded != index && self.of_device.non_uniform[usize::from(is_uniform)];
-        if bounded != index {
-            self.capabilities.extend(index_capabilities(is_uniform, is_marked));
+        if is_marked {
+            self.capabilities.extend(non_uniform_capabilities(is_uniform));
         }
         let [head, ty, id, ..] = *words else { return unbounded(instruction, "nothing") };
         if rest.is_empty() {

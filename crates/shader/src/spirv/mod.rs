@@ -172,9 +172,8 @@ impl Binary {
             None => words.clone(), // The caller of an unsafe function promised that all indices are in range.
             Some(of_device) => bounded(words, contents, &values, of_device).map_err(refused)?,
         };
-        if signature.params.iter().any(|param| param.bindings.is_list()) {
-            signature.capabilities = capabilities(&declared(&spirv), &spirv); // With what the bounds declare.
-        }
+        signature.capabilities = capabilities(&declared(&spirv), &spirv); // With what the bounds declare.
+        signature.add_capabilities_of_lists();
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }
 

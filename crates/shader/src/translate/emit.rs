@@ -12,7 +12,7 @@ use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
 use crate::signature::{Param, ParamKind, Signature};
-use crate::spirv::binding_arrays::{index_capabilities, with_capabilities};
+use crate::spirv::binding_arrays::{non_uniform_capabilities, with_capabilities};
 use crate::spirv::capabilities::declared;
 use crate::spirv::exact_floats::with_exact_floats;
 use crate::spirv::not_equal::with_nan_unequal;
@@ -128,15 +128,14 @@ fn counted((param, count): (&Param, u32)) -> (naga::ResourceBinding, BindingInfo
     (naga::ResourceBinding { group, binding }, info)
 }
 
-/// Declares what indices into arrays of bindings need, which naga leaves out.
+/// Declares what indices that differ between invocations need in arrays of bindings, which naga leaves out.
 fn with_index_capabilities(words: Vec<u32>, signature: &Signature) -> Vec<u32> {
-    let lists: Vec<&Param> = signature.params.iter().filter(|param| param.bindings.is_list()).collect();
-    if lists.is_empty() {
+    if !declared(&words).contains(&(Capability::ShaderNonUniform as u32)) {
         return words;
     }
-    let is_non_uniform = declared(&words).contains(&(Capability::ShaderNonUniform as u32));
-    let needed = lists.iter().flat_map(|param| index_capabilities(param.kind == ParamKind::Uniform, is_non_uniform));
-    with_capabilities(&words, &needed.copied().collect::<Vec<_>>())
+    let lists = signature.params.iter().filter(|param| param.bindings.is_list());
+    let needed = lists.flat_map(|param| non_uniform_capabilities(param.kind == ParamKind::Uniform));
+    with_capabilities(&words, &needed.collect::<Vec<_>>())
 }
 
 /// What naga's writer may ask of the device. Left out are those it can do without: 8-bit integers and, unless wanted, the

@@ -134,6 +134,7 @@ impl Text {
             signature: &signature,
         })?;
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
+        signature.add_capabilities_of_lists();
         emit::check_cooperative(entry, &signature.capabilities, options.bounds)?;
         signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
         signature.subgroups = options.subgroups;
