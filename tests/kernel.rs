@@ -25,6 +25,7 @@ mod compilers;
 mod const_arrays;
 mod constants;
 mod disk;
+mod features;
 mod folding;
 mod forged;
 mod glsl;

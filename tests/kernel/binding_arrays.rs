@@ -40,7 +40,8 @@ const PICK_WGSL: &str = "enable wgpu_binding_array;
 /// Without the feature a kernel is refused by its name; then `None`.
 fn built(fixture: &Fixture, source: Source, is_non_uniform: bool) -> Option<Kernel> {
     let features = fixture.info().features;
-    let has = features.storage_arrays_dynamic && (!is_non_uniform || features.storage_arrays_non_uniform);
+    let is_broken = fixture.info().name.starts_with("SwiftShader"); // See `Capability::StorageArrays` in `fits`.
+    let has = features.storage_arrays_dynamic && !is_broken && (!is_non_uniform || features.storage_arrays_non_uniform);
     let built = fixture.kernel(source).sanitize(false).build();
     if has {
         return Some(built.unwrap());
@@ -91,7 +92,10 @@ fn lists_are_counted_at_the_launch() {
         let text = pick.signature().to_string();
         assert!(text.contains("storage 1:2  read") && text.contains("binding_array<B>"), "{text}");
         let lists: Vec<_> = (0..11).map(|n| numbered(&fixture, 3 + n, 5 * n)).collect();
-        for n in [3, 1, 8, 11, 3] {
+        // lavapipe 25.0.7 takes the length of the buffer, which WGSL compares the index with, for zero where the array of
+        // bindings has one buffer: the element reads as zero.
+        let is_wrong = text.starts_with("pick") && fixture.info().driver.info.contains("25.0.7");
+        for n in [3, 1, 8, 11, 3].into_iter().filter(|&n| n > 1 || !is_wrong) {
             let outs = fixture.zeros::<u32>([n]).unwrap();
             pick.launch(Groups::covering(n), (&lists[..n], &outs)).unwrap();
             let expected = (0..n).map(|i| u32::try_from(5 * i + 2 + 1000 * 5 * i).unwrap());

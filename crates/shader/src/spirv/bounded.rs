@@ -241,10 +241,14 @@ impl Bounder<'_> {
         let Some(count) = count else {
             return unbounded(instruction, "an array of bindings whose length nothing says");
         };
-        let bounded = self.clamped(instruction, index, IndexBound::Fixed(count))?;
+        // The only buffer is picked by a constant, which drivers compile to less, and lavapipe 25.0.7 rightly.
+        let bounded = match count {
+            1 => self.number(0),
+            _ => self.clamped(instruction, index, IndexBound::Fixed(count))?,
+        };
         let is_storage = self.contents.has(buffer, None, Decoration::BufferBlock);
         let is_uniform = class == StorageClass::Uniform as u32 && !is_storage;
-        let is_marked = bounded != index && self.of_device.non_uniform[usize::from(is_uniform)];
+        let is_marked = count > 1 && bounded != index && self.of_device.non_uniform[usize::from(is_uniform)];
         if is_marked {
             self.capabilities.extend(non_uniform_capabilities(is_uniform));
         }

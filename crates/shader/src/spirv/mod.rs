@@ -223,6 +223,21 @@ impl Binary {
     }
 }
 
+/// What naga wrote, with bounds for the indices into arrays of bindings: naga compares such an index with the number of
+/// buffers, and asks for the length of the buffer that it picks in any case.
+pub(crate) fn with_bounded_bindings(
+    source_name: &str,
+    entry: &str,
+    words: &[u32],
+    non_uniform: [bool; 2],
+) -> Result<Vec<u32>> {
+    let contents = read::read(words).map_err(|fault| malformed(source_name, fault))?;
+    let values = Values::compute(&contents, &BTreeMap::new());
+    let of_device = DeviceBounds { buffers: true, matrices: true, non_uniform };
+    let bounded = bounded(words, &contents, &values, of_device);
+    bounded.map_err(|refusal| refusal.into_error(source_name, entry, words))
+}
+
 /// The cooperative matrices of an entry point that naga wrote.
 pub(crate) fn matrices_of(
     source_name: &str,

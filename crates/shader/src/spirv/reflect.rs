@@ -339,7 +339,12 @@ impl SignatureReader<'_> {
     fn shared(&mut self, global: &Global, name: String) -> Result<(), Malformed> {
         let types = TypeReader { contents: self.contents, values: self.values, variable: &name };
         let (bytes, alignment) = types.shared(global.pointee, &mut 0)?;
-        self.signature.shared_bytes = self.signature.shared_bytes.next_multiple_of(alignment) + bytes;
+        // Blocks of an explicit layout lie on each other, all at the start.
+        let is_block = self.contents.has(global.pointee, None, Decoration::Block);
+        self.signature.shared_bytes = match is_block {
+            true => self.signature.shared_bytes.max(bytes),
+            false => self.signature.shared_bytes.next_multiple_of(alignment) + bytes,
+        };
         self.signature.shared.push(SharedVar { name, bytes });
         Ok(())
     }

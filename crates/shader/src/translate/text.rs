@@ -21,9 +21,9 @@ use crate::names::{Names, nearest};
 use crate::sanitize;
 use crate::signature::{Param, ScalarValue, Signature, range_of};
 use crate::spirv::capabilities::{capabilities, declared};
-use crate::spirv::matrices_of;
+use crate::spirv::{matrices_of, with_bounded_bindings};
 use crate::translate::linked::LinkedSource;
-use crate::translate::options::{Loops, Options, Translated};
+use crate::translate::options::{Bounds, Loops, Options, Translated};
 use crate::translate::passes::pointers::{self, PointerError};
 use crate::translate::passes::{bounds, fold, large_constants, loops, zero_shared};
 use crate::translate::source::Library;
@@ -124,7 +124,7 @@ impl Text {
         let is_zeroed_here = !options.assume_written && !options.driver_zeroes;
         let zeroed = if is_zeroed_here { zero_shared::zero(module, info, index)? } else { None };
         let (module, info) = zeroed.as_ref().map_or((module, info), |(module, info)| (module, info));
-        let written = emit::write(&emit::EmitRequest {
+        let mut written = emit::write(&emit::EmitRequest {
             module,
             info,
             entry,
@@ -133,6 +133,10 @@ impl Text {
             is_robust,
             signature: &signature,
         })?;
+        if options.bounds == Bounds::Checked && signature.params.iter().any(|param| param.bindings.is_list()) {
+            let non_uniform = options.non_uniform_bindings;
+            written.words = with_bounded_bindings(&self.source_name, entry, &written.words, non_uniform)?;
+        }
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         signature.add_capabilities_of_lists();
         emit::check_cooperative(entry, &signature.capabilities, options.bounds)?;
