@@ -290,6 +290,7 @@ fn what_a_translator_does_is_not_done_to_spirv() {
     assert_eq!(module.translate(None, &BTreeMap::new(), &options).unwrap_err().to_string(), message);
 }
 
+mod binding_arrays;
 mod bounds;
 mod hostile;
 mod kept;
