@@ -200,7 +200,7 @@ fn arrays_of_uniform_buffers_take_lists() {
     assert_eq!(contents(&x), [25.0, 45.0, 65.0]);
 }
 
-/// The same shader as SPIR-V of `glslangValidator`, for a target before the indices' capabilities were part of SPIR-V.
+/// [`PICK`] as SPIR-V of `glslangValidator`, for a target before the indices' capabilities were part of SPIR-V.
 #[test]
 fn spirv_takes_lists() {
     let fixture = Fixture::open();

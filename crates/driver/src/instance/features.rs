@@ -237,11 +237,11 @@ features! {
     shared_float16_atomic_min_max: atomic_float_2.shader_shared_float16_atomic_min_max,
     /// Workgroup memory whose layout the shader declares (`VK_KHR_workgroup_memory_explicit_layout`).
     shared_layout: shared_layout.workgroup_memory_explicit_layout,
-    /// The same with 8-bit numbers.
+    /// Workgroup memory of an explicit layout with 8-bit numbers.
     shared_layout_8bit: shared_layout.workgroup_memory_explicit_layout8_bit_access,
-    /// The same with 16-bit numbers.
+    /// Workgroup memory of an explicit layout with 16-bit numbers.
     shared_layout_16bit: shared_layout.workgroup_memory_explicit_layout16_bit_access,
-    /// The same with the layout of C.
+    /// Workgroup memory with the layout of C.
     shared_layout_scalar: shared_layout.workgroup_memory_explicit_layout_scalar_block_layout,
     /// Rotation of values in a subgroup (`VK_KHR_shader_subgroup_rotate`).
     subgroup_rotate: rotate.shader_subgroup_rotate,

@@ -268,7 +268,8 @@ pub(crate) mod tests {
     #[test]
     fn each_feature_serves_its_capability() {
         use Capability as C;
-        let cases: [(C, fn(&mut Features)); 8] = [
+        type Case = (C, fn(&mut Features));
+        let cases: [Case; 8] = [
             (C::SubgroupRotate, |f| (f.subgroup_rotate, f.subgroup_rotate_clustered) = (true, true)),
             (C::Clock, |f| (f.subgroup_clock, f.device_clock) = (true, true)),
             (C::SharedLayout, |f| f.shared_layout = true),

@@ -229,8 +229,7 @@ fn refused(code: vk::Result, source: vkarray_driver::Error, translated: &Transla
     }
 }
 
-/// Turns off the device's own bounds checks, which cost up to 3 %, for a kernel whose builder promised that indices are in
-/// range.
+/// Turns off the device's bounds checks, up to 3 % of the time, where the builder promised that indices are in range.
 fn unchecked() -> vk::PipelineRobustnessCreateInfoEXT<'static> {
     let none = vk::PipelineRobustnessBufferBehaviorEXT::DISABLED;
     vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none)
@@ -277,7 +276,7 @@ fn plan_binding(signature: &Signature, device: &Device) -> Binding {
     if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
 }
 
-/// The number of buffers that are bound to the parameters.
+/// Buffers that are bound to the parameters.
 fn n_descriptors(params: &[Param]) -> usize {
     params.iter().map(|param| param.bindings.count() as usize).sum()
 }
@@ -353,8 +352,8 @@ fn create_sets(
     let mut first = 0;
     for params in signature.params.chunk_by(|a, b| a.group == b.group) {
         let group = params[0].group;
-        let before = |i: usize| n_descriptors(&params[..i]);
-        let entries: Vec<_> = params.iter().enumerate().map(|(i, param)| template_entry(before(i), param)).collect();
+        let entry = |(i, param)| template_entry(n_descriptors(&params[..i]), param);
+        let entries: Vec<_> = params.iter().enumerate().map(entry).collect();
         let info = vk::DescriptorUpdateTemplateCreateInfo::default().descriptor_update_entries(&entries);
         let info = match binding {
             Binding::Push => info
@@ -369,10 +368,10 @@ fn create_sets(
             .map_err(device.failed("vkCreateDescriptorUpdateTemplate"))?;
         // SAFETY: just created; batches that use it keep its `Pipeline`.
         let template = unsafe { Owned::new(raw, device.logical()) };
-        let n_buffers = n_descriptors(params);
-        let n_buffers_32 = u32::try_from(n_buffers).expect("`check_bindings` compared it with a limit of 32 bits");
-        sets.push(Set { group, first, n_buffers: n_buffers_32, template });
-        first += n_buffers;
+        let count = n_descriptors(params);
+        let n_buffers = u32::try_from(count).expect("`check_bindings` compared it with a limit of 32 bits");
+        sets.push(Set { group, first, n_buffers, template });
+        first += count;
     }
     Ok(sets)
 }

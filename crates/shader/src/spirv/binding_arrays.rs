@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use spirv::{Capability, Decoration, Op};
 
+use super::constants::Values;
 use super::contents::{Contents, Global, Type};
 use super::instruction::{Checked, Instruction};
 use super::reflect::place;
 use super::sections::is_declaration;
 use super::uses::Use;
 use super::words::{HEADER_WORDS, instructions, op};
-use crate::signature::MAX_COUNTED;
+use crate::signature::{Bindings, MAX_COUNTED};
 
 /// The word of a header that holds the bound of ids.
 const BOUND: usize = 3;
@@ -38,6 +39,15 @@ pub(super) fn buffers_in(contents: &Contents, ty: u32) -> Option<(u32, Length)> 
     };
     let is_block = [Decoration::Block, Decoration::BufferBlock].iter().any(|of| contents.has(element, None, *of));
     is_block.then_some((element, length))
+}
+
+/// The type of the buffers that a variable is, and how many there are; `None` in place of a number that is not known.
+pub(super) fn buffer_of(contents: &Contents, values: &Values, global: &Global) -> (u32, Option<Bindings>) {
+    match buffers_in(contents, global.pointee) {
+        None => (global.pointee, Some(Bindings::One)),
+        Some((block, Length::Of(len))) => (block, values.count(len).filter(|&n| n > 0).map(Bindings::Fixed)),
+        Some((block, Length::None)) => (block, None),
+    }
 }
 
 /// Set and binding of an array of bindings without a length, with the length that it got.

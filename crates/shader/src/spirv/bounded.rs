@@ -9,15 +9,17 @@
 //! that may differ between invocations: not to mark such an index is undefined too.
 //! Lengths are those that the values of the specialisation constants give. Read next: `constants.rs`.
 
+mod bindings;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
 use super::DeviceBounds;
-use super::binding_arrays::{Length, buffers_in, declares_computed_index, non_uniform_capabilities, with_capabilities};
+use super::binding_arrays::{buffers_in, declares_computed_index, with_capabilities};
 use super::constants::Values;
 use super::contents::{Contents, Type};
-use super::instruction::{HEADER_WORDS, Instruction, instruction_at, instructions_in};
+use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
 use super::reflect::ReflectError;
 use super::sections::is_declaration;
 
@@ -182,10 +184,10 @@ impl Bounder<'_> {
     fn chain(&mut self, instruction: &Instruction<'_>, words: &[u32]) -> Bounded<()> {
         let (base, indices) = (instruction.operand(0)?, &instruction.operands[1..]);
         let base_type = self.value_types.get(&base).copied();
-        if let (Some((class, pointee)), [first, rest @ ..]) = (self.pointer(base_type), indices)
+        if let (Some((class, pointee)), [_, ..]) = (self.pointer(base_type), indices)
             && let Some((buffer, length)) = buffers_in(self.contents, pointee)
         {
-            return self.pick(instruction, words, (base, class), (buffer, length), (*first, rest));
+            return self.pick(instruction, words, ((base, class), (buffer, length)));
         }
         if let Some(id) = instruction.id
             && self.non_uniform.contains(&base)
@@ -226,76 +228,6 @@ impl Bounder<'_> {
         }
         self.functions.extend(changed);
         Ok(())
-    }
-
-    /// Bounds the index that picks a buffer of an array of bindings. The rest of the chain starts at that buffer.
-    fn pick(
-        &mut self,
-        instruction: &Instruction<'_>,
-        words: &[u32],
-        (base, class): (u32, u32),
-        (buffer, length): (u32, Length),
-        (index, rest): (u32, &[u32]),
-    ) -> Bounded<()> {
-        let count = if let Length::Of(len) = length { self.values.count(len) } else { None };
-        let Some(count) = count else {
-            return unbounded(instruction, "an array of bindings whose length nothing says");
-        };
-        // The only buffer is picked by a constant, which drivers compile to less, and lavapipe 25.0.7 rightly.
-        let bounded = match count {
-            1 => self.number(0),
-            _ => self.clamped(instruction, index, IndexBound::Fixed(count))?,
-        };
-        let is_storage = self.contents.has(buffer, None, Decoration::BufferBlock);
-        let is_uniform = class == StorageClass::Uniform as u32 && !is_storage;
-        let is_marked = count > 1 && bounded != index && self.of_device.non_uniform[usize::from(is_uniform)];
-        if is_marked {
-            self.capabilities.extend(non_uniform_capabilities(is_uniform));
-        }
-        let [head, ty, id, ..] = *words else { return unbounded(instruction, "nothing") };
-        if rest.is_empty() {
-            self.functions.extend([head, ty, id, base, bounded]);
-            if is_marked {
-                self.mark_non_uniform(id);
-            }
-            return Ok(());
-        }
-        let pointer = self.pointer_type(class, buffer);
-        let picked = self.add(Op::AccessChain, pointer, &[base, bounded]);
-        self.value_types.insert(picked, pointer);
-        if is_marked {
-            self.mark_non_uniform(picked);
-        }
-        let mut chain = vec![head - (1 << 16), ty, id, picked];
-        chain.extend(rest);
-        match instruction_at(&chain, 0)? {
-            Some(mut found) => {
-                found.at = instruction.at;
-                self.chain(&found, &chain)
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn pointer_type(&mut self, class: u32, pointee: u32) -> u32 {
-        if let Some(id) = find(self.contents, |ty| *ty == Type::Pointer { class, pointee }) {
-            return id;
-        }
-        if let Some(&id) = self.pointers.get(&(class, pointee)) {
-            return id;
-        }
-        let id = self.new_id();
-        self.declarations.extend([4 << 16 | Op::TypePointer as u32, id, class, pointee]);
-        self.pointers.insert((class, pointee), id);
-        id
-    }
-
-    /// Says that a pointer may lead to another buffer in each invocation.
-    fn mark_non_uniform(&mut self, id: u32) {
-        let decoration = Decoration::NonUniform as u32;
-        if self.non_uniform.insert(id) && !self.contents.has(id, None, Decoration::NonUniform) {
-            self.decorations.extend([3 << 16 | Op::Decorate as u32, id, decoration]);
-        }
     }
 
     /// `OpArrayLength` takes a pointer to the struct that ends with the array: that of this chain, or of the chain before.

@@ -144,8 +144,7 @@ impl Binary {
         source_name: &str,
         entry: &str,
         given: &BTreeMap<String, f64>,
-        counts: [u32; MAX_COUNTED],
-        bounds: Option<DeviceBounds>,
+        (counts, bounds): ([u32; MAX_COUNTED], Option<DeviceBounds>),
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 
-use super::binding_arrays::{Length, buffers_in};
+use super::binding_arrays::buffer_of;
 use super::constants::{Values, adjustable};
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, MalformedAt};
@@ -17,8 +17,8 @@ use super::uses::{Use, uses};
 use crate::error::Malformed;
 use crate::error::{Error, Resource};
 use crate::signature::{
-    Access, Bindings, Constant, ConstantDefault, ElementType, Field, Param, ParamKind, PushConstants, PushMember,
-    SharedVar, Signature,
+    Access, Constant, ConstantDefault, ElementType, Field, Param, ParamKind, PushConstants, PushMember, SharedVar,
+    Signature,
 };
 use crate::spirv::capabilities::capabilities;
 use crate::spirv::lines::line_of;
@@ -186,7 +186,7 @@ struct SignatureReader<'a> {
 
 impl SignatureReader<'_> {
     fn variable(&mut self, global: &Global, used: Use) -> Result<(), ReflectError> {
-        let (contents, (block, _)) = (self.contents, self.block(global));
+        let (contents, (block, _)) = (self.contents, buffer_of(self.contents, self.values, global));
         let name = self.name(global);
         let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
         let unsupported = |resource| Err(ReflectError::Unsupported { variable: name.clone(), resource });
@@ -216,15 +216,6 @@ impl SignatureReader<'_> {
         }
     }
 
-    /// The type of a buffer, and how many of them the variable is.
-    fn block(&self, global: &Global) -> (u32, Option<Bindings>) {
-        match buffers_in(self.contents, global.pointee) {
-            None => (global.pointee, Some(Bindings::One)),
-            Some((block, Length::Of(len))) => (block, self.values.count(len).filter(|&n| n > 0).map(Bindings::Fixed)),
-            Some((block, Length::None)) => (block, None),
-        }
-    }
-
     /// The variable's own name, the name of its only member, or the name of its type.
     fn name(&self, global: &Global) -> String {
         let contents = self.contents;
@@ -247,7 +238,7 @@ impl SignatureReader<'_> {
     fn buffer(&mut self, global: &Global, name: &str, kind: ParamKind, used: Use) -> Result<(), ReflectError> {
         let contents = self.contents;
         let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
-        let (block, bindings) = self.block(global);
+        let (block, bindings) = buffer_of(contents, self.values, global);
         let (members, bindings) = match (&contents.types[&block], bindings) {
             (Type::Struct { members }, Some(bindings)) => (members.len(), bindings),
             (Type::Array { .. } | Type::RuntimeArray { .. }, _) | (_, None) => {

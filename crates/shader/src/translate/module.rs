@@ -226,7 +226,7 @@ impl Module {
             (_, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
             (_, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
         };
-        let chosen = binary.choose(&self.source_name, entry, constants, options.binding_counts, bounds)?;
+        let chosen = binary.choose(&self.source_name, entry, constants, (options.binding_counts, bounds))?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {
