@@ -15,6 +15,7 @@
 
 mod aliases;
 mod atomics;
+mod binding_arrays;
 mod bindings;
 mod bounds;
 mod cache;
@@ -24,6 +25,7 @@ mod compilers;
 mod const_arrays;
 mod constants;
 mod disk;
+mod features;
 mod folding;
 mod forged;
 mod glsl;

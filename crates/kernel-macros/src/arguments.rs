@@ -40,6 +40,10 @@ impl Arguments {
         let as_it_is: fn(&Ident) -> TokenStream = |identifier| quote! { #identifier };
         for parameter in signature.arguments() {
             match parameter {
+                Parameter::Array(param) if param.bindings.is_list() => {
+                    let array = array_type(declaration, param)?;
+                    add(&param.name, quote! { &[#array] }, as_it_is);
+                }
                 Parameter::Array(param) => add(&param.name, array_type(declaration, param)?, as_it_is),
                 Parameter::Scalar(_) if whole.is_some() => {}
                 Parameter::Scalar(member) => add(&member.name, number_type(&member.ty), as_it_is),
@@ -106,7 +110,10 @@ fn number_type(ty: &ElementType) -> TokenStream {
 /// The Rust type of a buffer's argument.
 fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
     if param.kind == ParamKind::Uniform {
-        return Ok(quote! { &impl ::vkarray::kernel::AsArg });
+        return Ok(match param.bindings.is_list() {
+            true => quote! { &impl ::vkarray::kernel::AsArray },
+            false => quote! { &impl ::vkarray::kernel::AsArg },
+        });
     }
     let element = match &param.ty {
         ElementType::Array { element, .. } => element,

@@ -28,8 +28,8 @@ mod fits;
 mod pipeline;
 
 pub use call::{
-    Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayShape, AsArg, ConstArray, Groups, Immediate, Items,
-    MemoryArg, NamedArg, Packed, check, tuple_text,
+    Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayArgs, ArrayShape, AsArg, AsArray, ConstArray, Groups,
+    Immediate, Items, MemoryArg, NamedArg, Packed, check, tuple_text,
 };
 pub use disk_cache::{CacheCounters, CacheFile, CacheMode, CacheSettings, StoreCounters};
 pub use dispatch::DispatchNode;
@@ -37,8 +37,8 @@ pub use error::{Error, Mismatch, Result};
 pub use fits::{check_capabilities, check_extensions, check_matrices, check_subgroups, limits_of};
 pub use pipeline::{Kernel, KernelBuilder, KernelCache, KernelLimit, KernelStatistics, WeakKernel};
 pub use vkarray_shader::{
-    Access, Alias, BadScalar, Bool, Bounds, BufferBounds, ByteOrder, Capability, Complex32, Complex64, Constant,
-    ConstantDefault, DType, Element, ElementType, Error as ShaderError, Fault, Field, Finding, FloatAtomic,
+    Access, Alias, BadScalar, Bindings, Bool, Bounds, BufferBounds, ByteOrder, Capability, Complex32, Complex64,
+    Constant, ConstantDefault, DType, Element, ElementType, Error as ShaderError, Fault, Field, Finding, FloatAtomic,
     FloatAtomicOp, Fold, Hint, Leaf, Library, Limits, Loops, Malformed, MatrixProduct, MatrixRole, MatrixUse,
     MemorySpan, Module, Names, Options, OtherAccess, Param, ParamKind, Parameter, PushConstants, PushMember, Resource,
     Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, SitePlace, Source, Subgroups, Subject, Translated,

@@ -39,8 +39,8 @@ pub use limits::{Limits, check_bindings, check_workgroup};
 pub use names::{Hint, Names};
 pub use sanitize::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, SitePlace, Subject};
 pub use signature::{
-    Access, Alias, BadScalar, Bool, ByteOrder, Capability, Complex32, Complex64, Constant, ConstantDefault, DType,
-    Element, ElementType, Field, FloatAtomic, FloatAtomicOp, Leaf, MatrixProduct, MatrixRole, MatrixUse, Param,
+    Access, Alias, BadScalar, Bindings, Bool, ByteOrder, Capability, Complex32, Complex64, Constant, ConstantDefault,
+    DType, Element, ElementType, Field, FloatAtomic, FloatAtomicOp, Leaf, MatrixProduct, MatrixRole, MatrixUse, Param,
     ParamKind, Parameter, PushConstants, PushMember, ScalarValue, SharedVar, Signature, Subgroups, UnknownDType,
     assert_field, assert_size,
 };
@@ -52,6 +52,7 @@ pub mod internal {
     pub use crate::limits::AXES;
     pub use crate::names::nearest;
     pub use crate::sanitize::{REPORT_BYTES, REPORT_WORDS, place_notes};
+    pub use crate::signature::MAX_COUNTED;
     pub use crate::spirv::capabilities::capabilities;
     pub use crate::spirv::extensions::SERVED;
     pub use crate::spirv::validator::Validator;

@@ -160,7 +160,8 @@ pub fn check_bindings(signature: &Signature, limits: &Limits) -> Result<()> {
         (ParamKind::Uniform, "buffers of constant memory", limits.max_uniform_buffers),
     ];
     for (kind, what, limit) in kinds {
-        let count = signature.params.iter().filter(|param| param.kind == kind).count();
+        let of_kind = signature.params.iter().filter(|param| param.kind == kind);
+        let count = of_kind.map(|param| param.bindings.count() as usize).fold(0, usize::saturating_add);
         if count > limit as usize {
             return Err(Error::BufferCount { kernel: kernel(), count, what, limit });
         }

@@ -24,6 +24,7 @@ Values of --arg:
   random:f32[64,64],seed=7      uniform: 0 <= x < 1 for floats, the full range for integers; the seed is 0 if left out
   normal:f32[64,64],seed=7      floats of the normal distribution with mean 0 and standard deviation 1
   padded:@x.npy                 any of these arrays, filled up with zeros to the length of constant memory
+  @x.npy,zeros:f32[9]           several of these arrays, for an array of bindings: those of b are called b[0], b[1], ...
   2.5                           a number, for a push constant
   0.5,1,2                       the numbers of a push constant that is a vector
 Element types: bool i8 u8 i16 u16 f16 i32 u32 f32 i64 u64 f64

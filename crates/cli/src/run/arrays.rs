@@ -9,7 +9,7 @@ use vkarray::kernel::Names;
 
 use super::generate::Generated;
 use super::input::Input;
-use super::value::{PictureOptions, Value};
+use super::value::{PictureOptions, Value, split_list};
 use crate::error::{Error, Result};
 
 /// A named array before it is opened.
@@ -25,6 +25,8 @@ pub(crate) struct Described {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Description {
     Array(Described),
+    /// Several arrays, for an array of bindings: that of `b` are called `b[0]`, `b[1]` and so on.
+    Arrays(Vec<Described>),
     /// Numbers, which are parsed when the type of their push constant is known.
     Numbers(Vec<String>),
 }
@@ -34,8 +36,16 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// [`Error::Value`] for a number that is padded; and the errors of [`Value::parse`].
+    /// [`Error::Value`] for a number that is padded or in a list of arrays; and the errors of [`Value::parse`].
     pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Self> {
+        let list = split_list(text);
+        if list.len() > 1 {
+            let one = |(at, text): (usize, &&str)| {
+                let name = format!("{name}[{at}]");
+                Self::parse(&name, text, folder)?.array(&name)
+            };
+            return Ok(Self::Arrays(list.iter().enumerate().map(one).collect::<Result<_>>()?));
+        }
         let padded = text.strip_prefix("padded:");
         match Value::parse(name, padded.unwrap_or(text))? {
             Value::Numbers(_) if padded.is_some() => {
@@ -54,10 +64,15 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// [`Error::Value`] if the description is a number.
+    /// [`Error::Value`] if the description is a number or a list.
     pub(crate) fn array(self, name: &str) -> Result<Described> {
         match self {
             Self::Array(described) => Ok(described),
+            Self::Arrays(list) => {
+                let names: Vec<_> = list.into_iter().map(|array| array.name).collect();
+                let reason = "a pipeline names arrays one by one; a step lists their names".to_owned();
+                Err(Error::Value { name: name.to_owned(), text: names.join(","), reason })
+            }
             Self::Numbers(numbers) => {
                 let (name, text) = (name.to_owned(), numbers.join(","));
                 Err(Error::Value { name, text, reason: "a pipeline names arrays; steps have its numbers".to_owned() })

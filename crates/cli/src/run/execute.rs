@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use vkarray::device::Error as DriverError;
-use vkarray::kernel::{Arg, AsArg, Error as KernelError, ScalarValue, ShaderError, limits_of};
+use vkarray::kernel::{Arg, ArrayArg, AsArray, Error as KernelError, ScalarValue, ShaderError, limits_of};
 use vkarray::stream::Graph;
 use vkarray::{Context, DeviceNDArray, Event, Kernel};
 
@@ -108,7 +108,7 @@ fn check_validation(ctx: &Context) -> Result<()> {
 }
 
 /// An array on the device of any element type.
-trait DeviceArray: AsArg {
+trait DeviceArray: AsArray {
     fn download(&self) -> vkarray::Result<HostArray>;
 }
 
@@ -306,12 +306,14 @@ impl<'a> Run<'a> {
     }
 
     fn arguments<'b>(&'b self, step: &'b Step, arrays: &'b [Box<dyn DeviceArray>]) -> Vec<(&'b str, Arg<'b>)> {
-        let taken = step.arrays.iter().map(|(name, place)| {
-            let arg = match arrays[*place].as_arg() {
-                Arg::Array(array) if self.work.arrays[*place].is_padded => Arg::Array(array.padded()),
-                arg => arg,
-            };
-            (name.as_str(), arg)
+        let array = |(_, place): &(String, usize)| -> ArrayArg<'b> {
+            let array = arrays[*place].as_array();
+            if self.work.arrays[*place].is_padded { array.padded() } else { array }
+        };
+        let taken = step.lists().map(|(name, is_list, taken)| {
+            let arg =
+                if is_list { Arg::Arrays(taken.iter().map(array).collect()) } else { Arg::Array(array(&taken[0])) };
+            (name, arg)
         });
         let scalars = step.scalars.iter().map(|scalar| (scalar.name.as_str(), scalar_arg(&scalar.values)));
         taken.chain(scalars).collect()
@@ -319,8 +321,8 @@ impl<'a> Run<'a> {
 
     fn report(self) -> Ran {
         let nbytes = |step: &Step, name: &str| {
-            let (_, place) = step.arrays.iter().find(|(param, _)| param == name)?;
-            Some(self.work.arrays[*place].input.nbytes())
+            let places = step.arrays.iter().filter(|(param, _)| param == name).map(|(_, place)| *place);
+            places.map(|place| self.work.arrays[place].input.nbytes()).reduce(u64::saturating_add)
         };
         let of_step = |step: &Step| -> u64 {
             let params = step.signature.params.iter();

@@ -49,6 +49,8 @@ pub(crate) struct DispatchText {
 pub(crate) enum StepArgument {
     /// The name of an array.
     Array(String),
+    /// The names of several arrays, for an array of bindings.
+    Arrays(Vec<String>),
     /// The number of a push constant, or the numbers of a vector.
     Numbers(Vec<String>),
 }
@@ -76,6 +78,11 @@ impl Job {
                 Description::Array(array) => {
                     arrays.push(array);
                     StepArgument::Array(name.clone())
+                }
+                Description::Arrays(list) => {
+                    let names = list.iter().map(|array| array.name.clone()).collect();
+                    arrays.extend(list);
+                    StepArgument::Arrays(names)
                 }
                 Description::Numbers(numbers) => StepArgument::Numbers(numbers),
             };
@@ -332,6 +339,7 @@ impl StepArgument {
     fn text(&self) -> String {
         match self {
             Self::Array(name) => name.clone(),
+            Self::Arrays(names) => names.join(","),
             Self::Numbers(numbers) => numbers.join(","),
         }
     }
@@ -349,10 +357,16 @@ impl<'de> Deserialize<'de> for StepArgument {
         let value = Toml::deserialize(deserializer)?;
         let numbers = match &value {
             Toml::String(name) => return Ok(Self::Array(name.clone())),
-            Toml::Array(values) => values.iter().map(number).collect(),
+            Toml::Array(values) => {
+                let name = |value: &Toml| value.as_str().map(str::to_owned);
+                match values.iter().map(name).collect::<Option<Vec<_>>>() {
+                    Some(names) if !names.is_empty() => return Ok(Self::Arrays(names)),
+                    _ => values.iter().map(number).collect(),
+                }
+            }
             value => number(value).map(|number| vec![number]),
         };
-        let wrong = || serde::de::Error::custom("expected a name, a number, or a list of numbers");
+        let wrong = || serde::de::Error::custom("expected a name, a number, or a list of names or of numbers");
         numbers.map(Self::Numbers).ok_or_else(wrong)
     }
 }

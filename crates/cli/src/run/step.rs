@@ -80,7 +80,8 @@ impl Shaders {
     }
 }
 
-/// Parameters, and the positions of their arrays among the arrays of the run.
+/// Parameters, and the positions of their arrays among the arrays of the run. A parameter that takes a list of arrays stands
+/// here with each of them, in order.
 type Taken = Vec<(String, usize)>;
 
 /// A kernel, its arguments and the size of its launch.
@@ -123,7 +124,25 @@ impl Step {
     pub(crate) fn written(&self) -> impl Iterator<Item = usize> {
         let is_output = |param: &&Param| param.kind == ParamKind::Storage && param.access != Access::Read;
         let outputs = self.signature.params.iter().filter(is_output);
-        outputs.filter_map(|param| self.arrays.iter().find(|(name, _)| *name == param.name)).map(|(_, place)| *place)
+        outputs.flat_map(|param| self.places(&param.name))
+    }
+
+    /// The positions of the arrays of a parameter.
+    fn places(&self, param: &str) -> impl Iterator<Item = usize> {
+        self.arrays.iter().filter(move |(name, _)| name == param).map(|(_, place)| *place)
+    }
+
+    /// Each parameter with its arrays, and whether it takes a list of them.
+    pub(crate) fn lists<'s>(&'s self) -> impl Iterator<Item = (&'s str, bool, &'s [(String, usize)])> {
+        let is_list = |name: &str| {
+            let param = self.signature.params.iter().find(|param| param.name == name);
+            param.is_some_and(|param| param.bindings.is_list())
+        };
+        // An argument that is given twice has one array.
+        let is_next = move |(a, i): &(String, usize), (b, j): &(String, usize)| a == b && (i != j || is_list(a));
+        let of_param =
+            move |taken: &'s [(String, usize)]| (taken[0].0.as_str(), is_list(&taken[0].0) || taken.len() > 1, taken);
+        self.arrays.chunk_by(is_next).map(of_param)
     }
 
     /// Checks the device's limits, before any array is loaded, and returns the workgroups to dispatch.
@@ -145,10 +164,17 @@ impl Step {
     /// The library's own check of arguments, on the types and shapes that are known before arrays are loaded.
     fn check_arguments(&self, arrays: &[ArrayArgument], limits: &Limits) -> Result<()> {
         let signature = &self.signature;
-        let taken = self.arrays.iter().map(|(name, place)| {
+        let shape = |(_, place): &(String, usize)| {
             let ArrayArgument { input, is_padded, .. } = &arrays[*place];
             let plain = ArrayShape::new(input.dtype(), input.shape(), input.nbytes());
-            Argument { name: Some(name), shape: ArgShape::Array(ArrayShape { is_padded: *is_padded, ..plain }) }
+            ArrayShape { is_padded: *is_padded, ..plain }
+        };
+        let shapes: Vec<_> = self.arrays.iter().map(shape).collect();
+        let mut rest = shapes.as_slice();
+        let taken = self.lists().map(|(name, is_list, taken)| {
+            let (own, others) = rest.split_at(taken.len());
+            rest = others;
+            Argument { name: Some(name), shape: if is_list { ArgShape::Arrays(own) } else { ArgShape::Array(own[0]) } }
         });
         let scalars = self.scalars.iter().map(|scalar| {
             let shape = match scalar.values.as_slice() {
@@ -172,8 +198,9 @@ impl Step {
     fn check_lengths(&self, arrays: &[ArrayArgument], invocations: u128) -> Result<()> {
         for param in self.signature.params.iter().filter(|param| param.writes) {
             let Some((element, stride)) = param.ty.runtime_array() else { continue };
-            let Some((_, place)) = self.arrays.iter().find(|(name, _)| *name == param.name) else { continue };
-            let elements = arrays[*place].input.nbytes().saturating_sub(param.fixed_bytes) / u64::from(stride);
+            // Which array of a list an invocation writes is the shader's affair.
+            let Some(place) = self.places(&param.name).next().filter(|_| !param.bindings.is_list()) else { continue };
+            let elements = arrays[place].input.nbytes().saturating_sub(param.fixed_bytes) / u64::from(stride);
             if u128::from(elements) < invocations {
                 let (name, element) = (param.name.clone(), element.to_string());
                 return Err(Error::TooFewElements { name, element, elements, invocations });
@@ -258,6 +285,9 @@ fn take_arguments(
     for (name, argument) in arguments {
         match argument {
             StepArgument::Array(array) => take(signature.own_name(name), array)?,
+            StepArgument::Arrays(list) => {
+                list.iter().try_for_each(|array| take(signature.own_name(name), array))?;
+            }
             StepArgument::Numbers(numbers) => {
                 let values = parse_numbers(name, numbers, signature)?;
                 scalars.push(ScalarArgument { name: name.clone(), values });
@@ -293,7 +323,8 @@ fn picture_type(scalar: DType) -> Option<DType> {
 /// Zeros for an array that the kernel only writes: an element for each invocation of `--covering`, with the axes in the
 /// order of arrays. The components of vectors of two and four are a last axis.
 fn covered(name: &str, signature: &Signature, grid: &Grid) -> Option<Generated> {
-    let param = signature.params.iter().find(|param| param.name == name && param.writes && !param.reads)?;
+    let param = signature.params.iter().find(|param| param.name == name && param.writes && !param.reads);
+    let param = param.filter(|param| !param.bindings.is_list())?;
     let ElementType::Array { element, len: None, .. } = &param.ty else { return None };
     let (dtype, len) = match **element {
         ElementType::Scalar(dtype) => (dtype, None),

@@ -48,6 +48,21 @@ impl PictureOptions {
     }
 }
 
+/// The values of a list of arrays: a comma before `@` or the name of a generator begins the next.
+pub(crate) fn split_list(text: &str) -> Vec<&str> {
+    let begins = |rest: &str| {
+        let name = rest.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        rest.starts_with('@') || (!name.is_empty() && rest[name.len()..].starts_with(':'))
+    };
+    let (mut values, mut start) = (Vec::new(), 0);
+    for (at, _) in text.match_indices(',').filter(|(at, _)| begins(&text[at + 1..])) {
+        values.push(&text[start..at]);
+        start = at + 1;
+    }
+    values.push(&text[start..]);
+    values
+}
+
 impl Value {
     /// Reads a value.
     ///

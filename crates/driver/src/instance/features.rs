@@ -6,7 +6,10 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{ATOMIC_FLOAT, ATOMIC_FLOAT_2, COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS};
+use super::plan::{
+    ATOMIC_FLOAT, ATOMIC_FLOAT_2, COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS, SHADER_CLOCK, SHARED_LAYOUT,
+    SUBGROUP_ROTATE,
+};
 
 /// The structures of Vulkan that hold the features of the table.
 #[derive(Default)]
@@ -20,6 +23,9 @@ pub(crate) struct FeatureStructs {
     pipelines: vk::PhysicalDevicePipelineRobustnessFeaturesEXT<'static>,
     atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
     atomic_float_2: vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT<'static>,
+    shared_layout: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'static>,
+    rotate: vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR<'static>,
+    clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>,
 }
 
 impl FeatureStructs {
@@ -45,6 +51,15 @@ impl FeatureStructs {
         if has(ATOMIC_FLOAT_2) {
             chain = chain.push_next(&mut self.atomic_float_2);
         }
+        if has(SHARED_LAYOUT) {
+            chain = chain.push_next(&mut self.shared_layout);
+        }
+        if has(SUBGROUP_ROTATE) {
+            chain = chain.push_next(&mut self.rotate);
+        }
+        if has(SHADER_CLOCK) {
+            chain = chain.push_next(&mut self.clock);
+        }
         chain
     }
 }
@@ -57,6 +72,9 @@ fn extension_of(structure: &str) -> Option<&'static str> {
         "pipelines" => Some(PIPELINE_ROBUSTNESS),
         "atomic_float" => Some(ATOMIC_FLOAT),
         "atomic_float_2" => Some(ATOMIC_FLOAT_2),
+        "shared_layout" => Some(SHARED_LAYOUT),
+        "rotate" => Some(SUBGROUP_ROTATE),
+        "clock" => Some(SHADER_CLOCK),
         _ => None,
     }
 }
@@ -167,6 +185,16 @@ features! {
     variable_pointers_storage_buffer: v11.variable_pointers_storage_buffer,
     /// Pointers that are chosen at run time.
     variable_pointers: v11.variable_pointers,
+    /// Arrays of storage buffers indexed by a computed number (`shaderStorageBufferArrayDynamicIndexing`).
+    storage_arrays_dynamic: core.shader_storage_buffer_array_dynamic_indexing,
+    /// Arrays of storage buffers indexed by a number that differs between invocations
+    /// (`shaderStorageBufferArrayNonUniformIndexing`).
+    storage_arrays_non_uniform: v12.shader_storage_buffer_array_non_uniform_indexing,
+    /// Arrays of uniform buffers indexed by a computed number (`shaderUniformBufferArrayDynamicIndexing`).
+    uniform_arrays_dynamic: core.shader_uniform_buffer_array_dynamic_indexing,
+    /// Arrays of uniform buffers indexed by a number that differs between invocations
+    /// (`shaderUniformBufferArrayNonUniformIndexing`).
+    uniform_arrays_non_uniform: v12.shader_uniform_buffer_array_non_uniform_indexing,
     /// 64-bit integer atomics in buffers.
     buffer_int64_atomics: v12.shader_buffer_int64_atomics,
     /// 64-bit integer atomics in workgroup memory.
@@ -207,6 +235,22 @@ features! {
     shared_float16_atomic_add: atomic_float_2.shader_shared_float16_atomic_add,
     /// Atomic minimum and maximum of `f16` in workgroup memory.
     shared_float16_atomic_min_max: atomic_float_2.shader_shared_float16_atomic_min_max,
+    /// Workgroup memory whose layout the shader declares (`VK_KHR_workgroup_memory_explicit_layout`).
+    shared_layout: shared_layout.workgroup_memory_explicit_layout,
+    /// Workgroup memory of an explicit layout with 8-bit numbers.
+    shared_layout_8bit: shared_layout.workgroup_memory_explicit_layout8_bit_access,
+    /// Workgroup memory of an explicit layout with 16-bit numbers.
+    shared_layout_16bit: shared_layout.workgroup_memory_explicit_layout16_bit_access,
+    /// Workgroup memory with the layout of C.
+    shared_layout_scalar: shared_layout.workgroup_memory_explicit_layout_scalar_block_layout,
+    /// Rotation of values in a subgroup (`VK_KHR_shader_subgroup_rotate`).
+    subgroup_rotate: rotate.shader_subgroup_rotate,
+    /// Rotation of values in parts of a subgroup.
+    subgroup_rotate_clustered: rotate.shader_subgroup_rotate_clustered,
+    /// A clock that all invocations of a subgroup share (`VK_KHR_shader_clock`).
+    subgroup_clock: clock.shader_subgroup_clock,
+    /// A clock that all invocations on the device share.
+    device_clock: clock.shader_device_clock,
     /// Buffer device addresses.
     buffer_device_address: v12.buffer_device_address,
     /// Scalar (C-like) layout of buffer blocks.

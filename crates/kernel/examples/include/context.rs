@@ -87,8 +87,14 @@ impl<T: vkarray_kernel::Element> DeviceArray<T> {
 
 impl<T: vkarray_kernel::Element> vkarray_kernel::AsArg for DeviceArray<T> {
     fn as_arg(&self) -> vkarray_kernel::Arg<'_> {
+        vkarray_kernel::Arg::Array(vkarray_kernel::AsArray::as_array(self))
+    }
+}
+
+impl<T: vkarray_kernel::Element> vkarray_kernel::AsArray for DeviceArray<T> {
+    fn as_array(&self) -> vkarray_kernel::ArrayArg<'_> {
         let nbytes = (self.shape[0] * size_of::<T>()) as u64;
         let shape = vkarray_kernel::ArrayShape::new(vkarray_kernel::DType::of::<T>(), &self.shape, nbytes);
-        vkarray_kernel::Arg::Array(vkarray_kernel::ArrayArg::new(&self.block, shape))
+        vkarray_kernel::ArrayArg::new(&self.block, shape)
     }
 }

@@ -13,6 +13,7 @@ use vkarray_allocator::Block;
 use vkarray_shader::ScalarValue;
 
 use crate::call::constant::ConstArray;
+use crate::call::list::ArrayArgs;
 use crate::call::memory::MemoryArg;
 use crate::call::shape::{ArgShape, Argument, ArrayShape};
 
@@ -154,6 +155,8 @@ impl<'a> ArrayArg<'a> {
 pub enum Arg<'a> {
     /// An array on the device.
     Array(ArrayArg<'a>),
+    /// Several arrays, for an array of bindings.
+    Arrays(ArrayArgs<'a>),
     /// A memory object or registered memory.
     Memory(MemoryArg<'a>),
     /// Constant memory.
@@ -173,6 +176,7 @@ impl<'a> Arg<'a> {
     {
         match self {
             Self::Array(array) => ArgShape::Array(array.shape),
+            Self::Arrays(list) => ArgShape::Arrays(list.shapes()),
             Self::Memory(memory) => ArgShape::Array(memory.shape()),
             Self::Constant(constant) => ArgShape::Constant(constant.shape()),
             Self::Scalar(value) => ArgShape::Scalar(*value),
@@ -206,7 +210,9 @@ pub(crate) fn arguments<'a>(args: &'a [NamedArg<'_>]) -> SmallVec<[Argument<'a>;
     args.iter().map(|given| Argument { name: given.name, shape: given.arg.shape() }).collect()
 }
 
-/// Something that can be one argument: arrays, memory objects, [`ConstArray`], numbers, arrays of numbers, [`Immediate`].
+/// Something that can be one argument: arrays, lists of arrays ([`AsArray`]), memory objects, [`ConstArray`], numbers, arrays of numbers, [`Immediate`].
+///
+/// [`AsArray`]: crate::AsArray
 ///
 /// For a type of the program's own, return the argument of a field.
 ///

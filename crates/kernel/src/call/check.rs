@@ -8,11 +8,11 @@
 use std::slice;
 
 use smallvec::{SmallVec, smallvec};
-use vkarray_shader::{Limits, Parameter, PushConstants, PushMember, ScalarValue, Signature};
+use vkarray_shader::{Bindings, Limits, Param, Parameter, PushConstants, PushMember, ScalarValue, Signature};
 
 use crate::call::packing::Packing;
-use crate::call::rules::{NumberRule, Rules};
-use crate::call::shape::{ArgShape, Argument};
+use crate::call::rules::{ArrayRule, NumberRule, Rules};
+use crate::call::shape::{ArgShape, Argument, ArrayShape};
 use crate::call::strided;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
@@ -79,7 +79,15 @@ pub(crate) fn check_arguments(signature: &Signature, rules: &Rules, arguments: &
         let shape = arguments[index].shape;
         let block = &mut packed.push_constants;
         match (target, &shape) {
-            (Target::One(at, Parameter::Array(param)), ArgShape::Array(array) | ArgShape::Constant(array)) => {
+            (Target::One(at, Parameter::Array(param)), ArgShape::Arrays(list)) if param.bindings.is_list() => {
+                if check_list(kernel, param, &rules.arrays[at], list)? {
+                    packed.empty = packed.empty.or(Some(at));
+                }
+                packed.arrays.push(index);
+            }
+            (Target::One(at, Parameter::Array(param)), ArgShape::Array(array) | ArgShape::Constant(array))
+                if !param.bindings.is_list() =>
+            {
                 let is_constant = matches!(shape, ArgShape::Constant(_));
                 let packing = if is_constant { Packing::of(param, array) } else { None };
                 if let Some(problem) = rules.arrays[at].refusal(param, array, packing.as_ref()) {
@@ -106,10 +114,36 @@ pub(crate) fn check_arguments(signature: &Signature, rules: &Rules, arguments: &
     Ok(packed)
 }
 
+/// Checks the arrays of an array of bindings. Returns whether one of them has no bytes.
+fn check_list(kernel: &str, param: &Param, rule: &ArrayRule, list: &[ArrayShape<'_>]) -> Result<bool> {
+    let (ty, given) = (|| param.type_text(), list.len());
+    let is_counted = matches!(param.bindings, Bindings::Counted(_));
+    let expected = if is_counted { given.max(1) } else { param.bindings.count() as usize };
+    if given != expected {
+        return Err(refusal(kernel, &param.name, Mismatch::ListLength { ty: ty(), expected, given }));
+    }
+    for (at, array) in list.iter().enumerate() {
+        // The strides of one array of several cannot be asked for.
+        let array = ArrayShape { strides: None, ..*array };
+        if let Some(problem) = rule.refusal(param, &array, None) {
+            return Err(refusal(kernel, &element_name(&param.name, at), problem));
+        }
+    }
+    Ok(list.iter().any(|array| array.nbytes == 0) && !param.is_constant)
+}
+
+/// What messages call one array of a list: `b[2]`.
+pub(crate) fn element_name(param: &str, at: usize) -> String {
+    format!("{param}[{at}]")
+}
+
 /// An array where numbers belong, or the other way round.
 fn wrong_kind(kernel: &str, target: Target<'_>, given: &ArgShape<'_>) -> Error {
     let (ty, given) = (target.ty(), given.to_string());
     let problem = match target {
+        Target::One(_, Parameter::Array(param)) if param.bindings.is_list() => {
+            Mismatch::WantsList { ty: param.type_text(), given }
+        }
         Target::One(_, Parameter::Array(_)) => Mismatch::WantsArray { ty, given },
         Target::One(_, Parameter::Scalar(_)) => Mismatch::WantsScalar { ty, given },
         Target::Block(_) => Mismatch::WantsBlock { ty, given },

@@ -11,6 +11,7 @@
 //! - of structs: records of exactly the struct's stride, raw bytes (`u8`), or the struct's scalar when it has only one;
 //! - with padding inside its elements (`vec3`): arrays whose rows have the same padding;
 //! - without a length, where the shader asks for strides: arrays of any strides, whose elements have the size of its own;
+//! - that is an array of bindings: a list of arrays, each of which fits the type of one;
 //! - in constant memory: arrays of the declared size, and shorter ones if they are [padded](ArrayShape::is_padded).
 //!
 //! A [`NumberRule`] is the only code that writes a number into the push constants.
@@ -48,8 +49,8 @@ impl Rules {
 pub(crate) struct ArrayRule {
     /// The type of its numbers; a record where its elements are structs of several types.
     dtype: DType,
-    /// The fewest and the most bytes that [`ArrayRule::accepts`] takes: none if an element has padding, or if `partial`
-    /// cannot say where elements end.
+    /// The fewest and the most bytes that [`ArrayRule::accepts`] takes: none if an element has padding, if `partial` cannot
+    /// say where elements end, or if the parameter takes a list of arrays.
     fast: [u64; 2],
     /// Bytes before the elements of a runtime array; all bytes where there is none.
     fixed: u64,
@@ -88,7 +89,7 @@ impl ArrayRule {
         let is_simple = has_mask && padding.is_none_or(|(stride, _)| dtype.itemsize() == stride);
         Self {
             dtype,
-            fast: if is_simple { [fixed.max(1), most] } else { [1, 0] },
+            fast: if is_simple && !param.bindings.is_list() { [fixed.max(1), most] } else { [1, 0] },
             fixed,
             partial: if has_mask { stride.map_or(0, |stride| u64::from(stride) - 1) } else { 0 },
             misaligned: limits.offset_alignment(kind) - 1,

@@ -96,6 +96,8 @@ pub fn tuple_text<T: fmt::Display>(items: &[T]) -> String {
 pub enum ArgShape<'a> {
     /// An array.
     Array(ArrayShape<'a>),
+    /// Several arrays, for an array of bindings.
+    Arrays(&'a [ArrayShape<'a>]),
     /// Constant memory, which gets the padding of the parameter when it is copied.
     Constant(ArrayShape<'a>),
     /// One number.
@@ -109,7 +111,7 @@ pub enum ArgShape<'a> {
 impl ArgShape<'_> {
     /// Whether it is for a buffer, not for push constants.
     pub(crate) const fn is_array(&self) -> bool {
-        matches!(self, Self::Array(_) | Self::Constant(_))
+        matches!(self, Self::Array(_) | Self::Arrays(_) | Self::Constant(_))
     }
 }
 
@@ -117,6 +119,7 @@ impl fmt::Display for ArgShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Array(array) | Self::Constant(array) => array.fmt(f),
+            Self::Arrays(list) => write!(f, "a list of arrays, {} in number", list.len()),
             Self::Scalar(value) => write!(f, "{value} ({})", value.dtype()),
             Self::Scalars(values) => write!(f, "{} numbers", values.len()),
             Self::Block(bytes) => write!(f, "a struct of {} bytes", bytes.len()),

@@ -15,6 +15,7 @@ use crate::call::arguments::Arguments;
 use crate::call::check::{not_recorded, parameter_name};
 use crate::call::constant::ConstArray;
 use crate::call::groups::{Extent, Groups};
+use crate::call::list::AsArray;
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, ArrayShape};
@@ -210,7 +211,7 @@ fn steps_for(
         let mut launch = Launch::new(&kernel.pipeline);
         match kernel.prepare(&mut launch, before, groups, args)? {
             Prepared::Empty => return Ok((steps, None)),
-            Prepared::Folded(folded) => kernel = folded,
+            Prepared::Variant(variant) => kernel = variant,
             Prepared::WithCopies => unreachable!("the steps of a graph are one operation"),
             Prepared::Launch => {
                 launch.keep_arguments(args);
@@ -280,6 +281,7 @@ fn kept(arg: &Arg<'_>) -> Result<KeptArg> {
     };
     Ok(match arg {
         Arg::Array(given) => Arc::new(array(given)),
+        Arg::Arrays(list) => Arc::new(list.iter().map(|given| array(&given)).collect::<Vec<_>>()),
         Arg::Memory(memory) => Arc::new(array(&memory.recordable()?)),
         Arg::Constant(constant) => Arc::new((*constant).clone()),
         Arg::Scalar(value) => Arc::new(*value),
@@ -288,10 +290,16 @@ fn kept(arg: &Arg<'_>) -> Result<KeptArg> {
     })
 }
 
+impl AsArray for KeptArray {
+    fn as_array(&self) -> ArrayArg<'_> {
+        let Self(block, shape, strides, rest) = self;
+        ArrayArg { block, shape: ArrayShape { shape, strides: strides.as_deref(), ..*rest } }
+    }
+}
+
 impl AsArg for KeptArray {
     fn as_arg(&self) -> Arg<'_> {
-        let Self(block, shape, strides, rest) = self;
-        Arg::Array(ArrayArg { block, shape: ArrayShape { shape, strides: strides.as_deref(), ..*rest } })
+        Arg::Array(self.as_array())
     }
 }
 

@@ -15,8 +15,8 @@ use vkarray_driver::Device;
 use vkarray_driver::hazard::{BlockAccess, Mode, Stage};
 use vkarray_shader::{Param, ParamKind, Signature};
 
-use crate::call::args::{Arg, NamedArg, arguments};
-use crate::call::check::{Packed, check_arguments, refusal};
+use crate::call::args::{Arg, ArrayArg, NamedArg, arguments};
+use crate::call::check::{Packed, check_arguments, element_name, refusal};
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
@@ -28,7 +28,7 @@ use crate::pipeline::kernel::{Kernel, Pipeline};
 
 /// See the module. It is large, so it is filled in place: moving it would cost more than filling it.
 pub(crate) struct Launch {
-    /// How each parameter's array is used, in the order of the parameters.
+    /// How each parameter's array is used, in the order of the parameters, with all arrays of a list.
     ///
     /// The shader reaches these ranges alone, since its indices are checked or its builder promised that they are in range,
     /// and uses each as its own code says.
@@ -69,8 +69,9 @@ pub(crate) enum Prepared {
     Launch,
     /// There is nothing to launch.
     Empty,
-    /// The launch is too long for one axis, and this variant of the kernel takes it.
-    Folded(Kernel),
+    /// This variant of the kernel takes it: it is too long for one axis, or gives another number of arrays than the kernel
+    /// was built for.
+    Variant(Kernel),
     /// It writes an array that the device cannot bind at its offset: [`Kernel::dispatch_with_copies`] runs it.
     WithCopies,
 }
@@ -99,9 +100,7 @@ impl Launch {
     /// Keeps the memory of the arguments alive too, for a graph that outlives the call.
     pub(crate) fn keep_arguments(&mut self, args: &[NamedArg<'_>]) {
         for given in args {
-            if let Arg::Array(array) = &given.arg {
-                self.keep(Arc::clone(array.block));
-            }
+            arrays_of(&given.arg).for_each(|array| self.keep(Arc::clone(array.block)));
         }
     }
 
@@ -140,7 +139,7 @@ impl Launch {
                     numbers.next().is_some_and(|rule| rule.pack(slice::from_ref(value), &mut self.push_constants))
                 }
                 Arg::Scalars(values) => numbers.next().is_some_and(|rule| rule.pack(values, &mut self.push_constants)),
-                Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
+                Arg::Arrays(_) | Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
             };
             if !fits || given.name.is_some() {
                 return None;
@@ -223,6 +222,9 @@ impl Kernel {
         let packed = check_arguments(&pipeline.signature, &pipeline.rules, &arguments(args))?;
         self.check_memory(&packed, args)?;
         check_aliasing(&pipeline.signature, &packed, args)?;
+        if let Some(variant) = self.counted(packed.arrays.iter().map(|&idx| &args[idx].arg))? {
+            return Ok(Prepared::Variant(variant));
+        }
         let mut on_device = None;
         let size = pipeline.signature.workgroup_size;
         let folded = match groups.counts(size, &pipeline.limits) {
@@ -244,7 +246,7 @@ impl Kernel {
             return Err(Error::EmptyArray { kernel, param });
         }
         if let Some(folded) = folded {
-            return Ok(Prepared::Folded(folded));
+            return Ok(Prepared::Variant(folded));
         }
         let arrays = || pipeline.rules.arrays.iter().zip(packed.arrays.iter().map(|&idx| &args[idx].arg));
         let is_copied = |(rule, arg): (&ArrayRule, _)| rule.writes && is_misaligned(rule, arg);
@@ -277,25 +279,19 @@ impl Kernel {
 
     /// Checks that the memory of the arguments is of this device, alive, and as long as they say.
     fn check_memory(&self, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
-        for arg in args {
-            match &arg.arg {
-                Arg::Array(array) => {
-                    self.check_device(array.block.device(), "an array")?;
-                    array.block.check_alive()?;
-                }
-                Arg::Constant(constant) => self.check_device(constant.allocator().device(), "constant memory")?,
-                Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {}
+        for NamedArg { arg, .. } in args {
+            for array in arrays_of(arg) {
+                self.check_device(array.block.device(), "an array")?;
+                array.block.check_alive()?;
+            }
+            if let Arg::Constant(constant) = arg {
+                self.check_device(constant.allocator().device(), "constant memory")?;
             }
         }
-        for (param, &idx) in self.signature().params.iter().zip(&packed.arrays) {
-            let Arg::Array(array) = &args[idx].arg else { continue };
+        for (_, name, array) in bound_arrays(self.signature(), packed, args) {
             if let Err(vkarray_allocator::Error::OutOfBounds { size, .. }) = array.block.binding(&array.bytes()) {
                 let (offset, given) = (array.shape.offset, array.shape.nbytes);
-                return Err(refusal(
-                    &self.signature().entry,
-                    &param.name,
-                    Mismatch::OutsideMemory { offset, given, size },
-                ));
+                return Err(refusal(&self.signature().entry, &name(), Mismatch::OutsideMemory { offset, given, size }));
             }
         }
         Ok(())
@@ -305,21 +301,49 @@ impl Kernel {
 /// Refuses two parameters that share bytes if the kernel writes one of them: the result would depend on the order of its
 /// invocations.
 fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
-    let arrays = signature.params.iter().zip(&packed.arrays).filter_map(|(param, &idx)| match &args[idx].arg {
-        Arg::Array(array) => Some((param, access(array.block, array.bytes(), param.kind, param.writes))),
-        _ => None,
-    });
-    let (params, accesses): (Vec<_>, Vec<_>) = arrays.unzip();
+    let (params, accesses): (Vec<_>, Vec<_>) = bound_arrays(signature, packed, args)
+        .map(|(param, name, array)| {
+            ((param.writes, name), access(array.block, array.bytes(), param.kind, param.writes))
+        })
+        .unzip();
     let Some(places) = conflict(&accesses) else { return Ok(()) };
-    let [first, second] = places.map(|place| params[place]);
-    let (written, other) = if first.writes { (first, second) } else { (second, first) };
-    let (kernel, written, other) = (signature.entry.clone(), written.name.clone(), other.name.clone());
-    Err(Error::Aliased { kernel, written, other })
+    let [first, second] = places.map(|place| &params[place]);
+    let ((_, written), (_, other)) = if first.0 { (first, second) } else { (second, first) };
+    Err(Error::Aliased { kernel: signature.entry.clone(), written: written(), other: other() })
 }
 
-/// Whether it is an array that the device cannot bind where it lies.
+/// The arrays of an argument: one, those of a list, or none.
+fn arrays_of<'a>(arg: &Arg<'a>) -> impl Iterator<Item = ArrayArg<'a>> {
+    let (one, list) = match arg {
+        Arg::Array(array) => (Some(*array), None),
+        Arg::Arrays(list) => (None, Some(list.iter())),
+        _ => (None, None),
+    };
+    one.into_iter().chain(list.into_iter().flatten())
+}
+
+/// The arrays of a call, each with its parameter and what messages call it.
+fn bound_arrays<'a>(
+    signature: &'a Signature,
+    packed: &'a Packed,
+    args: &'a [NamedArg<'a>],
+) -> impl Iterator<Item = (&'a Param, impl Fn() -> String, ArrayArg<'a>)> {
+    let of_param = |(param, &idx): (&'a Param, &usize)| {
+        let arg = &args[idx].arg;
+        arrays_of(arg).enumerate().map(move |(at, array)| {
+            let name = move || match arg {
+                Arg::Arrays(_) => element_name(&param.name, at),
+                _ => param.name.clone(),
+            };
+            (param, name, array)
+        })
+    };
+    signature.params.iter().zip(&packed.arrays).flat_map(of_param)
+}
+
+/// Whether it has an array that the device cannot bind where it lies.
 fn is_misaligned(rule: &ArrayRule, arg: &Arg<'_>) -> bool {
-    matches!(arg, Arg::Array(array) if rule.is_misaligned(&array.shape))
+    arrays_of(arg).any(|array| rule.is_misaligned(&array.shape))
 }
 
 /// Finds the memory for an argument, and adds it. Constant memory is bound at the size that the shader declares; a view whose
@@ -330,6 +354,9 @@ fn bind(
     (param, rule): (&Param, &ArrayRule),
     arg: &Arg<'_>,
 ) -> Result<()> {
+    if let Arg::Arrays(list) = arg {
+        return list.iter().try_for_each(|array| bind(launch, before, (param, rule), &Arg::Array(array)));
+    }
     let declared = param.fixed_bytes;
     let (made, size) = match arg {
         Arg::Array(array) if rule.is_short(&array.shape) => (before.pad(array, declared)?, declared),
@@ -352,7 +379,7 @@ fn bind(
             let size = if param.is_constant { declared } else { padded };
             (before.constant(constant, size, packing)?, size)
         }
-        Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {
+        Arg::Arrays(_) | Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {
             unreachable!("the check gave every buffer parameter an array")
         }
     };

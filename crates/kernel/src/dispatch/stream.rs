@@ -128,7 +128,7 @@ impl Kernel {
             (Prepared::Launch, None) => self.submit(stream, &launch),
             (Prepared::Launch, Some(sanitizer)) => self.dispatch_sanitized(stream, &mut launch, sanitizer),
             (Prepared::Empty, _) => Ok(()),
-            (Prepared::Folded(kernel), _) => kernel.dispatch_args(stream, groups, args),
+            (Prepared::Variant(kernel), _) => kernel.dispatch_args(stream, groups, args),
             (Prepared::WithCopies, _) => self.dispatch_with_copies(stream, groups, args),
         }
     }

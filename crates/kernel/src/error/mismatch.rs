@@ -36,6 +36,12 @@ pub enum Mismatch {
     /// A scalar where an array is wanted.
     #[error("is an array, {ty}, got {given}")]
     WantsArray { ty: String, given: String },
+    /// Something else where a list of arrays is wanted.
+    #[error("is an array of bindings, {ty}, got {given}; give a list of arrays, as in `&[&x, &y]`")]
+    WantsList { ty: String, given: String },
+    /// A list of arrays that is not as long as the array of bindings.
+    #[error("is an array of bindings, {ty}, which takes {expected} arrays, got {given}")]
+    ListLength { ty: String, expected: usize, given: usize },
     /// An array where a scalar is wanted.
     #[error("is a scalar, {ty}, got {given}")]
     WantsScalar { ty: String, given: String },

@@ -116,6 +116,11 @@ fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool
         Capability::Push16 => features.push_constant_16bit,
         Capability::VariablePointersStorage => features.variable_pointers_storage_buffer,
         Capability::VariablePointers => features.variable_pointers,
+        // SwiftShader ends the process where the length of a buffer is asked for that a computed index picks (5.0.0, 2026-11-26).
+        Capability::StorageArrays => features.storage_arrays_dynamic && device.vendor_id != GOOGLE,
+        Capability::StorageArraysNonUniform => features.storage_arrays_non_uniform,
+        Capability::UniformArrays => features.uniform_arrays_dynamic,
+        Capability::UniformArraysNonUniform => features.uniform_arrays_non_uniform,
         Capability::MemoryModelDeviceScope => features.vulkan_memory_model_device_scope,
         Capability::Storage16 => features.storage_buffer_16bit,
         Capability::Uniform16 => features.uniform_buffer_16bit,
@@ -132,6 +137,12 @@ fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool
         Capability::SubgroupShuffle => has_subgroup(device, 1 << 4),
         Capability::SubgroupShuffleRelative => has_subgroup(device, 1 << 5),
         Capability::SubgroupClustered => has_subgroup(device, 1 << 6),
+        // The module does not say whether parts of a subgroup are rotated, or which clock is read.
+        Capability::SubgroupRotate => features.subgroup_rotate && features.subgroup_rotate_clustered,
+        Capability::Clock => features.subgroup_clock && features.device_clock,
+        Capability::SharedLayout => features.shared_layout,
+        Capability::SharedLayout8 => features.shared_layout_8bit,
+        Capability::SharedLayout16 => features.shared_layout_16bit,
         Capability::SubgroupQuad => has_subgroup(device, 1 << 7),
         Capability::FloatAtomic(atomic) => has_float_atomic(features, atomic),
         // Buffer addresses and all others are not enabled when a device is opened, whatever it lists.
@@ -207,6 +218,10 @@ pub(crate) mod tests {
             (C::SubgroupClustered, [false, false, true]),
             (FLOAT_ADD, [false, false, false]), // The snapshots are older than the feature.
             (C::CooperativeMatrix, [false, false, true]),
+            (C::StorageArrays, [false; 3]), // The snapshots are older than these features.
+            (C::SubgroupRotate, [false; 3]),
+            (C::SharedLayout, [false; 3]),
+            (C::Clock, [false; 3]),
             (C::BufferAddress, [false, false, false]), // What is reached by address cannot be ordered.
             (C::Other(4433), [false, false, false]),
         ];
@@ -219,11 +234,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_capability_without_a_name_of_ours_has_the_specification_s() {
-        let cases = [
-            (4428, "SPIR-V's WorkgroupMemoryExplicitLayoutKHR"),
-            (4431, "SPIR-V's SubgroupVoteKHR"),
-            (99999, "SPIR-V's capability 99999"),
-        ];
+        let cases = [(4431, "SPIR-V's SubgroupVoteKHR"), (99999, "SPIR-V's capability 99999")];
         for (number, name) in cases {
             assert_eq!(capabilities(&[number], &[]).iter().map(ToString::to_string).collect::<Vec<_>>(), [name]);
         }
@@ -240,7 +251,8 @@ pub(crate) mod tests {
                 "needs cooperative matrices, which SwiftShader Device (Subzero) does not have",
             ),
             (FLOAT_ADD, "needs f32 atomic add, which SwiftShader Device (Subzero) does not have"),
-            (Capability::Other(5055), "needs SPIR-V's ShaderClockKHR, which vkarray supports on no device"),
+            (Capability::Other(4423), "needs SPIR-V's SubgroupBallotKHR, which vkarray supports on no device"),
+            (Capability::Clock, "needs shader clocks, which SwiftShader Device (Subzero) does not have"),
             (
                 Capability::BufferAddress,
                 "needs buffer device addresses: what is reached by its address can neither be checked nor ordered; give it \
@@ -249,6 +261,30 @@ pub(crate) mod tests {
         ];
         for (capability, message) in cases {
             assert_eq!(checked(capability, &device).unwrap_err().to_string(), format!("kernel `k` {message}"));
+        }
+    }
+
+    /// Features that few drivers list, as plain data.
+    #[test]
+    fn each_feature_serves_its_capability() {
+        use Capability as C;
+        type Case = (C, fn(&mut Features));
+        let cases: [Case; 8] = [
+            (C::SubgroupRotate, |f| (f.subgroup_rotate, f.subgroup_rotate_clustered) = (true, true)),
+            (C::Clock, |f| (f.subgroup_clock, f.device_clock) = (true, true)),
+            (C::SharedLayout, |f| f.shared_layout = true),
+            (C::SharedLayout8, |f| f.shared_layout_8bit = true),
+            (C::SharedLayout16, |f| f.shared_layout_16bit = true),
+            (C::StorageArrays, |f| f.storage_arrays_dynamic = true),
+            (C::StorageArraysNonUniform, |f| f.storage_arrays_non_uniform = true),
+            (C::UniformArrays, |f| f.uniform_arrays_dynamic = true),
+        ];
+        for (capability, set) in cases {
+            let mut device = machine("h100_580.159");
+            let error = checked(capability, &device).unwrap_err().to_string();
+            assert!(error.ends_with("which NVIDIA H100 80GB HBM3 does not have"), "{error}");
+            set(&mut device.features);
+            checked(capability, &device).unwrap();
         }
     }
 

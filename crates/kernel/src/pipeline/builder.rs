@@ -78,6 +78,10 @@ impl KernelBuilder {
                 max_uniform_bytes,
                 robust_buffers,
                 robust_matrices: features.cooperative_matrix_robust_buffers,
+                non_uniform_bindings: [
+                    features.storage_arrays_dynamic && features.storage_arrays_non_uniform,
+                    features.uniform_arrays_dynamic && features.uniform_arrays_non_uniform,
+                ],
                 ..Options::default()
             },
         };

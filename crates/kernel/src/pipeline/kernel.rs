@@ -229,8 +229,7 @@ fn refused(code: vk::Result, source: vkarray_driver::Error, translated: &Transla
     }
 }
 
-/// Turns off the device's own bounds checks, which cost up to 3 %, for a kernel whose builder promised that indices are in
-/// range.
+/// Turns off the device's bounds checks, up to 3 % of the time, where the builder promised that indices are in range.
 fn unchecked() -> vk::PipelineRobustnessCreateInfoEXT<'static> {
     let none = vk::PipelineRobustnessBufferBehaviorEXT::DISABLED;
     vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none)
@@ -273,8 +272,13 @@ impl Specialization {
 fn plan_binding(signature: &Signature, device: &Device) -> Binding {
     let first_group = signature.params.first().map_or(0, |param| param.group);
     let is_one_set = signature.params.iter().all(|param| param.group == first_group);
-    let fits = signature.params.len() <= device.info().limits.max_push_descriptors as usize;
+    let fits = n_descriptors(&signature.params) <= device.info().limits.max_push_descriptors as usize;
     if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
+}
+
+/// Buffers that are bound to the parameters.
+fn n_descriptors(params: &[Param]) -> usize {
+    params.iter().map(|param| param.bindings.count() as usize).sum()
 }
 
 fn descriptor_type(param: &Param) -> vk::DescriptorType {
@@ -299,7 +303,7 @@ fn create_set_layouts(
                 vk::DescriptorSetLayoutBinding::default()
                     .binding(param.binding)
                     .descriptor_type(descriptor_type(param))
-                    .descriptor_count(1)
+                    .descriptor_count(param.bindings.count())
                     .stage_flags(vk::ShaderStageFlags::COMPUTE)
             })
             .collect();
@@ -348,7 +352,8 @@ fn create_sets(
     let mut first = 0;
     for params in signature.params.chunk_by(|a, b| a.group == b.group) {
         let group = params[0].group;
-        let entries: Vec<_> = params.iter().enumerate().map(|(i, param)| template_entry(i, param)).collect();
+        let entry = |(i, param)| template_entry(n_descriptors(&params[..i]), param);
+        let entries: Vec<_> = params.iter().enumerate().map(entry).collect();
         let info = vk::DescriptorUpdateTemplateCreateInfo::default().descriptor_update_entries(&entries);
         let info = match binding {
             Binding::Push => info
@@ -363,19 +368,20 @@ fn create_sets(
             .map_err(device.failed("vkCreateDescriptorUpdateTemplate"))?;
         // SAFETY: just created; batches that use it keep its `Pipeline`.
         let template = unsafe { Owned::new(raw, device.logical()) };
-        let n_buffers = u32::try_from(params.len()).expect("bindings are numbered in 32 bits");
+        let count = n_descriptors(params);
+        let n_buffers = u32::try_from(count).expect("`check_bindings` compared it with a limit of 32 bits");
         sets.push(Set { group, first, n_buffers, template });
-        first += params.len();
+        first += count;
     }
     Ok(sets)
 }
 
-/// The binding of a group's `i`-th buffer, read from the `i`-th [`vk::DescriptorBufferInfo`].
+/// The binding of a parameter, whose buffers are read from the `i`-th [`vk::DescriptorBufferInfo`] on.
 fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry {
     let stride = size_of::<vk::DescriptorBufferInfo>();
     vk::DescriptorUpdateTemplateEntry::default()
         .dst_binding(param.binding)
-        .descriptor_count(1)
+        .descriptor_count(param.bindings.count())
         .descriptor_type(descriptor_type(param))
         .offset(i * stride)
         .stride(stride)

@@ -1,15 +1,17 @@
-//! Variants of a kernel, built when they are first used: another length of shared memory, a launch folded over several axes.
+//! Variants of a kernel, built when they are first used: another length of shared memory, a launch folded over several axes,
+//! another number of arrays for an array of bindings without a length.
 //!
-//! Both change the kernel's code, so each variant is a kernel of its own in the cache. [`Variants`] finds the recent ones in
+//! They change the kernel's code, so each variant is a kernel of its own in the cache. [`Variants`] finds the recent ones in
 //! a short list, without a hash of the source. What a variant changes in the shader is in `translate/sizes.rs` and
 //! `translate/passes/fold.rs` of `vkarray-shader`.
 
 use std::sync::{Arc, Weak};
 
 use vkarray_driver::lock::{Mutex, Rank};
-use vkarray_shader::Fold;
-use vkarray_shader::internal::AXES;
+use vkarray_shader::internal::{AXES, MAX_COUNTED};
+use vkarray_shader::{Bindings, Fold};
 
+use crate::call::args::Arg;
 use crate::call::groups::{TooManyGroups, has_32_bit_ids, too_many_invocations};
 use crate::error::{Error, Result};
 use crate::pipeline::cache::{KernelCache, KernelKey};
@@ -42,6 +44,8 @@ enum VariantKey {
     Shared(String, u32),
     /// It runs over several axes as if over one. The number of workgroups, if the shader asks for it.
     Folded(Option<u32>),
+    /// There are so many arrays in each array of bindings without a length.
+    Counted([u32; MAX_COUNTED]),
 }
 
 impl Variants {
@@ -138,6 +142,27 @@ impl Kernel {
             return Ok(kernel);
         }
         self.build_variant(variant, |key| key.options.fold = Some(fold))
+    }
+
+    /// The variant of this kernel for the lists of arrays among the arguments of its buffers; `None` if it is built for them.
+    pub(crate) fn counted<'a>(&self, args: impl Iterator<Item = &'a Arg<'a>>) -> Result<Option<Self>> {
+        let (mut counts, mut n_counted, mut is_built) = ([0; MAX_COUNTED], 0, true);
+        for (param, arg) in self.signature().params.iter().zip(args) {
+            let (Bindings::Counted(built), Arg::Arrays(list)) = (param.bindings, arg) else { continue };
+            let count = u32::try_from(list.iter().count()).unwrap_or(u32::MAX);
+            is_built &= count == built;
+            counts[n_counted] = count;
+            n_counted += 1;
+        }
+        if is_built {
+            return Ok(None);
+        }
+        self.device().check_process()?;
+        let variant = VariantKey::Counted(counts);
+        if let Some(kernel) = self.variants().find(|key| *key == variant) {
+            return Ok(Some(kernel));
+        }
+        self.build_variant(variant, |key| key.options.binding_counts = counts).map(Some)
     }
 
     /// Builds the kernel from a changed key.

@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 use vkarray_allocator::Block;
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element};
+use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, AsArray, DType, Element};
 use vkarray_layout::Layout;
 
 use crate::context::Context;
@@ -337,6 +337,12 @@ vkarray_driver::debug_fields!([T: Element] DeviceNDArray<T>, this =>
 
 impl<T: Element> AsArg for DeviceNDArray<T> {
     fn as_arg(&self) -> Arg<'_> {
+        Arg::Array(self.as_array())
+    }
+}
+
+impl<T: Element> AsArray for DeviceNDArray<T> {
+    fn as_array(&self) -> ArrayArg<'_> {
         let shape = ArrayShape {
             label: self.label(),
             dtype: DType::of::<T>(),
@@ -349,7 +355,7 @@ impl<T: Element> AsArg for DeviceNDArray<T> {
             is_padded: self.is_padded,
             is_untyped: false,
         };
-        Arg::Array(ArrayArg::new(self.block(), shape))
+        ArrayArg::new(self.block(), shape)
     }
 }
 

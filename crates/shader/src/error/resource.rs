@@ -9,8 +9,8 @@ macro_rules! resources {
         /// ```
         /// use vkarray_shader::Resource;
         ///
-        /// let text = Resource::BindingArray.to_string();
-        /// assert_eq!(text, "an array of bindings: declare each buffer alone, or one that holds them all, one after the other");
+        /// let text = Resource::Sampler.to_string();
+        /// assert!(text.starts_with("a sampler: declare a storage buffer of the texels"), "{text}");
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
@@ -48,9 +48,11 @@ resources! {
     RayQuery: "a ray query", "no kernel traces rays; pass the geometry in storage buffers";
     /// A matrix that invocations hold together, in memory that holds none.
     CooperativeMatrix: "a cooperative matrix", "declare it inside a function";
-    /// Several buffers at one binding, by number.
-    BindingArray: "an array of bindings",
-        "declare each buffer alone, or one that holds them all, one after the other";
+    /// An array of bindings of something else than buffers, in several dimensions, or one of many without a length.
+    BindingArray: "an array of bindings that no list of arrays fits",
+        "declare one axis of buffers, and at most 4 such arrays without a length in a kernel";
+    /// An array of bindings that shares its binding with a variable of another number of buffers.
+    MixedBindings: "at the binding of another number of buffers", "give it a binding of its own";
     /// An object whose bytes the host does not know.
     Opaque: "an opaque object", "declare a storage or uniform buffer of numbers";
     /// An input of another shader stage.

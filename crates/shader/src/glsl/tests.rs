@@ -107,14 +107,9 @@ fn what_no_kernel_takes_is_named_with_what_to_do() {
             format!("kernel `main`: `pic` is a texture or storage image: {texels}"),
         ),
         (
-            "layout(binding = 1) buffer B { float y[]; } many[4];",
-            "many[1].y[0] = x[0];",
-            "kernel `main`: `many` is an array of bindings: declare each buffer alone".to_owned(),
-        ),
-        (
-            "layout(binding = 1) buffer B { float y[2]; } many[4];",
-            "many[1].y[0] = x[0];",
-            "kernel `main`: `many` is an array of bindings: declare each buffer alone".to_owned(),
+            "layout(binding = 1) buffer B { float y[]; } many[4];\nlayout(binding = 1) buffer C { float y[]; } one;",
+            "many[1].y[0] = one.y[0];",
+            "kernel `main`: `one` is at the binding of another number of buffers: give it a binding of its own".to_owned(),
         ),
         (
             "layout(push_constant) uniform P { int n; };\nuniform int m;",

@@ -90,7 +90,7 @@ macro_rules! capabilities {
             pub(crate) fn of_spirv(number: u32) -> Option<Self> {
                 Some(match Spirv::from_u32(number) {
                     // Of every device, or of images only, which no kernel of ours is given.
-                    Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D) => {
+                    Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D | Spirv::ShaderNonUniform) => {
                         return None;
                     }
                     $($(Some($(Spirv::$spirv)|+) => Self::$name,)?)*
@@ -164,6 +164,8 @@ capabilities! {
     SubgroupClustered: "subgroup clusters" = GroupNonUniformClustered,
     /// Quads.
     SubgroupQuad: "subgroup quads" = GroupNonUniformQuad,
+    /// Rotation of values in a subgroup (`VK_KHR_shader_subgroup_rotate`).
+    SubgroupRotate: "subgroup rotation" = GroupNonUniformRotateKHR,
     /// Products of packed 8-bit integers (`shaderIntegerDotProduct`).
     IntegerDotProduct: "integer dot product" = DotProduct | DotProductInputAll
         | DotProductInput4x8Bit | DotProductInput4x8BitPacked,
@@ -173,8 +175,28 @@ capabilities! {
     VulkanMemoryModel: "Vulkan memory model" = VulkanMemoryModel,
     /// Device scope in Vulkan's memory model (`vulkanMemoryModelDeviceScope`).
     MemoryModelDeviceScope: "device scope in the Vulkan memory model" = VulkanMemoryModelDeviceScope,
+    /// Shared memory whose layout the shader declares (`workgroupMemoryExplicitLayout`).
+    SharedLayout: "explicit layout of shared memory" = WorkgroupMemoryExplicitLayoutKHR,
+    /// 8-bit values in such memory (`workgroupMemoryExplicitLayout8BitAccess`).
+    SharedLayout8: "explicit layout of 8-bit shared memory" = WorkgroupMemoryExplicitLayout8BitAccessKHR,
+    /// 16-bit values in such memory (`workgroupMemoryExplicitLayout16BitAccess`).
+    SharedLayout16: "explicit layout of 16-bit shared memory" = WorkgroupMemoryExplicitLayout16BitAccessKHR,
+    /// The device's clock, and a subgroup's (`VK_KHR_shader_clock`: `shaderDeviceClock` and `shaderSubgroupClock`).
+    Clock: "shader clocks" = ShaderClockKHR,
     /// Memory reached by its address. Such uses cannot be ordered, so no device is opened with it.
     BufferAddress: "buffer device addresses" = PhysicalStorageBufferAddresses,
+    /// An array of storage buffers is indexed by a computed number (`shaderStorageBufferArrayDynamicIndexing`).
+    StorageArrays: "computed indices into arrays of storage buffers" = StorageBufferArrayDynamicIndexing,
+    /// The index into an array of storage buffers differs between invocations
+    /// (`shaderStorageBufferArrayNonUniformIndexing`).
+    StorageArraysNonUniform: "indices into arrays of storage buffers that differ between invocations"
+        = StorageBufferArrayNonUniformIndexing,
+    /// An array of uniform buffers is indexed by a computed number (`shaderUniformBufferArrayDynamicIndexing`).
+    UniformArrays: "computed indices into arrays of uniform buffers" = UniformBufferArrayDynamicIndexing,
+    /// The index into an array of uniform buffers differs between invocations
+    /// (`shaderUniformBufferArrayNonUniformIndexing`).
+    UniformArraysNonUniform: "indices into arrays of uniform buffers that differ between invocations"
+        = UniformBufferArrayNonUniformIndexing,
     /// Pointers into one buffer that are chosen at run time (`variablePointersStorageBuffer`).
     VariablePointersStorage: "variable pointers in storage buffers" = VariablePointersStorageBuffer,
     /// Pointers that are chosen at run time (`variablePointers`).
@@ -194,6 +216,7 @@ impl Capability {
                 | Self::SubgroupShuffleRelative
                 | Self::SubgroupClustered
                 | Self::SubgroupQuad
+                | Self::SubgroupRotate
         )
     }
 }

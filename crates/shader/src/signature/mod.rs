@@ -6,6 +6,7 @@
 //!
 //! Read this file first, then `element_type.rs` (what a shader declares) and `dtype.rs` (what the host stores).
 
+mod bindings;
 mod capability;
 mod dtype;
 mod element_type;
@@ -19,6 +20,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use bindings::{Bindings, MAX_COUNTED};
 pub use capability::{Capability, FloatAtomic, FloatAtomicOp};
 pub use dtype::{Bool, Complex32, Complex64, DType, Element, UnknownDType};
 pub(crate) use element_type::column_stride;
@@ -208,7 +210,7 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    /// Its type in the shader.
+    /// Its type in the shader; of a list of arrays, that of one of them.
     pub const fn ty(&self) -> &'a ElementType {
         match self {
             Self::Array(param) => &param.ty,
@@ -260,6 +262,28 @@ impl Signature {
         self.constants.iter().filter(is_suspect).map(warning).collect()
     }
 
+    /// For each array of bindings without a length, in the order of the parameters: the number of arrays that the kernel
+    /// was built for.
+    #[doc(hidden)]
+    pub fn counts(&self) -> impl Iterator<Item = (&Param, u32)> {
+        self.params.iter().filter_map(|param| match param.bindings {
+            Bindings::Counted(count) => Some((param, count)),
+            Bindings::One | Bindings::Fixed(_) => None,
+        })
+    }
+
+    /// Adds what arrays of bindings need, whose indices are taken to be computed.
+    pub(crate) fn add_capabilities_of_lists(&mut self) {
+        let lists = self.params.iter().filter(|param| param.bindings.is_list());
+        let of_kind = |param: &Param| match param.kind {
+            ParamKind::Storage => Capability::StorageArrays,
+            ParamKind::Uniform => Capability::UniformArrays,
+        };
+        self.capabilities.extend(lists.map(of_kind));
+        self.capabilities.sort_unstable();
+        self.capabilities.dedup();
+    }
+
     #[doc(hidden)]
     pub fn push_members(&self) -> &[PushMember] {
         self.push_constants.as_ref().map_or(&[], |push| &push.members)
@@ -270,7 +294,7 @@ impl Signature {
         let buffers = self.params.iter().flat_map(|param| {
             let kind = if param.kind == ParamKind::Uniform { "uniform" } else { "storage" };
             let place = format!("{kind} {}:{}", param.group, param.binding);
-            let first = [param.name.clone(), place, param.access.to_string(), param.ty.to_string()];
+            let first = [param.name.clone(), place, param.access.to_string(), param.type_text()];
             let same =
                 |alias: &Alias| [alias.name.clone(), "  the same".to_owned(), String::new(), alias.ty.to_string()];
             std::iter::once(first).chain(param.aliases.iter().map(same)).collect::<Vec<_>>()

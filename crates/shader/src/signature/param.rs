@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::signature::{DType, ElementType};
+use crate::signature::{Bindings, DType, ElementType};
 
 /// A buffer the kernel uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,8 @@ pub struct Param {
     pub binding: u32,
     /// The memory it is bound as.
     pub kind: ParamKind,
+    /// How many arrays it takes.
+    pub bindings: Bindings,
     /// Whether the shader declares it as constant memory, so that what an argument does not fill reads as zero. It is bound
     /// as storage where it is longer than [`Options::max_uniform_bytes`](crate::Options::max_uniform_bytes).
     pub is_constant: bool,
@@ -30,7 +32,7 @@ pub struct Param {
     pub reads: bool,
     /// Whether the entry point writes it, on any path.
     pub writes: bool,
-    /// The whole variable's type.
+    /// The whole variable's type; in an array of bindings, that of each buffer.
     pub ty: ElementType,
     /// The other variables of the shader at this binding. The parameter goes by their names too.
     pub aliases: Vec<Alias>,
@@ -60,6 +62,7 @@ impl Param {
             group: 0,
             binding: 0,
             kind,
+            bindings: Bindings::One,
             is_constant: kind == ParamKind::Uniform,
             access: Access::Read,
             reads: false,
@@ -83,6 +86,15 @@ impl Param {
         };
         self.fixed_bytes = ty.bytes();
         self.ty = ty;
+    }
+
+    /// Its type as WGSL spells it, `binding_array<array<f32>, 4>` for a list of arrays.
+    pub fn type_text(&self) -> String {
+        match self.bindings {
+            Bindings::One => self.ty.to_string(),
+            Bindings::Fixed(count) => format!("binding_array<{}, {count}>", self.ty),
+            Bindings::Counted(_) => format!("binding_array<{}>", self.ty),
+        }
     }
 
     /// Whether it goes by this name: its own, or that of another variable at its binding.

@@ -5,17 +5,23 @@
 //! `min(index, length - 1)` of the unsigned index, as naga does it in shaders that are text. Where the device does not
 //! bound buffers to the byte, indices into buffers are bounded in the same way, by `OpArrayLength` for those of no fixed
 //! length. Where a pointer comes from another instruction than those known here, nothing is added and the module is refused.
+//! An index into an array of bindings is bounded always, since no device does, and where the device has it, it is marked as one
+//! that may differ between invocations: not to mark such an index is undefined too.
 //! Lengths are those that the values of the specialisation constants give. Read next: `constants.rs`.
 
-use std::collections::{BTreeMap, HashMap};
+mod bindings;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
 use super::DeviceBounds;
+use super::binding_arrays::{buffers_in, declares_computed_index, with_capabilities};
 use super::constants::Values;
 use super::contents::{Contents, Type};
 use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
 use super::reflect::ReflectError;
+use super::sections::is_declaration;
 
 type Bounded<T> = Result<T, ReflectError>;
 
@@ -50,11 +56,15 @@ pub(super) fn bounded(
         u32_type: find(contents, |ty| *ty == Type::Int { width: 32, is_signed: false }),
         bool_type: find(contents, |ty| *ty == Type::Bool),
         numbers: BTreeMap::new(),
+        pointers: HashMap::new(),
+        non_uniform: HashSet::new(),
+        decorations: Vec::new(),
+        capabilities: Vec::new(),
         declarations: Vec::new(),
         functions: Vec::new(),
     };
     let mut result = words[..HEADER_WORDS.min(words.len())].to_vec();
-    let mut is_in_functions = false;
+    let (mut is_in_functions, mut first_declaration) = (false, None);
     for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
         let instruction = instruction?;
         let (at, end) = (instruction.at, instruction.at + instruction.n_words);
@@ -62,8 +72,11 @@ pub(super) fn bounded(
         if is_in_functions {
             bounder.take(&instruction, &words[at..end])?;
         } else {
+            if is_declaration(instruction.op()) {
+                first_declaration.get_or_insert(result.len());
+            }
             bounder.check_constant(&instruction)?;
-            if !promises_no_overflow(&instruction)? {
+            if !promises_no_overflow(&instruction)? && !declares_computed_index(&instruction)? {
                 result.extend(&words[at..end]);
             }
         }
@@ -71,13 +84,15 @@ pub(super) fn bounded(
             bounder.value_types.insert(id, ty);
         }
     }
-    let Bounder { declarations, functions, next_id, .. } = bounder;
+    let Bounder { declarations, functions, next_id, decorations, capabilities, .. } = bounder;
+    let first_declaration = first_declaration.unwrap_or(result.len());
+    result.splice(first_declaration..first_declaration, decorations);
     if let Some(bound) = result.get_mut(BOUND) {
         *bound = next_id;
     }
     result.extend(declarations);
     result.extend(functions);
-    Ok(result)
+    Ok(if capabilities.is_empty() { result } else { with_capabilities(&result, &capabilities) })
 }
 
 /// Whether an instruction promises that the arithmetic of another never overflows. Where it does all the same, the result is
@@ -104,6 +119,13 @@ struct Bounder<'a> {
     bool_type: Option<u32>,
     /// Constants that were added, by value.
     numbers: BTreeMap<u32, u32>,
+    /// Types of pointers to buffers that were added, by storage class and buffer.
+    pointers: HashMap<(u32, u32), u32>,
+    /// Pointers that may lead to another buffer in each invocation.
+    non_uniform: HashSet<u32>,
+    /// What is added in front of the types.
+    decorations: Vec<u32>,
+    capabilities: Vec<spirv::Capability>,
     /// What is added in front of the functions.
     declarations: Vec<u32>,
     functions: Vec<u32>,
@@ -148,7 +170,8 @@ impl Bounder<'_> {
     fn pointer(&self, ty: Option<u32>) -> Option<(u32, u32)> {
         match self.contents.types.get(&ty?) {
             Some(&Type::Pointer { class, pointee }) => Some((class, pointee)),
-            _ => None,
+            Some(_) => None,
+            None => self.pointers.iter().find(|(_, own)| Some(**own) == ty).map(|(pointer, _)| *pointer),
         }
     }
 
@@ -161,6 +184,16 @@ impl Bounder<'_> {
     fn chain(&mut self, instruction: &Instruction<'_>, words: &[u32]) -> Bounded<()> {
         let (base, indices) = (instruction.operand(0)?, &instruction.operands[1..]);
         let base_type = self.value_types.get(&base).copied();
+        if let (Some((class, pointee)), [_, ..]) = (self.pointer(base_type), indices)
+            && let Some((buffer, length)) = buffers_in(self.contents, pointee)
+        {
+            return self.pick(instruction, words, ((base, class), (buffer, length)));
+        }
+        if let Some(id) = instruction.id
+            && self.non_uniform.contains(&base)
+        {
+            self.mark_non_uniform(id);
+        }
         if let (Some(id), [member]) = (instruction.id, indices) {
             self.members.extend(self.values.count(*member).map(|member| (id, (base, member))));
         }

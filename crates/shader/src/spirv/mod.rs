@@ -11,6 +11,7 @@
 //! Called by `translate/module.rs`. Read next: `instruction.rs`.
 
 mod atomics;
+pub(crate) mod binding_arrays;
 mod bounded;
 pub(crate) mod capabilities;
 pub(crate) mod constants;
@@ -40,15 +41,17 @@ use spirv::ExecutionModel;
 
 use crate::error::{Error, Malformed, Result};
 use crate::names::{Names, nearest};
-use crate::signature::Capability;
-use crate::signature::{MatrixUse, ScalarValue, Signature, range_of};
+use crate::signature::{Bindings, Capability, MAX_COUNTED, MatrixUse, ScalarValue, Signature, range_of};
+use binding_arrays::counted;
 use bounded::bounded;
+use capabilities::{capabilities, declared};
 use constants::{Values, adjustable, numbered};
 use contents::{Contents, EntryPoint};
 use instruction::MalformedAt;
 use kept::kept;
 use matrices::matrices;
 use reflect::{malformed, name_of};
+use uses::uses;
 
 /// A module of SPIR-V whose structure is sound.
 #[derive(Clone, Debug)]
@@ -64,6 +67,8 @@ pub(crate) struct DeviceBounds {
     pub(crate) buffers: bool,
     /// Cooperative matrices that are loaded from buffers, and stored.
     pub(crate) matrices: bool,
+    /// Indices into arrays of storage buffers, and of uniform buffers, that differ between invocations.
+    pub(crate) non_uniform: [bool; 2],
 }
 
 /// An entry point, reflected, before its indices have bounds.
@@ -154,24 +159,34 @@ impl Binary {
         source_name: &str,
         entry: &str,
         given: &BTreeMap<String, f64>,
-        (bounds, checks): (Option<DeviceBounds>, Checks<'_>),
+        (counts, bounds, checks): ([u32; MAX_COUNTED], Option<DeviceBounds>, Checks<'_>),
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
         let whole = self.entry(entry);
-        let part = kept(&self.words, &self.contents, whole).map_err(|fault| malformed(source_name, fault))?;
-        let part = part.map(|words| read::read(&words).map(|contents| Self { words, contents })).transpose();
-        let part = part.map_err(|fault| malformed(source_name, fault))?;
-        let Self { words, contents } = part.as_ref().unwrap_or(self);
-        let point = part.as_ref().map_or(whole, |part| part.entry(entry));
+        let faulty = |fault| malformed(source_name, fault);
+        let read = |words: Vec<u32>| read::read(&words).map(|contents| Self { words, contents });
+        let part = kept(&self.words, &self.contents, whole).map_err(faulty)?.map(read).transpose().map_err(faulty)?;
+        let part = part.as_ref().unwrap_or(self);
+        let used = uses(&part.words, &part.contents, part.entry(entry).function).map_err(faulty)?;
+        let (with_counts, counts) = counted(&part.words, &part.contents, &used, counts).unzip();
+        let with_counts = with_counts.map(read).transpose().map_err(faulty)?;
+        let Self { words, contents } = with_counts.as_ref().unwrap_or(part);
+        let point = with_counts.as_ref().unwrap_or(part).entry(entry);
         let refused = |refusal: reflect::ReflectError| refusal.into_error(source_name, entry, words);
         let values = Values::compute(contents, &set);
         let mut signature = reflect::signature(words, contents, point, &values).map_err(refused)?;
+        for param in &mut signature.params {
+            let count = counts.as_ref().and_then(|counts| counts.get(&(Some(param.group), Some(param.binding))));
+            param.bindings = count.map_or(param.bindings, |&count| Bindings::Counted(count));
+        }
         signature.matrices =
             matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
         let part =
             ChosenPart { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
         let spirv = finished((source_name, part), bounds, checks, &set)?;
+        signature.capabilities = capabilities(&declared(&spirv), &spirv); // With what the bounds declare.
+        signature.add_capabilities_of_lists();
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
     }
 
@@ -262,6 +277,21 @@ pub(crate) fn with_checks(
         whole: contents,
     };
     finished((source_name, part), bounds, Some(checks), &BTreeMap::new())
+}
+
+/// What naga wrote, with bounds for the indices into arrays of bindings: naga compares such an index with the number of
+/// buffers, and asks for the length of the buffer that it picks in any case.
+pub(crate) fn with_bounded_bindings(
+    source_name: &str,
+    entry: &str,
+    words: &[u32],
+    non_uniform: [bool; 2],
+) -> Result<Vec<u32>> {
+    let contents = read::read(words).map_err(|fault| malformed(source_name, fault))?;
+    let values = Values::compute(&contents, &BTreeMap::new());
+    let of_device = DeviceBounds { buffers: true, matrices: true, non_uniform };
+    let bounded = bounded(words, &contents, &values, of_device);
+    bounded.map_err(|refusal| refusal.into_error(source_name, entry, words))
 }
 
 /// The cooperative matrices of an entry point that naga wrote.

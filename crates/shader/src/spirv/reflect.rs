@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 
+use super::binding_arrays::buffer_of;
 use super::constants::{Values, adjustable};
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, MalformedAt};
@@ -139,7 +140,8 @@ fn is_compute_input(contents: &Contents, id: u32) -> bool {
     of_compute.iter().any(|builtin| decoration == Some(*builtin as u32))
 }
 
-fn place(contents: &Contents, global: &Global) -> (Option<u32>, Option<u32>) {
+/// Set and binding of a variable.
+pub(super) fn place(contents: &Contents, global: &Global) -> (Option<u32>, Option<u32>) {
     let decoration = |decoration| contents.decoration(global.id, None, decoration);
     (decoration(Decoration::DescriptorSet), decoration(Decoration::Binding))
 }
@@ -184,7 +186,7 @@ struct SignatureReader<'a> {
 
 impl SignatureReader<'_> {
     fn variable(&mut self, global: &Global, used: Use) -> Result<(), ReflectError> {
-        let (contents, block) = (self.contents, global.pointee);
+        let (contents, (block, _)) = (self.contents, buffer_of(self.contents, self.values, global));
         let name = self.name(global);
         let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
         let unsupported = |resource| Err(ReflectError::Unsupported { variable: name.clone(), resource });
@@ -200,7 +202,7 @@ impl SignatureReader<'_> {
             // Validators pass one of another stage, or of none, and drivers crash on it.
             Some(StorageClass::Input) if is_compute_input(contents, global.id) => Ok(()),
             Some(StorageClass::Input) => unsupported(Resource::Input),
-            Some(StorageClass::UniformConstant | StorageClass::Image) => unsupported(self.resource(block)),
+            Some(StorageClass::UniformConstant | StorageClass::Image) => unsupported(self.resource(global.pointee)),
             Some(StorageClass::Output) => unsupported(Resource::Output),
             _ => unsupported(Resource::Foreign),
         }
@@ -236,9 +238,10 @@ impl SignatureReader<'_> {
     fn buffer(&mut self, global: &Global, name: &str, kind: ParamKind, used: Use) -> Result<(), ReflectError> {
         let contents = self.contents;
         let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
-        let members = match &contents.types[&global.pointee] {
-            Type::Struct { members } => members.len(),
-            Type::Array { .. } | Type::RuntimeArray { .. } => {
+        let (block, bindings) = buffer_of(contents, self.values, global);
+        let (members, bindings) = match (&contents.types[&block], bindings) {
+            (Type::Struct { members }, Some(bindings)) => (members.len(), bindings),
+            (Type::Array { .. } | Type::RuntimeArray { .. }, _) | (_, None) => {
                 let resource = Resource::BindingArray;
                 return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
             }
@@ -253,10 +256,10 @@ impl SignatureReader<'_> {
             return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
         }
         let types = TypeReader { contents, values: self.values, variable: name };
-        let ty = types.element(global.pointee).map_err(fault)?;
+        let ty = types.element(block).map_err(fault)?;
         // On the variable, or on each of its members.
         let has = |decoration| {
-            let of_members = (0..).take(members).all(|member| contents.has(global.pointee, Some(member), decoration));
+            let of_members = (0..).take(members).all(|member| contents.has(block, Some(member), decoration));
             contents.has(global.id, None, decoration) || (members > 0 && of_members)
         };
         let access = match (kind, has(Decoration::NonWritable), has(Decoration::NonReadable)) {
@@ -266,7 +269,7 @@ impl SignatureReader<'_> {
         };
         let (reads, writes) = (used.reads, used.writes && kind == ParamKind::Storage);
         let name = name.to_owned();
-        let mut param = Param { name, group, binding, access, reads, writes, ..Param::of_type(kind, ty) };
+        let mut param = Param { name, group, binding, bindings, access, reads, writes, ..Param::of_type(kind, ty) };
         param.unwrap_block();
         self.bind(param)
     }
@@ -277,6 +280,10 @@ impl SignatureReader<'_> {
             Some(same) if (same.group, same.binding) == (param.group, param.binding) => {
                 if same.kind != param.kind {
                     return Err(ReflectError::Clash(Box::new([same.clone(), param])));
+                }
+                if same.bindings != param.bindings {
+                    let resource = Resource::MixedBindings;
+                    return Err(ReflectError::Unsupported { variable: param.name, resource });
                 }
                 same.join(param);
             }
@@ -323,7 +330,12 @@ impl SignatureReader<'_> {
     fn shared(&mut self, global: &Global, name: String) -> Result<(), Malformed> {
         let types = TypeReader { contents: self.contents, values: self.values, variable: &name };
         let (bytes, alignment) = types.shared(global.pointee, &mut 0)?;
-        self.signature.shared_bytes = self.signature.shared_bytes.next_multiple_of(alignment) + bytes;
+        // Blocks of an explicit layout lie on each other, all at the start.
+        let is_block = self.contents.has(global.pointee, None, Decoration::Block);
+        self.signature.shared_bytes = match is_block {
+            true => self.signature.shared_bytes.max(bytes),
+            false => self.signature.shared_bytes.next_multiple_of(alignment) + bytes,
+        };
         self.signature.shared.push(SharedVar { name, bytes });
         Ok(())
     }

@@ -56,6 +56,8 @@ const UNCHECKED: Options = Options {
     sanitize: None,
     subgroups: crate::Subgroups { size: None, full: false },
     fold: None,
+    binding_counts: [0; crate::signature::MAX_COUNTED],
+    non_uniform_bindings: [false; 2],
 };
 
 /// Shader, constants, what is printed.
@@ -288,6 +290,7 @@ fn what_a_translator_does_is_not_done_to_spirv() {
     assert_eq!(module.translate(None, &BTreeMap::new(), &options).unwrap_err().to_string(), message);
 }
 
+mod binding_arrays;
 mod bounds;
 mod hostile;
 mod kept;

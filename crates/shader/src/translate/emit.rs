@@ -4,13 +4,16 @@
 //! Called by `module.rs` only. Read next: `spirv/plain_types.rs`, which takes from naga's types what Vulkan forbids.
 
 use naga::back::spv::{
-    Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage, WriterFlags,
-    ZeroInitializeWorkgroupMemoryMode, write_vec,
+    BindingInfo, Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage,
+    WriterFlags, ZeroInitializeWorkgroupMemoryMode, write_vec,
 };
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
+use crate::signature::{Param, ParamKind, Signature};
+use crate::spirv::binding_arrays::{non_uniform_capabilities, with_capabilities};
+use crate::spirv::capabilities::declared;
 use crate::spirv::exact_floats::with_exact_floats;
 use crate::spirv::not_equal::with_nan_unequal;
 use crate::spirv::plain_types::with_plain_types;
@@ -26,6 +29,8 @@ pub(crate) struct EmitRequest<'a> {
     pub(crate) options: &'a Options,
     /// Whether checked buffers are left to the device.
     pub(crate) is_robust: bool,
+    /// What the kernel takes.
+    pub(crate) signature: &'a Signature,
 }
 
 /// What was written.
@@ -106,12 +111,31 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
             language: SourceLanguage::Unknown,
         }),
         emit_int_div_checks: !options.unchecked_division,
+        binding_map: request.signature.counts().map(counted).collect(),
         ..WriterOptions::default()
     };
     let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
     let words = with_plain_types(&write_vec(request.module, request.info, &writer_options, Some(&pipeline))?);
     let words = with_nan_unequal(words);
+    let words = with_index_capabilities(words, request.signature);
     Ok(if options.exact_floats { with_exact_floats(&words) } else { words })
+}
+
+/// The length of an array of bindings that has none in the shader.
+fn counted((param, count): (&Param, u32)) -> (naga::ResourceBinding, BindingInfo) {
+    let Param { group, binding, .. } = *param;
+    let info = BindingInfo { descriptor_set: group, binding, binding_array_size: Some(count) };
+    (naga::ResourceBinding { group, binding }, info)
+}
+
+/// Declares what indices that differ between invocations need in arrays of bindings, which naga leaves out.
+fn with_index_capabilities(words: Vec<u32>, signature: &Signature) -> Vec<u32> {
+    if !declared(&words).contains(&(Capability::ShaderNonUniform as u32)) {
+        return words;
+    }
+    let lists = signature.params.iter().filter(|param| param.bindings.is_list());
+    let needed = lists.flat_map(|param| non_uniform_capabilities(param.kind == ParamKind::Uniform));
+    with_capabilities(&words, &needed.collect::<Vec<_>>())
 }
 
 /// What naga's writer may ask of the device. Left out are those it can do without: 8-bit integers and, unless wanted, the
@@ -135,6 +159,7 @@ fn allowed_capabilities(options: &Options) -> naga::FastHashSet<Capability> {
         Capability::GroupNonUniformQuad,
         Capability::CooperativeMatrixKHR,
         Capability::VulkanMemoryModel,
+        Capability::ShaderNonUniform,
     ]
     .into_iter()
     .collect();

@@ -213,7 +213,11 @@ impl Module {
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
         }
-        let of_device = DeviceBounds { buffers: options.robust_buffers, matrices: options.robust_matrices };
+        let of_device = DeviceBounds {
+            buffers: options.robust_buffers,
+            matrices: options.robust_matrices,
+            non_uniform: options.non_uniform_bindings,
+        };
         let (bounds, buffer_bounds) = match (trust, options.bounds) {
             (Trust::Caller, _) | (_, Bounds::Unchecked) => (None, BufferBounds::Driver),
             (_, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
@@ -234,7 +238,7 @@ impl Module {
         };
         let mut checks = options.sanitize.map(|sanitize| move |part: ChosenPart<'_>| instrument(part, sanitize));
         let checks = checks.as_mut().map(|checks| checks as &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>);
-        let chosen = binary.choose(&self.source_name, entry, constants, (bounds, checks))?;
+        let chosen = binary.choose(&self.source_name, entry, constants, (options.binding_counts, bounds, checks))?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::sanitize::{Sanitize, Sanitized};
-use crate::signature::{ScalarValue, Signature, Subgroups};
+use crate::signature::{MAX_COUNTED, ScalarValue, Signature, Subgroups};
 use crate::translate::passes::fold::Fold;
 
 /// How a kernel is translated. `KernelBuilder` chooses these from the device and from its own settings.
@@ -60,6 +60,12 @@ pub struct Options {
     pub subgroups: Subgroups,
     /// Whether a launch along x is spread over several axes of the device.
     pub fold: Option<Fold>,
+    /// How many buffers there are in each array of bindings without a length that the kernel uses, in the order of its
+    /// parameters. Zero counts as one.
+    pub binding_counts: [u32; MAX_COUNTED],
+    /// Whether the device is opened with `shaderStorageBufferArrayNonUniformIndexing`, and with that of uniform buffers.
+    /// Every computed index into an array of bindings of SPIR-V is then marked as one that may differ between invocations.
+    pub non_uniform_bindings: [bool; 2],
 }
 
 /// What happens to an index out of range.

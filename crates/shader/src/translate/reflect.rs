@@ -10,12 +10,17 @@ use naga::{AddressSpace, ArraySize, GlobalVariable, Handle, ScalarKind, StorageA
 
 use crate::error::{Error, Resource, Result};
 use crate::signature::{
-    Access, Constant, ConstantDefault, DType, ElementType, Field, Param, ParamKind, PushConstants, PushMember,
-    ScalarValue, SharedVar, Signature, column_stride,
+    Access, Bindings, Constant, ConstantDefault, DType, ElementType, Field, MAX_COUNTED, Param, ParamKind,
+    PushConstants, PushMember, ScalarValue, SharedVar, Signature, column_stride,
 };
 
-/// Reads everything but the constants and capabilities.
-pub(crate) fn signature(module: &naga::Module, info: &ModuleInfo, index: usize) -> Result<Signature> {
+/// Reads everything but the constants and capabilities. `counts` are the lengths of arrays of bindings without one.
+pub(crate) fn signature(
+    module: &naga::Module,
+    info: &ModuleInfo,
+    index: usize,
+    counts: [u32; MAX_COUNTED],
+) -> Result<Signature> {
     let entry_point = &module.entry_points[index];
     let uses = info.get_entry_point(index);
     let mut signature = Signature {
@@ -32,10 +37,9 @@ pub(crate) fn signature(module: &naga::Module, info: &ModuleInfo, index: usize) 
         let unsupported =
             |resource| Err(Error::Unsupported { kernel: entry_point.name.clone(), variable: name.clone(), resource });
         match variable.space {
-            AddressSpace::Storage { .. } | AddressSpace::Uniform => match module.types[variable.ty].inner {
-                TypeInner::BindingArray { .. } => return unsupported(Resource::BindingArray),
-                _ => signature.params.push(param(module, variable, used)),
-            },
+            AddressSpace::Storage { .. } | AddressSpace::Uniform => {
+                signature.params.push(param(module, variable, used));
+            }
             AddressSpace::Immediate => signature.push_constants = Some(push_constants(module, variable)),
             AddressSpace::WorkGroup => place_shared(module, variable, &mut signature),
             AddressSpace::Handle => return unsupported(resource(&module.types[variable.ty].inner)),
@@ -46,6 +50,15 @@ pub(crate) fn signature(module: &naga::Module, info: &ModuleInfo, index: usize) 
         }
     }
     signature.params.sort_by_key(|param| (param.group, param.binding));
+    let open = |param: &&mut Param| matches!(param.bindings, Bindings::Counted(_));
+    let mut counted: Vec<_> = signature.params.iter_mut().filter(open).collect();
+    if let Some(param) = counted.get(MAX_COUNTED) {
+        let (variable, resource) = (param.name.clone(), Resource::BindingArray);
+        return Err(Error::Unsupported { kernel: entry_point.name.clone(), variable, resource });
+    }
+    for (param, count) in counted.iter_mut().zip(counts) {
+        param.bindings = Bindings::Counted(count.max(1));
+    }
     Ok(signature)
 }
 
@@ -71,14 +84,21 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
         AddressSpace::Storage { .. } => (ParamKind::Storage, Access::Read),
         _ => (ParamKind::Uniform, Access::Read),
     };
+    let (ty, bindings) = match module.types[variable.ty].inner {
+        TypeInner::BindingArray { base, size } => {
+            (base, array_len(module, size).map_or(Bindings::Counted(1), Bindings::Fixed))
+        }
+        _ => (variable.ty, Bindings::One),
+    };
     Param {
         name: variable.name.clone().unwrap_or_default(),
+        bindings,
         group: binding.group,
         binding: binding.binding,
         access,
         reads: used.intersects(GlobalUse::READ | GlobalUse::ATOMIC),
         writes: used.intersects(GlobalUse::WRITE | GlobalUse::ATOMIC),
-        ..Param::of_type(kind, element_type(module, variable.ty))
+        ..Param::of_type(kind, element_type(module, ty))
     }
 }
 

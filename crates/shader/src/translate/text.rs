@@ -23,7 +23,7 @@ use crate::signature::{Param, ScalarValue, Signature, range_of};
 use crate::spirv::capabilities::{capabilities, declared};
 use crate::spirv::folded::with_folded_launch;
 use crate::spirv::sources::without_sources;
-use crate::spirv::{DeviceBounds, matrices_of, with_checks};
+use crate::spirv::{DeviceBounds, matrices_of, with_bounded_bindings, with_checks};
 use crate::translate::linked::LinkedSource;
 use crate::translate::options::{Bounds, BufferBounds, Loops, Options, Translated};
 use crate::translate::passes::pointers::{self, PointerError};
@@ -111,7 +111,7 @@ impl Text {
         let (module, info, moved) = large_constants::as_storage(module, info, limit);
         let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
         let index = module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
-        let mut signature = reflect::signature(&module, &info, index)?;
+        let mut signature = reflect::signature(&module, &info, index, options.binding_counts)?;
         let is_moved = |param: &Param| moved.contains(&(param.group, param.binding));
         signature.params.iter_mut().filter(|param| is_moved(param)).for_each(|param| param.is_constant = true);
         signature.constants = reflect::constants(&self.module, &module);
@@ -128,15 +128,21 @@ impl Text {
         let is_zeroed_here = !options.assume_written && !options.driver_zeroes;
         let zeroed = if is_zeroed_here { zero_shared::zero(module, info, index)? } else { None };
         let (module, info) = zeroed.as_ref().map_or((module, info), |(module, info)| (module, info));
-        let written = emit::write(&emit::EmitRequest {
+        let mut written = emit::write(&emit::EmitRequest {
             module,
             info,
             entry,
             source: (&self.source_name, &self.linked.text),
             options: &emitted(options),
             is_robust,
+            signature: &signature,
         })?;
+        if options.bounds == Bounds::Checked && signature.params.iter().any(|param| param.bindings.is_list()) {
+            let non_uniform = options.non_uniform_bindings;
+            written.words = with_bounded_bindings(&self.source_name, entry, &written.words, non_uniform)?;
+        }
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
+        signature.add_capabilities_of_lists();
         emit::check_cooperative(entry, &signature.capabilities, options.bounds)?;
         signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
         signature.subgroups = options.subgroups;

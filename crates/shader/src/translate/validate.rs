@@ -35,6 +35,10 @@ pub(crate) fn supported() -> Capabilities {
         | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
         | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
         | Capabilities::SHADER_FLOAT32_ATOMIC
+        | Capabilities::BUFFER_BINDING_ARRAY
+        | Capabilities::BUFFER_BINDING_ARRAY_NON_UNIFORM_INDEXING
+        | Capabilities::STORAGE_BUFFER_BINDING_ARRAY
+        | Capabilities::STORAGE_BUFFER_BINDING_ARRAY_NON_UNIFORM_INDEXING
         | Capabilities::COOPERATIVE_MATRIX
         | Capabilities::MEMORY_DECORATION_COHERENT
         | Capabilities::MEMORY_DECORATION_VOLATILE

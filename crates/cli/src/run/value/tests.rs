@@ -185,3 +185,21 @@ fn grids_have_one_to_three_counts() {
         assert_eq!(parse_counts("--groups", text, false).unwrap_err().to_string(), expected);
     }
 }
+
+#[test]
+fn a_comma_before_an_array_begins_the_next_of_a_list() {
+    let cases: [(&str, &[&str]); 6] = [
+        ("@x.npy,@y.npy", &["@x.npy", "@y.npy"]),
+        ("@x.png,channels=3,@y.png,dtype=u8", &["@x.png,channels=3", "@y.png,dtype=u8"]),
+        (
+            "zeros:f32[2,3],full:u32[7],value=3,arange:i32[4]",
+            &["zeros:f32[2,3]", "full:u32[7],value=3", "arange:i32[4]"],
+        ),
+        ("padded:@x.npy,padded:zeros:f32[1]", &["padded:@x.npy", "padded:zeros:f32[1]"]),
+        ("0.5,1,2", &["0.5,1,2"]),
+        ("@x.npz:a", &["@x.npz:a"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(split_list(text), expected, "{text}");
+    }
+}

@@ -129,6 +129,8 @@ const OPTIONS: [Options; 5] = {
         sanitize: None,
         subgroups: Subgroups { size: None, full: false },
         fold: None,
+        binding_counts: [0; crate::signature::MAX_COUNTED],
+        non_uniform_bindings: [false; 2],
     };
     [
         default,
