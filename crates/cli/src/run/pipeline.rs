@@ -267,9 +267,14 @@ impl StepTable {
     /// The names of arrays that the step takes.
     pub(crate) fn array_names(&self) -> impl Iterator<Item = &str> {
         let tables = std::iter::once(self).chain(&self.step);
-        tables.flat_map(|table| table.arg.values()).filter_map(|argument| match argument {
-            StepArgument::Array(name) => Some(name.as_str()),
-            StepArgument::Numbers(_) => None,
+        tables.flat_map(|table| table.arg.values()).flat_map(|argument| {
+            match argument {
+                StepArgument::Array(name) => std::slice::from_ref(name),
+                StepArgument::Arrays(names) => names,
+                StepArgument::Numbers(_) => &[],
+            }
+            .iter()
+            .map(String::as_str)
         })
     }
 
@@ -331,6 +336,7 @@ impl StepArgument {
         match (self, size) {
             (Self::Array(text), Some(n)) if text == SIZE => Self::Numbers(vec![n.to_string()]),
             (Self::Array(text), _) => Self::Array(sized(text, size)),
+            (Self::Arrays(texts), _) => Self::Arrays(texts.iter().map(|text| sized(text, size)).collect()),
             (Self::Numbers(numbers), _) => Self::Numbers(numbers.iter().map(|text| sized(text, size)).collect()),
         }
     }
