@@ -10,6 +10,7 @@ mod capability;
 mod dtype;
 mod element_type;
 mod host_struct;
+mod image;
 mod needs;
 mod param;
 mod scalar;
@@ -24,6 +25,7 @@ pub use dtype::{Bool, Complex32, Complex64, DType, Element, UnknownDType};
 pub(crate) use element_type::column_stride;
 pub use element_type::{ElementType, Field, Leaf};
 pub use host_struct::{assert_field, assert_size};
+pub use image::{ImageDim, ImageRole, ImageType, TexelFormat};
 pub use needs::{MatrixProduct, MatrixRole, MatrixUse, Subgroups};
 pub use param::{Access, Alias, Param, ParamKind};
 pub(crate) use scalar::range_of;
@@ -60,7 +62,7 @@ pub struct Signature {
     pub entry: String,
     /// Invocations of a workgroup on x, y and z.
     pub workgroup_size: [u32; 3],
-    /// The buffers it uses, ordered by group, then binding.
+    /// The buffers, images and samplers it uses, ordered by group, then binding.
     pub params: Vec<Param>,
     /// Its push constants, if it uses any.
     pub push_constants: Option<PushConstants>,
@@ -185,7 +187,7 @@ pub struct SharedVar {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Parameter<'a> {
-    /// A buffer: give an array.
+    /// A buffer or an image: give an array. Or a sampler: give a `Sampler`.
     Array(&'a Param),
     /// A push constant: give a number.
     Scalar(&'a PushMember),
@@ -268,7 +270,13 @@ impl Signature {
     /// The lines of `Display` after the first: name, where, access, type.
     fn rows(&self) -> Vec<[String; 4]> {
         let buffers = self.params.iter().flat_map(|param| {
-            let kind = if param.kind == ParamKind::Uniform { "uniform" } else { "storage" };
+            let kind = match param.kind {
+                ParamKind::Storage => "storage",
+                ParamKind::Uniform => "uniform",
+                ParamKind::Texels => "texels",
+                ParamKind::Image => "image",
+                ParamKind::Sampler => "sampler",
+            };
             let place = format!("{kind} {}:{}", param.group, param.binding);
             let first = [param.name.clone(), place, param.access.to_string(), param.ty.to_string()];
             let same =

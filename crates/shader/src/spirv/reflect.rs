@@ -16,7 +16,7 @@ use super::uses::{Use, uses};
 use crate::error::Malformed;
 use crate::error::{Error, Resource};
 use crate::signature::{
-    Access, Constant, ConstantDefault, ElementType, Field, Param, ParamKind, PushConstants, PushMember, SharedVar,
+    Access, Constant, ConstantDefault, ElementType, Field, ImageRole, Param, ParamKind, PushConstants, PushMember, SharedVar,
     Signature,
 };
 use crate::spirv::capabilities::capabilities;
@@ -200,18 +200,46 @@ impl SignatureReader<'_> {
             // Validators pass one of another stage, or of none, and drivers crash on it.
             Some(StorageClass::Input) if is_compute_input(contents, global.id) => Ok(()),
             Some(StorageClass::Input) => unsupported(Resource::Input),
-            Some(StorageClass::UniformConstant | StorageClass::Image) => unsupported(self.resource(block)),
+            Some(StorageClass::UniformConstant) => self.handle(global, &name, used),
             Some(StorageClass::Output) => unsupported(Resource::Output),
             _ => unsupported(Resource::Foreign),
         }
     }
 
-    fn resource(&self, ty: u32) -> Resource {
-        match &self.contents.types[&ty] {
-            Type::Other(op) => resource(*op),
-            Type::Array { element, .. } | Type::RuntimeArray { element } => self.resource(*element),
-            _ => Resource::Opaque,
+    /// An image or a sampler.
+    fn handle(&mut self, global: &Global, name: &str, used: Use) -> Result<(), ReflectError> {
+        let types = TypeReader { contents: self.contents, values: self.values, variable: name };
+        let unsupported = |resource| ReflectError::Unsupported { variable: name.to_owned(), resource };
+        let param = match &self.contents.types[&global.pointee] {
+            Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler => types.handle(global.pointee),
+            Type::Array { .. } | Type::RuntimeArray { .. } => return Err(unsupported(Resource::BindingArray)),
+            Type::Other(op) => return Err(unsupported(resource(*op))),
+            _ => return Err(unsupported(Resource::Opaque)),
+        };
+        let param = param.ok_or_else(|| unsupported(Resource::Image))?;
+        let has = |decoration| self.contents.has(global.id, None, decoration);
+        let is_storage = param.image().is_some_and(|image| image.role == ImageRole::Storage);
+        let access = match (is_storage, has(Decoration::NonWritable), has(Decoration::NonReadable)) {
+            (false, _, _) | (true, true, _) => Access::Read,
+            (true, false, true) => Access::Write,
+            (true, false, false) => Access::ReadWrite,
+        };
+        let (group, binding) = self.place(global, name)?;
+        let (reads, writes) = (used.reads, used.writes && access != Access::Read);
+        self.bind(Param { name: name.to_owned(), group, binding, access, reads, writes, ..param })
+    }
+
+    /// The set and the binding of a variable.
+    fn place(&self, global: &Global, name: &str) -> Result<(u32, u32), ReflectError> {
+        let (Some(group), Some(binding)) = place(self.contents, global) else {
+            let (variable, what) = (name.to_owned(), "descriptor set and binding");
+            return Err(MalformedAt { word: global.at, problem: Malformed::Unplaced { variable, what } }.into());
+        };
+        if binding > MAX_BINDING {
+            let resource = Resource::FarBinding; // Drivers make room for all below it.
+            return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
         }
+        Ok((group, binding))
     }
 
     /// The variable's own name, the name of its only member, or the name of its type.
@@ -244,14 +272,7 @@ impl SignatureReader<'_> {
             }
             _ => return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what: "block type" })),
         };
-        let (Some(group), Some(binding)) = place(contents, global) else {
-            let what = "descriptor set and binding";
-            return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what }));
-        };
-        if binding > MAX_BINDING {
-            let resource = Resource::FarBinding; // Drivers make room for all below it.
-            return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
-        }
+        let (group, binding) = self.place(global, name)?;
         let types = TypeReader { contents, values: self.values, variable: name };
         let ty = types.element(global.pointee).map_err(fault)?;
         // On the variable, or on each of its members.
@@ -275,7 +296,8 @@ impl SignatureReader<'_> {
     fn bind(&mut self, param: Param) -> Result<(), ReflectError> {
         match self.signature.params.last_mut() {
             Some(same) if (same.group, same.binding) == (param.group, param.binding) => {
-                if same.kind != param.kind {
+                let is_handle = matches!(param.kind, ParamKind::Texels | ParamKind::Image | ParamKind::Sampler);
+                if same.kind != param.kind || (is_handle && same.ty != param.ty) {
                     return Err(ReflectError::Clash(Box::new([same.clone(), param])));
                 }
                 same.join(param);
