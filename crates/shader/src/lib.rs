@@ -55,7 +55,7 @@ pub mod internal {
     pub use crate::spirv::capabilities::capabilities;
     pub use crate::spirv::extensions::SERVED;
     pub use crate::spirv::validator::Validator;
-    pub use crate::spirv::words::asks_for_length;
+    pub use crate::spirv::words::{asks_for_length, samples_plainly};
     pub use crate::translate::{Part, Sizes};
 
     /// The hash of the translator (`build.rs`). Without one, translations are not stored.

@@ -207,6 +207,16 @@ features! {
     shared_float16_atomic_add: atomic_float_2.shader_shared_float16_atomic_add,
     /// Atomic minimum and maximum of `f16` in workgroup memory.
     shared_float16_atomic_min_max: atomic_float_2.shader_shared_float16_atomic_min_max,
+    /// Texels out of the range of an image read zero, and are not written. Vulkan 1.3 requires it.
+    robust_image_access: v13.robust_image_access,
+    /// Storage images in formats beyond those that every device has.
+    storage_image_extended_formats: core.shader_storage_image_extended_formats,
+    /// Storage images read without a format in the shader.
+    storage_image_read_without_format: core.shader_storage_image_read_without_format,
+    /// Storage images written without a format in the shader.
+    storage_image_write_without_format: core.shader_storage_image_write_without_format,
+    /// Four texels gathered at an offset.
+    image_gather_extended: core.shader_image_gather_extended,
     /// Buffer device addresses.
     buffer_device_address: v12.buffer_device_address,
     /// Scalar (C-like) layout of buffer blocks.

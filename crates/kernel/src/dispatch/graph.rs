@@ -15,6 +15,7 @@ use crate::call::arguments::Arguments;
 use crate::call::check::{not_recorded, parameter_name};
 use crate::call::constant::ConstArray;
 use crate::call::groups::{Extent, Groups};
+use crate::call::image::Sampler;
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, ArrayShape};
@@ -73,6 +74,9 @@ type KeptArg = Arc<dyn AsArg + Send + Sync>;
 
 /// An array as a [`KeptArg`]: its block, its shape and strides, and the rest of its description.
 struct KeptArray(Arc<Block>, SmallVec<[usize; 4]>, Option<SmallVec<[isize; 4]>>, ArrayShape<'static>);
+
+/// An array with the sampler of its image as a [`KeptArg`].
+struct KeptImage(KeptArray, Sampler);
 
 /// A struct of push constants as a [`KeptArg`].
 struct KeptBlock(SmallVec<[u8; 32]>);
@@ -280,6 +284,8 @@ fn kept(arg: &Arg<'_>) -> Result<KeptArg> {
     };
     Ok(match arg {
         Arg::Array(given) => Arc::new(array(given)),
+        Arg::Sampled(given, sampler) => Arc::new(KeptImage(array(given), *sampler)),
+        Arg::Sampler(sampler) => Arc::new(*sampler),
         Arg::Memory(memory) => Arc::new(array(&memory.recordable()?)),
         Arg::Constant(constant) => Arc::new((*constant).clone()),
         Arg::Scalar(value) => Arc::new(*value),
@@ -292,6 +298,16 @@ impl AsArg for KeptArray {
     fn as_arg(&self) -> Arg<'_> {
         let Self(block, shape, strides, rest) = self;
         Arg::Array(ArrayArg { block, shape: ArrayShape { shape, strides: strides.as_deref(), ..*rest } })
+    }
+}
+
+impl AsArg for KeptImage {
+    fn as_arg(&self) -> Arg<'_> {
+        let Self(array, sampler) = self;
+        match array.as_arg() {
+            Arg::Array(array) => Arg::Sampled(array, *sampler),
+            other => other,
+        }
     }
 }
 

@@ -11,16 +11,18 @@ use std::sync::Arc;
 use ash::vk;
 use smallvec::SmallVec;
 use vkarray_allocator::Block;
-use vkarray_driver::Device;
+use vkarray_driver::{Device, KeepAlive};
 use vkarray_driver::hazard::{Access, Mode, Stage};
-use vkarray_shader::{Param, ParamKind, Signature};
+use vkarray_shader::{ImageRole, Param, ParamKind, Signature};
 
-use crate::call::args::{Arg, NamedArg, arguments};
+use crate::call::args::{Arg, ArrayArg, NamedArg, arguments};
 use crate::call::check::{Packed, check_arguments, refusal};
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
+use crate::call::image::{ImageRule, Sampler};
 use crate::call::packing::Packing;
 use crate::call::rules::ArrayRule;
+use crate::dispatch::image::{self, BoundImage, ImageArgument, check_samplers};
 use crate::dispatch::preparation::Preparation;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
@@ -28,7 +30,7 @@ use crate::pipeline::kernel::{Kernel, Pipeline};
 
 /// See the module. It is large, so it is filled in place: moving it would cost more than filling it.
 pub(crate) struct Launch {
-    /// How each parameter's array is used, in the order of the parameters.
+    /// How each parameter's array is used, in the order of the parameters, samplers left out; behind them the images.
     ///
     /// The shader reaches these ranges alone, since its indices are checked or its builder promised that they are in range,
     /// and uses each as its own code says.
@@ -53,6 +55,10 @@ pub(crate) struct MoreOfLaunch {
     pub(crate) owned_blocks: SmallVec<[Arc<Block>; 2]>,
     /// Copies to make after the kernel.
     pub(crate) copies_back: SmallVec<[CopyBack; 1]>,
+    /// Its images, in the order of the parameters.
+    pub(crate) images: Vec<BoundImage>,
+    /// Objects that batches keep: views of buffers as texels.
+    pub(crate) kept: Vec<KeepAlive>,
 }
 
 /// A copy that was bound in place of an array, since the device cannot bind the array at its offset.
@@ -93,13 +99,21 @@ impl Launch {
 
     /// Keeps a block alive as long as the launch.
     pub(crate) fn keep(&mut self, block: Arc<Block>) {
-        self.more.get_or_insert_default().owned_blocks.push(block);
+        self.more().owned_blocks.push(block);
+    }
+
+    pub(crate) fn more(&mut self) -> &mut MoreOfLaunch {
+        self.more.get_or_insert_default()
+    }
+
+    pub(crate) fn images(&self) -> &[BoundImage] {
+        self.more.as_ref().map_or(&[], |more| &more.images)
     }
 
     /// Keeps the memory of the arguments alive too, for a graph that outlives the call.
     pub(crate) fn keep_arguments(&mut self, args: &[NamedArg<'_>]) {
         for given in args {
-            if let Arg::Array(array) = &given.arg {
+            if let Some(array) = given.arg.array() {
                 self.keep(Arc::clone(array.block));
             }
         }
@@ -140,7 +154,7 @@ impl Launch {
                     numbers.next().is_some_and(|rule| rule.pack(slice::from_ref(value), &mut self.push_constants))
                 }
                 Arg::Scalars(values) => numbers.next().is_some_and(|rule| rule.pack(values, &mut self.push_constants)),
-                Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
+                Arg::Sampled(..) | Arg::Sampler(_) | Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
             };
             if !fits || given.name.is_some() {
                 return None;
@@ -162,8 +176,9 @@ impl Launch {
 #[inline(always)]
 fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> Access {
     let stage = match kind {
-        ParamKind::Storage => Stage::Compute,
+        ParamKind::Storage | ParamKind::Texels => Stage::Compute,
         ParamKind::Uniform => Stage::Constant,
+        ParamKind::Image | ParamKind::Sampler => Stage::Transfer,
     };
     let mode = if writes { Mode::Write } else { Mode::Read };
     Access { mode, ..block.read(range, stage) }
@@ -251,9 +266,16 @@ impl Kernel {
         if !P::IS_ONE_OPERATION && arrays().any(is_copied) {
             return Ok(Prepared::WithCopies);
         }
+        let mut samplers = SmallVec::<[_; 2]>::new();
         for (param, (rule, arg)) in pipeline.signature.params.iter().zip(arrays()) {
-            bind(launch, &mut before, (param, rule), arg)?;
+            if let Arg::Sampled(_, sampler) | Arg::Sampler(sampler) = arg {
+                samplers.push((param, *sampler));
+            }
+            bind(launch, &mut before, pipeline, (param, rule), arg)?;
         }
+        check_samplers(pipeline, launch, &samplers)?;
+        let images = launch.images().iter().map(BoundImage::access).collect::<SmallVec<[Access; 2]>>();
+        launch.accesses.extend(images);
         launch.push_constants = packed.push_constants;
         match on_device {
             Some((counts, true)) => counts.launch(launch),
@@ -279,16 +301,23 @@ impl Kernel {
     fn check_memory(&self, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
         for arg in args {
             match &arg.arg {
-                Arg::Array(array) => {
+                Arg::Array(array) | Arg::Sampled(array, _) => {
                     self.check_device(array.block.device(), "an array")?;
                     array.block.check_alive()?;
                 }
                 Arg::Constant(constant) => self.check_device(constant.allocator().device(), "constant memory")?,
-                Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {}
+                Arg::Sampler(_) | Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {}
             }
         }
         for (param, &idx) in self.signature().params.iter().zip(&packed.arrays) {
-            let Arg::Array(array) = &args[idx].arg else { continue };
+            if let Arg::Sampled(_, sampler) = args[idx].arg {
+                let is_combined = param.image().is_some_and(|image| image.role == ImageRole::Combined);
+                let other = (!is_combined).then_some("its image has none; give the array alone");
+                if let Some(problem) = other.or_else(|| sampler.problem()) {
+                    return Err(refusal(&self.signature().entry, &param.name, Mismatch::Sampler { problem }));
+                }
+            }
+            let Some(array) = args[idx].arg.array() else { continue };
             if let Err(vkarray_allocator::Error::OutOfBounds { size, .. }) = array.block.binding(&array.bytes()) {
                 let (offset, given) = (array.shape.offset, array.shape.nbytes);
                 return Err(refusal(
@@ -305,9 +334,9 @@ impl Kernel {
 /// Refuses two parameters that share bytes if the kernel writes one of them: the result would depend on the order of its
 /// invocations.
 fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
-    let arrays = signature.params.iter().zip(&packed.arrays).filter_map(|(param, &idx)| match &args[idx].arg {
-        Arg::Array(array) => Some((param, access(array.block, array.bytes(), param.kind, param.writes))),
-        _ => None,
+    let arrays = signature.params.iter().zip(&packed.arrays).filter_map(|(param, &idx)| {
+        let array = args[idx].arg.array()?;
+        Some((param, access(array.block, array.bytes(), param.kind, param.writes)))
     });
     let (params, accesses): (Vec<_>, Vec<_>) = arrays.unzip();
     let Some(places) = conflict(&accesses) else { return Ok(()) };
@@ -319,7 +348,7 @@ fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>])
 
 /// Whether it is an array that the device cannot bind where it lies.
 fn is_misaligned(rule: &ArrayRule, arg: &Arg<'_>) -> bool {
-    matches!(arg, Arg::Array(array) if rule.is_misaligned(&array.shape))
+    arg.array().is_some_and(|array| rule.is_misaligned(&array.shape))
 }
 
 /// Finds the memory for an argument, and adds it. Constant memory is bound at the size that the shader declares; a view whose
@@ -327,19 +356,23 @@ fn is_misaligned(rule: &ArrayRule, arg: &Arg<'_>) -> bool {
 fn bind(
     launch: &mut Launch,
     before: &mut impl Preparation,
+    pipeline: &Pipeline,
     (param, rule): (&Param, &ArrayRule),
     arg: &Arg<'_>,
 ) -> Result<()> {
     let declared = param.fixed_bytes;
+    if let (Some(image), Some(array)) = (&rule.image, arg.array()) {
+        return bind_image(launch, before, pipeline, (param, image, rule.is_misaligned(&array.shape)), arg);
+    }
     let (made, size) = match arg {
+        Arg::Sampler(sampler) => {
+            let sampler = pipeline.samplers.get(&pipeline.device, *sampler)?;
+            launch.buffers.push(image::descriptor(sampler, vk::ImageView::null()));
+            return Ok(());
+        }
         Arg::Array(array) if rule.is_short(&array.shape) => (before.pad(array, declared)?, declared),
         Arg::Array(array) if rule.is_misaligned(&array.shape) => {
-            let copy = before.copy(array)?;
-            if param.writes {
-                let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
-                launch.more.get_or_insert_default().copies_back.push(CopyBack { copy, block, bytes: array.bytes() });
-            }
-            (copy, array.shape.nbytes)
+            (copied(launch, before, param, array)?, array.shape.nbytes)
         }
         Arg::Array(array) => {
             let Range { start, end } = array.bytes();
@@ -352,11 +385,49 @@ fn bind(
             let size = if param.is_constant { declared } else { padded };
             (before.constant(constant, size, packing)?, size)
         }
-        Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {
+        Arg::Sampled(..) | Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {
             unreachable!("the check gave every buffer parameter an array")
         }
     };
     launch.bind(&made, 0..size, param.kind, param.writes)?;
     launch.keep(made);
     Ok(())
+}
+
+/// Adds the array of an image, or a copy of it where it does not begin with a whole texel.
+fn bind_image<P: Preparation>(
+    launch: &mut Launch,
+    before: &mut P,
+    pipeline: &Pipeline,
+    (param, rule, is_misaligned): (&Param, &ImageRule, bool),
+    arg: &Arg<'_>,
+) -> Result<()> {
+    let (array, sampler) = match arg {
+        Arg::Sampled(array, sampler) => (array, *sampler),
+        Arg::Array(array) => (array, Sampler::default()),
+        _ => unreachable!("the check gave every image an array"),
+    };
+    let argument = ImageArgument { param, rule, array, sampler };
+    if !is_misaligned {
+        return argument.bind(launch, pipeline, (array.block, array.bytes()), P::IS_ONE_OPERATION);
+    }
+    let copy = copied(launch, before, param, array)?;
+    argument.bind(launch, pipeline, (&copy, 0..array.shape.nbytes), P::IS_ONE_OPERATION)?;
+    launch.keep(copy);
+    Ok(())
+}
+
+/// A copy of an array whose offset the device cannot bind, to be copied back if the kernel writes it.
+fn copied(
+    launch: &mut Launch,
+    before: &mut impl Preparation,
+    param: &Param,
+    array: &ArrayArg<'_>,
+) -> Result<Arc<Block>> {
+    let copy = before.copy(array)?;
+    if param.writes {
+        let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
+        launch.more().copies_back.push(CopyBack { copy, block, bytes: array.bytes() });
+    }
+    Ok(copy)
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::{Device, Label, Owned};
+use vkarray_shader::internal::samples_plainly;
 use vkarray_shader::{
-    BufferBounds, Fold, Limits, Param, ParamKind, ScalarValue, Signature, Subgroups, Translated, check_bindings,
+    BufferBounds, Fold, ImageRole, Limits, Param, ParamKind, ScalarValue, Signature, Subgroups, Translated, check_bindings,
     check_workgroup,
 };
 
@@ -16,9 +17,11 @@ use crate::call::rules::Rules;
 use crate::error::{Error, Result};
 use crate::fits::capabilities::{check_capabilities, limits_of_kernel};
 use crate::fits::extensions::check_extensions;
+use crate::fits::images::{ImageLimits, check_images};
 use crate::fits::matrices::check_matrices;
 use crate::fits::subgroups::check_subgroups;
 use crate::pipeline::limit::LastUse;
+use crate::pipeline::samplers::Samplers;
 use crate::pipeline::sanitizer::Sanitizer;
 use crate::pipeline::variants::Variants;
 
@@ -98,6 +101,9 @@ pub(crate) struct Pipeline {
     pub(crate) fold: Option<Fold>,
     /// Whether the shader reads the number of workgroups.
     pub(crate) counts_workgroups: bool,
+    pub(crate) samplers: Samplers,
+    /// Whether all that it samples may be sampled with coordinates that count texels.
+    pub(crate) samples_plainly: bool,
     /// Set if it was built with checks.
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) last_use: LastUse,
@@ -138,6 +144,7 @@ impl Pipeline {
         let layout = create_layout(device, bound, &set_layouts)?;
         let sets = create_sets(device, bound, &binding, &set_layouts, layout.raw())?;
         let raw = create_pipeline(device, cache, &translated, layout.raw())?;
+        let samples_plainly = samples_plainly(&translated.spirv);
         let Translated { signature, sanitized, source_name, counts_workgroups, .. } = translated;
         let sanitizer = sanitized.map(|sanitized| Sanitizer::new(device, sanitized, source_name)).transpose()?;
         let label = device.kernel_label(&signature.entry);
@@ -159,6 +166,8 @@ impl Pipeline {
             limits,
             fold,
             counts_workgroups,
+            samplers: Samplers::default(),
+            samples_plainly,
             sanitizer,
             last_use,
             variants: None,
@@ -182,6 +191,7 @@ pub(crate) fn check_device(device: &Device, translated: &Translated) -> Result<L
     check_matrices(signature, info)?;
     check_workgroup(signature, &limits)?;
     check_subgroups(signature, info, &plan.features)?;
+    check_images(signature, || ImageLimits::of(device))?;
     Ok(limits)
 }
 
@@ -281,6 +291,17 @@ fn descriptor_type(param: &Param) -> vk::DescriptorType {
     match param.kind {
         ParamKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
         ParamKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+        ParamKind::Sampler => vk::DescriptorType::SAMPLER,
+        ParamKind::Texels | ParamKind::Image => {
+            let role = param.image().map_or(ImageRole::Sampled, |image| image.role);
+            match (param.kind, role) {
+                (ParamKind::Texels, ImageRole::Storage) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+                (ParamKind::Texels, _) => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+                (_, ImageRole::Storage) => vk::DescriptorType::STORAGE_IMAGE,
+                (_, ImageRole::Sampled) => vk::DescriptorType::SAMPLED_IMAGE,
+                (_, ImageRole::Combined) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+            }
+        }
     }
 }
 
@@ -370,7 +391,8 @@ fn create_sets(
     Ok(sets)
 }
 
-/// The binding of a group's `i`-th buffer, read from the `i`-th [`vk::DescriptorBufferInfo`].
+/// The binding of a group's `i`-th parameter, read from the `i`-th [`vk::DescriptorBufferInfo`], which holds the descriptor of
+/// an image as `dispatch/image.rs` says.
 fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry {
     let stride = size_of::<vk::DescriptorBufferInfo>();
     vk::DescriptorUpdateTemplateEntry::default()

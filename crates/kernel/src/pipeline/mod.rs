@@ -11,6 +11,7 @@ mod cached_build;
 mod gate;
 pub(crate) mod kernel;
 mod limit;
+mod samplers;
 pub(crate) mod sanitizer;
 mod variants;
 mod weak;
