@@ -39,8 +39,9 @@ pub use pipeline::{Kernel, KernelBuilder, KernelCache, KernelLimit, KernelStatis
 pub use vkarray_shader::{
     Access, Alias, BadScalar, Bool, Bounds, BufferBounds, ByteOrder, Capability, Complex32, Complex64, Constant,
     ConstantDefault, DType, Element, ElementType, Error as ShaderError, Fault, Field, Finding, FloatAtomic,
-    FloatAtomicOp, Fold, Hint, ImageDim, ImageRole, ImageType, Leaf, Library, Limits, Loops, Malformed, MatrixProduct, MatrixRole, MatrixUse,
-    MemorySpan, Module, Names, Options, OtherAccess, Param, ParamKind, Parameter, PushConstants, PushMember, Resource,
-    Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, Source, Subgroups, Subject, Translated, Uncompiled,
-    TexelFormat, UnknownDType, Unvalidated, assert_field, assert_size, check_bindings, check_workgroup,
+    FloatAtomicOp, Fold, Hint, ImageDim, ImageRole, ImageType, Leaf, Library, Limits, Loops, Malformed, MatrixProduct,
+    MatrixRole, MatrixUse, MemorySpan, Module, Names, Options, OtherAccess, Param, ParamKind, Parameter, PushConstants,
+    PushMember, Resource, Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, Source, Subgroups, Subject,
+    TexelFormat, Translated, Uncompiled, UnknownDType, Unvalidated, assert_field, assert_size, check_bindings,
+    check_workgroup,
 };

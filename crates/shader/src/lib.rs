@@ -40,9 +40,9 @@ pub use names::{Hint, Names};
 pub use sanitize::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, Subject};
 pub use signature::{
     Access, Alias, BadScalar, Bool, ByteOrder, Capability, Complex32, Complex64, Constant, ConstantDefault, DType,
-    Element, ElementType, Field, FloatAtomic, FloatAtomicOp, ImageDim, ImageRole, ImageType, Leaf, MatrixProduct, MatrixRole, MatrixUse, Param,
-    ParamKind, Parameter, PushConstants, PushMember, ScalarValue, SharedVar, Signature, Subgroups, TexelFormat, UnknownDType,
-    assert_field, assert_size,
+    Element, ElementType, Field, FloatAtomic, FloatAtomicOp, ImageDim, ImageRole, ImageType, Leaf, MatrixProduct,
+    MatrixRole, MatrixUse, Param, ParamKind, Parameter, PushConstants, PushMember, ScalarValue, SharedVar, Signature,
+    Subgroups, TexelFormat, UnknownDType, assert_field, assert_size,
 };
 pub use translate::{Bounds, BufferBounds, Fold, Library, Loops, Module, Options, Source, Translated};
 

@@ -13,8 +13,8 @@ mod shared;
 mod upkeep;
 
 use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use vkarray_driver::lock::assert_none_held;
 use vkarray_driver::{Device, Direction};

@@ -65,7 +65,8 @@ impl DescriptorArena {
 }
 
 fn create_pool(device: &Arc<LogicalDevice>, n_buffers: u32) -> Result<Owned<vk::DescriptorPool>> {
-    let size = |ty, per_set: u32| vk::DescriptorPoolSize { ty, descriptor_count: (SETS_PER_POOL * per_set).max(n_buffers) };
+    let size =
+        |ty, per_set: u32| vk::DescriptorPoolSize { ty, descriptor_count: (SETS_PER_POOL * per_set).max(n_buffers) };
     let buffers = [vk::DescriptorType::STORAGE_BUFFER, vk::DescriptorType::UNIFORM_BUFFER];
     let images = [
         vk::DescriptorType::STORAGE_IMAGE,

@@ -125,9 +125,7 @@ fn takes(param: &Param, shape: &ArgShape<'_>) -> bool {
 fn wrong_kind(kernel: &str, target: Target<'_>, shape: &ArgShape<'_>) -> Error {
     let (ty, given) = (target.ty(), shape.to_string());
     let problem = match target {
-        Target::One(_, Parameter::Array(param)) if param.kind == ParamKind::Sampler => {
-            Mismatch::WantsSampler { given }
-        }
+        Target::One(_, Parameter::Array(param)) if param.kind == ParamKind::Sampler => Mismatch::WantsSampler { given },
         Target::One(_, Parameter::Array(_)) if matches!(shape, ArgShape::Constant(_)) => {
             let advice = "; constant memory is no image, give an array".to_owned();
             Mismatch::DType { ty, given, advice }

@@ -81,9 +81,8 @@ impl ImageRule {
 
     /// The format of the texels.
     fn format(&self, array: &ArrayShape<'_>, channels: usize) -> Result<TexelFormat, Mismatch> {
-        let wrong_type = |advice: String| {
-            Err(Mismatch::DType { ty: self.ty.to_string(), given: array.to_string(), advice })
-        };
+        let wrong_type =
+            |advice: String| Err(Mismatch::DType { ty: self.ty.to_string(), given: array.to_string(), advice });
         match (self.ty.format, TexelFormat::of_array(array.dtype, channels, self.ty.scalar)) {
             (Some(format), _) if format.dtype() == array.dtype => Ok(format),
             (Some(format), _) => wrong_type(format!("; convert it to {}", format.dtype())),
@@ -138,11 +137,31 @@ mod tests {
         let rgba8 = rule(ImageRole::Storage, ImageDim::D2, false, Some(TexelFormat::Rgba8Unorm));
         let plane = rule(ImageRole::Sampled, ImageDim::D2, false, None);
         let cases = [
-            (rgba8, array(DType::F32, &[2, 3, 4]), "is texture_storage_2d<rgba8unorm>, got an array of f32 with shape (2, 3, 4); convert it to u8"),
-            (rgba8, array(DType::U8, &[2, 3]), "is texture_storage_2d<rgba8unorm>, an array of shape (height, width, 4), got an array of u8 with shape (2, 3)"),
-            (plane, array(DType::U8, &[2, 3, 3]), "is texture_2d<f32>, got an array of u8 with shape (2, 3, 3), 3 numbers a texel; images have 1, 2 or 4: pad the last axis"),
-            (plane, array(DType::F32, &[6]), "is texture_2d<f32>, an array of shape (height, width[, channels]), got an array of f32 with shape (6,)"),
-            (plane, array(DType::U32, &[2, 3]), "is texture_2d<f32>, got an array of u32 with shape (2, 3); convert it to f32"),
+            (
+                rgba8,
+                array(DType::F32, &[2, 3, 4]),
+                "is texture_storage_2d<rgba8unorm>, got an array of f32 with shape (2, 3, 4); convert it to u8",
+            ),
+            (
+                rgba8,
+                array(DType::U8, &[2, 3]),
+                "is texture_storage_2d<rgba8unorm>, an array of shape (height, width, 4), got an array of u8 with shape (2, 3)",
+            ),
+            (
+                plane,
+                array(DType::U8, &[2, 3, 3]),
+                "is texture_2d<f32>, got an array of u8 with shape (2, 3, 3), 3 numbers a texel; images have 1, 2 or 4: pad the last axis",
+            ),
+            (
+                plane,
+                array(DType::F32, &[6]),
+                "is texture_2d<f32>, an array of shape (height, width[, channels]), got an array of f32 with shape (6,)",
+            ),
+            (
+                plane,
+                array(DType::U32, &[2, 3]),
+                "is texture_2d<f32>, got an array of u32 with shape (2, 3); convert it to f32",
+            ),
         ];
         for (rule, array, text) in cases {
             assert_eq!(rule.refusal(&array).unwrap().to_string(), text);

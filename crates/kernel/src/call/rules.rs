@@ -92,7 +92,11 @@ impl ArrayRule {
         Self {
             dtype,
             image: param.image().map(|ty| ImageRule::new(ty, writes)),
-            fast: if is_simple && param.image().is_none() && kind != ParamKind::Sampler { [fixed.max(1), most] } else { [1, 0] },
+            fast: if is_simple && param.image().is_none() && kind != ParamKind::Sampler {
+                [fixed.max(1), most]
+            } else {
+                [1, 0]
+            },
             fixed,
             partial: if has_mask { stride.map_or(0, |stride| u64::from(stride) - 1) } else { 0 },
             misaligned: limits.offset_alignment(kind) - 1,

@@ -1,13 +1,14 @@
 //! Images of a launch: [`BoundImage`], what is copied to it before the kernel and from it behind, and how it is bound.
 //!
 //! The copies and the kernel are one operation. Its accesses are those of the array's bytes by copies and one of the image,
-//! which the device tracks by itself. Between the parts of the operation stand barriers of its own. The image is always in
-//! the layout `GENERAL`, but before its first copy, which fills all of it.
+//! which the device tracks by itself. Between the parts of the operation stand barriers of its own. Between operations the image
+//! is in the layout `GENERAL`, but before its first copy, which fills all of it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use ash::vk;
+use ash::vk::{self, ImageLayout as Layout};
+use smallvec::SmallVec;
 use vkarray_allocator::{Block, Error as MemoryError, Image, ImageShape};
 use vkarray_driver::hazard::{Access, Mode, Stage};
 use vkarray_driver::{KeepAlive, Recorder};
@@ -26,7 +27,7 @@ pub(crate) struct BoundImage {
     image: Arc<Image>,
     block: Arc<Block>,
     region: vk::BufferImageCopy,
-    /// Whether the array's bytes are copied to the image first.
+    /// Whether the array's bytes are copied to the image first: always if it is stored.
     loads: bool,
     /// Whether the kernel writes it, so that it is copied back.
     stores: bool,
@@ -37,10 +38,6 @@ pub(crate) struct BoundImage {
 const COPIES: vk::PipelineStageFlags2 = vk::PipelineStageFlags2::ALL_TRANSFER;
 const KERNELS: vk::PipelineStageFlags2 = vk::PipelineStageFlags2::COMPUTE_SHADER;
 const EITHER: vk::PipelineStageFlags2 = vk::PipelineStageFlags2::from_raw(COPIES.as_raw() | KERNELS.as_raw());
-const WRITE: vk::AccessFlags2 = vk::AccessFlags2::MEMORY_WRITE;
-const READ_AND_WRITE: vk::AccessFlags2 = vk::AccessFlags2::from_raw(
-    vk::AccessFlags2::MEMORY_READ.as_raw() | vk::AccessFlags2::MEMORY_WRITE.as_raw(),
-);
 
 impl BoundImage {
     /// Notes what the image holds once the launch, which the device has by now, is done.
@@ -56,11 +53,7 @@ impl BoundImage {
 
     /// How the launch uses the image itself.
     pub(crate) fn access(&self) -> Access {
-        self.image.access(self.is_written())
-    }
-
-    fn is_written(&self) -> bool {
-        self.loads || self.stores
+        self.image.access(self.loads)
     }
 }
 
@@ -195,9 +188,12 @@ fn image_shape(rule: &ImageRule, plan: &ImagePlan) -> ImageShape {
 /// not known, so it must fit all that are bound without their own.
 pub(crate) fn check_samplers(pipeline: &Pipeline, launch: &Launch, samplers: &[(&Param, Sampler)]) -> Result<()> {
     let images = launch.more.iter().flat_map(|more| &more.images);
-    let copied = pipeline.signature.params.iter().zip(&pipeline.rules.arrays).filter_map(|(param, rule)| {
-        rule.image.as_ref().filter(|rule| rule.is_copied()).map(|rule| (param, rule))
-    });
+    let copied = pipeline
+        .signature
+        .params
+        .iter()
+        .zip(&pipeline.rules.arrays)
+        .filter_map(|(param, rule)| rule.image.as_ref().filter(|rule| rule.is_copied()).map(|rule| (param, rule)));
     for ((param, rule), bound) in copied.zip(images).filter(|((_, rule), _)| rule.is_sampled()) {
         let is_own = |of: &Param| std::ptr::eq(of, param);
         let is_for = |&&(of, _): &&(&Param, Sampler)| match rule.ty.role {
@@ -230,42 +226,17 @@ pub(crate) unsafe fn load(recorder: &mut Recorder<'_>, images: &[BoundImage]) {
     for bound in images {
         recorder.keep(Arc::clone(&bound.image) as KeepAlive);
     }
-    let written: Vec<&BoundImage> = images.iter().filter(|bound| bound.is_written()).collect();
-    if written.is_empty() {
-        return;
-    }
-    let (device, commands) = (recorder.device().raw(), recorder.commands());
-    let range = vk::ImageSubresourceRange::default()
-        .aspect_mask(vk::ImageAspectFlags::COLOR)
-        .level_count(1)
-        .layer_count(vk::REMAINING_ARRAY_LAYERS);
-    let barriers: Vec<_> = written
-        .iter()
-        .map(|bound| {
-            vk::ImageMemoryBarrier2::default()
-                .src_stage_mask(EITHER)
-                .src_access_mask(WRITE)
-                .dst_stage_mask(EITHER)
-                .dst_access_mask(READ_AND_WRITE)
-                .old_layout(vk::ImageLayout::UNDEFINED) // All texels are written next.
-                .new_layout(vk::ImageLayout::GENERAL)
-                .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-                .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-                .image(bound.image.raw())
-                .subresource_range(range)
-        })
-        .collect();
-    let info = vk::DependencyInfo::default().image_memory_barriers(&barriers);
-    // SAFETY: the buffer is recording, by one thread; `info` borrows the barriers, and the batch keeps the images.
-    unsafe { device.cmd_pipeline_barrier2(commands, &info) };
-    for BoundImage { image, block, region, .. } in written {
-        let (image, layout) = (image.raw(), vk::ImageLayout::GENERAL);
+    let loaded: SmallVec<[&BoundImage; 2]> = images.iter().filter(|bound| bound.loads).collect();
+    // SAFETY: the caller's; all texels of an image without a layout are written next.
+    unsafe { change_layout(recorder, &loaded, (EITHER, Layout::UNDEFINED), (COPIES, Layout::TRANSFER_DST_OPTIMAL)) };
+    for BoundImage { image, block, region, .. } in &loaded {
+        let (device, commands, layout) = (recorder.device().raw(), recorder.commands(), Layout::TRANSFER_DST_OPTIMAL);
         // SAFETY: the region is the range of the array, which was compared with its block, and all of the image, whose format
         // has the array's texels. The operation's accesses name the bytes as read by a copy, and order the image.
-        unsafe { device.cmd_copy_buffer_to_image(commands, block.buffer(), image, layout, &[*region]) };
+        unsafe { device.cmd_copy_buffer_to_image(commands, block.buffer(), image.raw(), layout, &[*region]) };
     }
-    // SAFETY: the caller's.
-    unsafe { barrier(recorder, COPIES, KERNELS) };
+    // SAFETY: the caller's; the layout is that of the copies.
+    unsafe { change_layout(recorder, &loaded, (COPIES, Layout::TRANSFER_DST_OPTIMAL), (KERNELS, Layout::GENERAL)) };
 }
 
 /// Records the copies from the images that the kernel wrote.
@@ -274,31 +245,57 @@ pub(crate) unsafe fn load(recorder: &mut Recorder<'_>, images: &[BoundImage]) {
 ///
 /// As that of [`load`], which was recorded, and behind it the kernel.
 pub(crate) unsafe fn store(recorder: &Recorder<'_>, images: &[BoundImage]) {
-    if !images.iter().any(|bound| bound.stores) {
-        return;
-    }
-    let (device, commands) = (recorder.device().raw(), recorder.commands());
-    // SAFETY: the caller's.
-    unsafe { barrier(recorder, EITHER, COPIES) };
-    for BoundImage { image, block, region, .. } in images.iter().filter(|bound| bound.stores) {
-        let (image, layout) = (image.raw(), vk::ImageLayout::GENERAL);
+    let stored: SmallVec<[&BoundImage; 2]> = images.iter().filter(|bound| bound.stores).collect();
+    // SAFETY: the caller's; `load` left the layout.
+    unsafe { change_layout(recorder, &stored, (EITHER, Layout::GENERAL), (COPIES, Layout::TRANSFER_SRC_OPTIMAL)) };
+    for BoundImage { image, block, region, .. } in &stored {
+        let (device, commands, layout) = (recorder.device().raw(), recorder.commands(), Layout::TRANSFER_SRC_OPTIMAL);
         // SAFETY: as in `load`; the operation's accesses name the bytes as written by a copy.
-        unsafe { device.cmd_copy_image_to_buffer(commands, image, layout, block.buffer(), &[*region]) };
+        unsafe { device.cmd_copy_image_to_buffer(commands, image.raw(), layout, block.buffer(), &[*region]) };
     }
+    // SAFETY: the caller's; the layout is that of the copies.
+    unsafe { change_layout(recorder, &stored, (COPIES, Layout::TRANSFER_SRC_OPTIMAL), (EITHER, Layout::GENERAL)) };
 }
 
-/// Orders what the stages `from` did before what the stages `to` do.
+/// Gives images another layout, between what some stages did and what others do.
 ///
 /// # Safety
 ///
-/// The recorder records an operation.
-unsafe fn barrier(recorder: &Recorder<'_>, from: vk::PipelineStageFlags2, to: vk::PipelineStageFlags2) {
+/// The recorder records an operation that the images are ordered for, and they have the layout `from`.
+unsafe fn change_layout(
+    recorder: &Recorder<'_>,
+    images: &[&BoundImage],
+    from: (vk::PipelineStageFlags2, Layout),
+    to: (vk::PipelineStageFlags2, Layout),
+) {
+    if images.is_empty() {
+        return;
+    }
+    let range = vk::ImageSubresourceRange::default()
+        .aspect_mask(vk::ImageAspectFlags::COLOR)
+        .level_count(1)
+        .layer_count(vk::REMAINING_ARRAY_LAYERS);
+    let barrier = |bound: &&BoundImage| {
+        vk::ImageMemoryBarrier2::default()
+            .src_stage_mask(from.0)
+            .src_access_mask(vk::AccessFlags2::MEMORY_WRITE)
+            .dst_stage_mask(to.0)
+            .dst_access_mask(vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE)
+            .old_layout(from.1)
+            .new_layout(to.1)
+            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .image(bound.image.raw())
+            .subresource_range(range)
+    };
+    let barriers: SmallVec<[_; 2]> = images.iter().map(barrier).collect();
+    // The bytes of the arrays are ordered too: what is copied back comes behind what was copied from there.
     let memory = [vk::MemoryBarrier2::default()
-        .src_stage_mask(from)
-        .src_access_mask(WRITE)
-        .dst_stage_mask(to)
-        .dst_access_mask(READ_AND_WRITE)];
-    let info = vk::DependencyInfo::default().memory_barriers(&memory);
-    // SAFETY: the buffer is recording, by one thread; `info` borrows the barrier.
+        .src_stage_mask(from.0)
+        .src_access_mask(vk::AccessFlags2::MEMORY_WRITE)
+        .dst_stage_mask(to.0)
+        .dst_access_mask(vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE)];
+    let info = vk::DependencyInfo::default().image_memory_barriers(&barriers).memory_barriers(&memory);
+    // SAFETY: the buffer is recording, by one thread; `info` borrows the barriers, and the batch keeps the images.
     unsafe { recorder.device().raw().cmd_pipeline_barrier2(recorder.commands(), &info) };
 }

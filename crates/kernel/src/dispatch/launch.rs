@@ -11,15 +11,15 @@ use std::sync::Arc;
 use ash::vk;
 use smallvec::SmallVec;
 use vkarray_allocator::Block;
-use vkarray_driver::{Device, KeepAlive};
 use vkarray_driver::hazard::{Access, Mode, Stage};
+use vkarray_driver::{Device, KeepAlive};
 use vkarray_shader::{ImageRole, Param, ParamKind, Signature};
 
 use crate::call::args::{Arg, ArrayArg, NamedArg, arguments};
 use crate::call::check::{Packed, check_arguments, refusal};
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
-use crate::call::memory::resolved;
 use crate::call::image::{ImageRule, Sampler};
+use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::rules::ArrayRule;
 use crate::dispatch::image::{self, BoundImage, ImageArgument, check_samplers};

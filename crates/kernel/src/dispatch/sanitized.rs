@@ -84,7 +84,8 @@ impl Kernel {
                 sanitizer.sanitized.shadow_bytes_per_group, launch.counts
             ),
         })?;
-        let (first_notes, bytes) = sanitizer.place_buffers(launch, bytes, (&self.signature().params, &self.pipeline.limits));
+        let (first_notes, bytes) =
+            sanitizer.place_buffers(launch, bytes, (&self.signature().params, &self.pipeline.limits));
         let report = sanitizer.allocator.allocate(bytes, MemoryKind::Device)?;
         report.fill(stream, 0)?;
         if !first_notes.is_empty() {

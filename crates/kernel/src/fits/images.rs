@@ -32,9 +32,8 @@ impl ImageLimits {
 /// Checks that the device binds the kernel's images and samplers. The limits are asked only if there are any.
 pub(crate) fn check_images(signature: &Signature, limits: impl FnOnce() -> ImageLimits) -> Result<()> {
     let count = |is: fn(&Param) -> bool| signature.params.iter().filter(|param| is(param)).count();
-    let has_role = |param: &Param, is_storage| {
-        param.image().is_some_and(|image| (image.role == ImageRole::Storage) == is_storage)
-    };
+    let has_role =
+        |param: &Param, is_storage| param.image().is_some_and(|image| (image.role == ImageRole::Storage) == is_storage);
     let sampled = signature.params.iter().filter(|param| has_role(param, false)).count();
     let storage = signature.params.iter().filter(|param| has_role(param, true)).count();
     let is_combined = |param: &Param| param.image().is_some_and(|image| image.role == ImageRole::Combined);
@@ -76,7 +75,8 @@ mod tests {
         );
         let module = Module::parse(&source).unwrap();
         let signature = module.translate(None, &Default::default(), &Options::default()).unwrap().signature;
-        let limits = |sampled, storage, samplers| check_images(&signature, || ImageLimits { sampled, storage, samplers });
+        let limits =
+            |sampled, storage, samplers| check_images(&signature, || ImageLimits { sampled, storage, samplers });
         limits(2, 1, 1).unwrap();
         let text = |result: Result<()>| result.unwrap_err().to_string();
         assert_eq!(text(limits(1, 1, 1)), "kernel `k`: 2 sampled images, the device binds 1");

@@ -9,8 +9,8 @@ use ash::vk;
 use vkarray_driver::{Device, Label, Owned};
 use vkarray_shader::internal::samples_plainly;
 use vkarray_shader::{
-    BufferBounds, Fold, ImageRole, Limits, Param, ParamKind, ScalarValue, Signature, Subgroups, Translated, check_bindings,
-    check_workgroup,
+    BufferBounds, Fold, ImageRole, Limits, Param, ParamKind, ScalarValue, Signature, Subgroups, Translated,
+    check_bindings, check_workgroup,
 };
 
 use crate::call::rules::Rules;

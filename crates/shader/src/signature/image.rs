@@ -209,7 +209,10 @@ impl TexelFormat {
     /// The format for texels of so many numbers of the host, which the shader sees as `scalar`; `None` if there is none.
     pub fn of_array(dtype: DType, channels: usize, scalar: DType) -> Option<Self> {
         let is_it = |row: &&Row| {
-            row.dtype == dtype && usize::from(row.channels) == channels && row.scalar == scalar && !row.format.is_packed()
+            row.dtype == dtype
+                && usize::from(row.channels) == channels
+                && row.scalar == scalar
+                && !row.format.is_packed()
         };
         TABLE.iter().find(is_it).map(|row| row.format)
     }

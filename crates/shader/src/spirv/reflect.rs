@@ -16,8 +16,8 @@ use super::uses::{Use, uses};
 use crate::error::Malformed;
 use crate::error::{Error, Resource};
 use crate::signature::{
-    Access, Constant, ConstantDefault, ElementType, Field, ImageRole, Param, ParamKind, PushConstants, PushMember, SharedVar,
-    Signature,
+    Access, Constant, ConstantDefault, ElementType, Field, ImageRole, Param, ParamKind, PushConstants, PushMember,
+    SharedVar, Signature,
 };
 use crate::spirv::capabilities::capabilities;
 use crate::spirv::lines::line_of;

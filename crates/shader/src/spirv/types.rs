@@ -205,7 +205,8 @@ impl TypeReader<'_> {
             2 => ImageRole::Storage,
             _ => return None,
         };
-        let scalar = self.scalar(sampled).ok().filter(|scalar| [DType::F32, DType::I32, DType::U32].contains(scalar))?;
+        let scalar =
+            self.scalar(sampled).ok().filter(|scalar| [DType::F32, DType::I32, DType::U32].contains(scalar))?;
         let format = match format {
             0 => None,
             // Only a storage image is bound with the format that it declares.

@@ -124,7 +124,9 @@ impl Sampler {
 
 /// A text that names no sampler: what was read, and what there is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no option of a sampler: it has `nearest`, `linear`, `clamp`, `repeat`, `mirror`, `border` and `unnormalized`")]
+#[error(
+    "`{0}` is no option of a sampler: it has `nearest`, `linear`, `clamp`, `repeat`, `mirror`, `border` and `unnormalized`"
+)]
 pub struct UnknownSampler(pub String);
 
 impl FromStr for Sampler {
@@ -132,18 +134,21 @@ impl FromStr for Sampler {
 
     /// Reads options that are separated by commas, such as `linear,repeat`.
     fn from_str(text: &str) -> Result<Self, UnknownSampler> {
-        text.split(',').map(str::trim).filter(|option| !option.is_empty()).try_fold(Self::default(), |sampler, option| {
-            Ok(match option {
-                "nearest" => Self { filter: Filter::Nearest, ..sampler },
-                "linear" => Self { filter: Filter::Linear, ..sampler },
-                "clamp" => Self { address: AddressMode::Clamp, ..sampler },
-                "repeat" => sampler.repeat(),
-                "mirror" => sampler.mirror(),
-                "border" => sampler.border(),
-                "unnormalized" => sampler.unnormalized(),
-                _ => return Err(UnknownSampler(option.to_owned())),
-            })
-        })
+        text.split(',').map(str::trim).filter(|option| !option.is_empty()).try_fold(
+            Self::default(),
+            |sampler, option| {
+                Ok(match option {
+                    "nearest" => Self { filter: Filter::Nearest, ..sampler },
+                    "linear" => Self { filter: Filter::Linear, ..sampler },
+                    "clamp" => Self { address: AddressMode::Clamp, ..sampler },
+                    "repeat" => sampler.repeat(),
+                    "mirror" => sampler.mirror(),
+                    "border" => sampler.border(),
+                    "unnormalized" => sampler.unnormalized(),
+                    _ => return Err(UnknownSampler(option.to_owned())),
+                })
+            },
+        )
     }
 }
 
