@@ -103,10 +103,15 @@ fn number_type(ty: &ElementType) -> TokenStream {
     }
 }
 
-/// The Rust type of a buffer's argument.
+/// The Rust type of the argument for a buffer, an image or a sampler.
 fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
-    if param.kind == ParamKind::Uniform {
-        return Ok(quote! { &impl ::vkarray::kernel::AsArg });
+    match param.kind {
+        ParamKind::Storage => {}
+        ParamKind::Sampler => return Ok(quote! { ::vkarray::kernel::Sampler }),
+        // What fits is checked when the kernel runs: the format of an image may follow from the array.
+        ParamKind::Uniform | ParamKind::Texels | ParamKind::Image => {
+            return Ok(quote! { &impl ::vkarray::kernel::AsArg });
+        }
     }
     let element = match &param.ty {
         ElementType::Array { element, .. } => element,

@@ -236,14 +236,19 @@ impl<'a> Run<'a> {
 
     fn arguments<'b>(&'b self, step: &'b Step, arrays: &'b [Box<dyn DeviceArray>]) -> Vec<(&'b str, Arg<'b>)> {
         let taken = step.arrays.iter().map(|(name, place)| {
-            let arg = match arrays[*place].as_arg() {
-                Arg::Array(array) if self.plan.arrays[*place].is_padded => Arg::Array(array.padded()),
-                arg => arg,
+            let own = step.samplers.iter().find(|(sampler, _)| sampler == name);
+            let arg = match (arrays[*place].as_arg(), own) {
+                (Arg::Array(array), Some((_, sampler))) => Arg::Sampled(array, *sampler),
+                (Arg::Array(array), None) if self.plan.arrays[*place].is_padded => Arg::Array(array.padded()),
+                (arg, _) => arg,
             };
             (name.as_str(), arg)
         });
         let scalars = step.scalars.iter().map(|scalar| (scalar.name.as_str(), scalar_arg(&scalar.values)));
-        taken.chain(scalars).collect()
+        let is_alone = |(name, _): &&(String, _)| step.arrays.iter().all(|(array, _)| array != name);
+        let samplers = step.samplers.iter().filter(is_alone);
+        let samplers = samplers.map(|(name, sampler)| (name.as_str(), Arg::Sampler(*sampler)));
+        taken.chain(scalars).chain(samplers).collect()
     }
 
     fn report(self) -> Ran {

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Value as Toml;
+use vkarray::kernel::Sampler;
 
-use super::arrays::{Described, Description};
+use super::arrays::{Described, Description, parse_sampler};
 use super::value::{extension, split_pair};
 use crate::args::{DispatchArgs, RunArgs, SourceArgs};
 use crate::error::{Error, Result};
@@ -48,6 +49,8 @@ pub(crate) enum StepArgument {
     Array(String),
     /// The number of a push constant, or the numbers of a vector.
     Numbers(Vec<String>),
+    /// A sampler, or that of an image that has its own.
+    Sampler(Sampler),
 }
 
 impl Job {
@@ -75,6 +78,7 @@ impl Job {
                     StepArgument::Array(name.clone())
                 }
                 Description::Numbers(numbers) => StepArgument::Numbers(numbers),
+                Description::Sampler(sampler) => StepArgument::Sampler(sampler),
             };
             arguments.push((name, argument));
         }
@@ -217,6 +221,7 @@ impl StepArgument {
         match self {
             Self::Array(name) => name.clone(),
             Self::Numbers(numbers) => numbers.join(","),
+            Self::Sampler(_) => "a sampler".to_owned(),
         }
     }
 }
@@ -231,7 +236,12 @@ impl<'de> Deserialize<'de> for StepArgument {
         };
         let value = Toml::deserialize(deserializer)?;
         let numbers = match &value {
-            Toml::String(name) => return Ok(Self::Array(name.clone())),
+            Toml::String(name) => {
+                return match parse_sampler(name) {
+                    Some(sampler) => sampler.map(Self::Sampler).map_err(serde::de::Error::custom),
+                    None => Ok(Self::Array(name.clone())),
+                };
+            }
             Toml::Array(values) => values.iter().map(number).collect(),
             value => number(value).map(|number| vec![number]),
         };

@@ -79,9 +79,9 @@ mod tests {
             |sampled, storage, samplers| check_images(&signature, || ImageLimits { sampled, storage, samplers });
         limits(2, 1, 1).unwrap();
         let text = |result: Result<()>| result.unwrap_err().to_string();
-        assert_eq!(text(limits(1, 1, 1)), "kernel `k`: 2 sampled images, the device binds 1");
-        assert_eq!(text(limits(2, 0, 1)), "kernel `k`: 1 storage images, the device binds 0");
-        assert_eq!(text(limits(2, 1, 0)), "kernel `k`: 1 samplers, the device binds 0");
+        assert_eq!(text(limits(1, 1, 1)), "kernel `k` uses 2 sampled images, the device binds 1");
+        assert_eq!(text(limits(2, 0, 1)), "kernel `k` uses 1 storage images, the device binds 0");
+        assert_eq!(text(limits(2, 1, 0)), "kernel `k` uses 1 samplers, the device binds 0");
         check_images(&Signature::default(), || unreachable!("nothing is asked")).unwrap();
     }
 }
