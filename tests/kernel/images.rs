@@ -331,3 +331,45 @@ fn what_is_no_such_image_is_refused_by_name() {
     refused(aliased.launch(one, (&x, &x)), "shares memory with `image`");
     assert_eq!(contents(&x), [0.0, 0.0]);
 }
+
+#[test]
+fn coordinates_out_of_range_do_no_harm() {
+    let fixture = Fixture::open();
+    let text = "#version 450
+        layout(local_size_x = 1) in;
+        layout(binding = 0) uniform sampler2D from;
+        layout(binding = 1, r32f) uniform image2D to;
+        layout(binding = 2) buffer Out { float seen[]; };
+        layout(push_constant) uniform Push { int far; };
+        void main() {
+            seen[0] = texelFetch(from, ivec2(far, 0), 0).x + texelFetch(from, ivec2(0, -far), 0).x;
+            seen[1] = imageLoad(to, ivec2(1, far)).x;
+            imageStore(to, ivec2(far, -far), vec4(7.0));
+            imageStore(to, ivec2(0, far), vec4(7.0));
+        }";
+    let reach = fixture.kernel(Source::glsl(text)).build().unwrap();
+    let (from, to) = (array(&fixture, &[1.0_f32; 15], &[3, 5]), array(&fixture, &[2.0_f32; 15], &[3, 5]));
+    for far in [5, 100, 1 << 20, i32::MAX] {
+        let seen = fixture.full([2], 9.0_f32).unwrap();
+        reach.launch(Groups::covering(1), (&from, &to, &seen, far)).unwrap();
+        assert_eq!((contents(&seen), contents(&to)), (vec![0.0; 2], vec![2.0; 15]), "{far}");
+    }
+}
+
+#[test]
+fn a_kernel_with_checks_has_images_and_samplers_too() {
+    let fixture = Fixture::open();
+    let text = "@group(0) @binding(0) var how: sampler;
+         @group(0) @binding(1) var image: texture_2d<f32>;
+         @group(0) @binding(2) var<storage, read_write> out: array<f32>;
+         var<immediate> last: u32;
+         @compute @workgroup_size(1) fn k(@builtin(global_invocation_id) id: vec3<u32>) {
+             out[id.x + last] = textureSampleLevel(image, how, vec2(0.5), 0.0).x;
+         }";
+    let checked = fixture.kernel(Source::wgsl(text)).sanitize(true).build().unwrap();
+    let (image, out) = (array(&fixture, &[3.0_f32; 4], &[2, 2]), fixture.zeros::<f32>([3]).unwrap());
+    checked.launch(Groups::covering(2), (Sampler::nearest(), &image, &out, 1_u32)).unwrap();
+    assert_eq!(contents(&out), [0.0, 3.0, 3.0]);
+    let error = checked.launch(Groups::covering(2), (Sampler::nearest(), &image, &out, 2_u32)).unwrap_err();
+    assert!(error.to_string().contains("`out`"), "{error}");
+}

@@ -1,11 +1,11 @@
-//! Whether a device binds as many images and samplers as a kernel has: [`check_images`].
+//! Whether a device binds as many images and samplers as a kernel has, and bounds its accesses to them: [`check_images`].
 //!
 //! Whether it has an image of some format and size is asked when an array is given for it.
 
 use vkarray_driver::Device;
 use vkarray_shader::{Error as ShaderError, ImageRole, Param, ParamKind, Signature};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The most of each that a shader binds (`maxPerStageDescriptor…`).
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +29,13 @@ impl ImageLimits {
     }
 }
 
-/// Checks that the device binds the kernel's images and samplers. The limits are asked only if there are any.
-pub(crate) fn check_images(signature: &Signature, limits: impl FnOnce() -> ImageLimits) -> Result<()> {
+/// Checks that the device binds the kernel's images and samplers, and that coordinates out of range do no harm: the device
+/// bounds them, or the kernel's builder promised that there are none. The limits are asked only if there are any images.
+pub(crate) fn check_images(
+    signature: &Signature,
+    is_bounded: bool,
+    limits: impl FnOnce() -> ImageLimits,
+) -> Result<()> {
     let count = |is: fn(&Param) -> bool| signature.params.iter().filter(|param| is(param)).count();
     let has_role =
         |param: &Param, is_storage| param.image().is_some_and(|image| (image.role == ImageRole::Storage) == is_storage);
@@ -40,6 +45,9 @@ pub(crate) fn check_images(signature: &Signature, limits: impl FnOnce() -> Image
     let samplers = count(|param| param.kind == ParamKind::Sampler) + count(is_combined);
     if sampled + storage + samplers == 0 {
         return Ok(());
+    }
+    if !is_bounded {
+        return Err(Error::NoImageBounds { kernel: signature.entry.clone() });
     }
     let limits = limits();
     let counts = [
@@ -76,12 +84,16 @@ mod tests {
         let module = Module::parse(&source).unwrap();
         let signature = module.translate(None, &Default::default(), &Options::default()).unwrap().signature;
         let limits =
-            |sampled, storage, samplers| check_images(&signature, || ImageLimits { sampled, storage, samplers });
+            |sampled, storage, samplers| check_images(&signature, true, || ImageLimits { sampled, storage, samplers });
         limits(2, 1, 1).unwrap();
         let text = |result: Result<()>| result.unwrap_err().to_string();
         assert_eq!(text(limits(1, 1, 1)), "kernel `k` uses 2 sampled images, the device binds 1");
         assert_eq!(text(limits(2, 0, 1)), "kernel `k` uses 1 storage images, the device binds 0");
         assert_eq!(text(limits(2, 1, 0)), "kernel `k` uses 1 samplers, the device binds 0");
-        check_images(&Signature::default(), || unreachable!("nothing is asked")).unwrap();
+        check_images(&Signature::default(), false, || unreachable!("nothing is asked")).unwrap();
+        let unbounded = check_images(&signature, false, || unreachable!("nothing is asked"));
+        assert!(
+            text(unbounded).starts_with("kernel `k` has images, and the device was opened without robustImageAccess")
+        );
     }
 }

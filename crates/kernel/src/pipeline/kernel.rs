@@ -191,7 +191,8 @@ pub(crate) fn check_device(device: &Device, translated: &Translated) -> Result<L
     check_matrices(signature, info)?;
     check_workgroup(signature, &limits)?;
     check_subgroups(signature, info, &plan.features)?;
-    check_images(signature, || ImageLimits::of(device))?;
+    let is_promised = matches!(translated.buffer_bounds, BufferBounds::Unchecked | BufferBounds::Driver);
+    check_images(signature, plan.features.robust_image_access || is_promised, || ImageLimits::of(device))?;
     Ok(limits)
 }
 
