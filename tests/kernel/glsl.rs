@@ -123,7 +123,8 @@ fn samples_in_glsl_compute_what_those_in_wgsl_do() {
     });
     assert_eq!(first, second);
     assert!(first.iter().any(|&value| value > 0.0 && value < 1.0));
-    let picture = fixture.slice_to_device(&(0..31 * 45 * 4).map(|i| (i * 37 % 256) as u8).collect::<Vec<_>>()).unwrap();
+    let bytes: Vec<u8> = (0..=255_u8).cycle().step_by(37).take(31 * 45 * 4).collect();
+    let picture = fixture.slice_to_device(&bytes).unwrap();
     let (picture, how) = (picture.reshape([31, 45, 4]).unwrap(), Sampler::linear().mirror());
     let [first, second] = [true, false].map(|is_wgsl| {
         let rotate = &both(&fixture, "rotate")[usize::from(!is_wgsl)];

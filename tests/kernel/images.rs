@@ -249,6 +249,28 @@ fn an_image_follows_each_change_of_its_array() {
 }
 
 #[test]
+fn an_array_may_be_two_images_that_are_read() {
+    let fixture = Fixture::open();
+    let add = kernel(
+        &fixture,
+        "@group(0) @binding(0) var a: texture_1d<f32>;
+         @group(0) @binding(1) var b: texture_1d<f32>;
+         @group(0) @binding(2) var<storage, read_write> out: array<f32>;
+         @compute @workgroup_size(1) fn add(@builtin(global_invocation_id) id: vec3<u32>) {
+             out[id.x] = textureLoad(a, id.x, 0).x + textureLoad(b, 2u - id.x, 0).x;
+         }",
+    );
+    let (x, out) = (fixture.slice_to_device(&[1.0_f32, 2.0, 4.0]).unwrap(), fixture.zeros::<f32>([3]).unwrap());
+    for scale in [1.0, 10.0] {
+        x.copy_from_host(&vkarray::ndarray::arr1(&[scale, 2.0 * scale, 4.0 * scale])).unwrap();
+        for _ in 0..2 {
+            add.launch(Groups::covering(3), (&x, &x, &out)).unwrap();
+            assert_eq!(contents(&out), [5.0 * scale, 4.0 * scale, 5.0 * scale]);
+        }
+    }
+}
+
+#[test]
 fn a_view_is_an_image_of_its_own_bytes() {
     let fixture = Fixture::open();
     let twice = kernel(
@@ -288,7 +310,7 @@ fn a_graph_copies_to_its_images_at_every_replay() {
     image.fill(9.0).unwrap();
     graph.replay(stream).unwrap();
     assert_eq!(contents(&out), [9.0]);
-    node.set(&mut graph, "image", &fixture.slice_to_device(&[2.0_f32, 4.0]).unwrap()).unwrap();
+    node.set(&mut graph, "image", fixture.slice_to_device(&[2.0_f32, 4.0]).unwrap()).unwrap();
     graph.replay(stream).unwrap();
     assert_eq!(contents(&out), [3.0]);
 }

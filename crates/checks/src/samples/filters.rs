@@ -88,19 +88,17 @@ pub(crate) fn the_bilateral_filter_is_a_mean_with_weights_of_space_and_colour(ct
 pub(crate) fn a_turned_picture_is_interpolated_at_the_places_that_it_came_from(ctx: &Context) -> Result<()> {
     let rotate = sample(ctx, "rotate")?;
     for ([width, height], angle) in [([1, 1], 0.5_f32), ([19, 23], 0.0), ([17, 9], 0.3), ([37, 24], -2.0)] {
-        let source: Vec<u8> = noise(width * height * 4, 11).iter().map(|value| (255.0 * value) as u8).collect();
-        let texel = |x: f64, y: f64, channel: usize| {
-            let is_inside = x >= 0.0 && y >= 0.0 && x < width as f64 && y < height as f64;
-            if is_inside { f64::from(source[4 * (y as usize * width + x as usize) + channel]) } else { 0.0 }
-        };
+        let mut random = fastrand::Rng::with_seed(11);
+        let source: Vec<u8> = (0..4 * width * height).map(|_| random.u8(..)).collect();
         let (sin, cos) = f64::from(angle).sin_cos();
         let turned = |at: usize| {
             let (middle_x, middle_y) = (width as f64 / 2.0, height as f64 / 2.0);
             let (x, y) = ((at / 4 % width) as f64 + 0.5 - middle_x, (at / 4 / width) as f64 + 0.5 - middle_y);
             let (x, y) = (middle_x + cos * x + sin * y - 0.5, middle_y - sin * x + cos * y - 0.5);
-            let (right, below) = (x - x.floor(), y - y.floor());
-            let row = |y| (1.0 - right) * texel(x.floor(), y, at % 4) + right * texel(x.floor() + 1.0, y, at % 4);
-            (1.0 - below) * row(y.floor()) + below * row(y.floor() + 1.0)
+            // Each texel counts by its distance on both axes, up to one.
+            let near = |a: f64, b: usize| (1.0 - (a - b as f64).abs()).max(0.0);
+            let texel = |i: usize| near(x, i % width) * near(y, i / width) * f64::from(source[4 * i + at % 4]);
+            (0..width * height).map(texel).sum::<f64>()
         };
         let expected: Vec<f64> = (0..source.len()).map(|at| turned(at) / 255.0).collect();
         let picture = ctx.shaped_to_device(&source, [height, width, 4])?;

@@ -14,10 +14,11 @@ use vkarray_driver::hazard::{Access, Mode, Stage};
 use vkarray_driver::{KeepAlive, Recorder};
 use vkarray_shader::{ImageDim, ImageRole, Param, ParamKind};
 
-use crate::call::args::ArrayArg;
+use crate::call::args::{Arg, ArrayArg};
 use crate::call::check::refusal;
 use crate::call::image::{Filter, ImagePlan, ImageRule, Sampler};
-use crate::dispatch::launch::Launch;
+use crate::dispatch::launch::{CopyBack, Launch};
+use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Mismatch, Result};
 use crate::pipeline::kernel::Pipeline;
 
@@ -111,7 +112,9 @@ impl ImageArgument<'_> {
         let combined = if rule.ty.role == ImageRole::Combined { Some(sampler) } else { None };
         let raw = combined.map(|sampler| pipeline.samplers.get(&pipeline.device, sampler)).transpose()?;
         let stores = param.writes;
-        let loads = stores || is_repeated || !image.is_current(block);
+        // An array may be given for two images that are read. The copy for the first is enough.
+        let is_loaded = launch.images().iter().any(|bound| Arc::ptr_eq(&bound.image, &image));
+        let loads = stores || !is_loaded && (is_repeated || !image.is_current(block));
         let mode = if stores { Mode::Write } else { Mode::Read };
         let own = if loads { bytes.clone() } else { bytes.end..bytes.end };
         launch.accesses.push(Access { mode, ..block.read(own, Stage::Transfer) });
@@ -160,9 +163,47 @@ impl ImageArgument<'_> {
     fn no_image(&self, pipeline: &Pipeline, plan: &ImagePlan, error: MemoryError) -> Error {
         let MemoryError::NoSuchImage { problem, .. } = error else { return error.into() };
         let (ty, given) = (self.rule.ty.to_string(), self.array.shape.to_string());
-        let (format, device) = (plan.format.to_string(), pipeline.device.info().name.clone());
-        self.refused(pipeline, Mismatch::NoSuchImage { ty, given, format, device, problem })
+        let (format, problem) = (plan.format, Box::new(problem));
+        self.refused(pipeline, Mismatch::NoSuchImage { ty, given, format, problem })
     }
+}
+
+/// Adds the array of an image, or a copy of it where it does not begin with a whole texel.
+pub(crate) fn bind<P: Preparation>(
+    launch: &mut Launch,
+    before: &mut P,
+    pipeline: &Pipeline,
+    (param, rule, is_misaligned): (&Param, &ImageRule, bool),
+    arg: &Arg<'_>,
+) -> Result<()> {
+    let (array, sampler) = match arg {
+        Arg::Sampled(array, sampler) => (array, *sampler),
+        Arg::Array(array) => (array, Sampler::default()),
+        _ => unreachable!("the check gave every image an array"),
+    };
+    let argument = ImageArgument { param, rule, array, sampler };
+    if !is_misaligned {
+        return argument.bind(launch, pipeline, (array.block, array.bytes()), P::IS_ONE_OPERATION);
+    }
+    let copy = copied(launch, before, param, array)?;
+    argument.bind(launch, pipeline, (&copy, 0..array.shape.nbytes), P::IS_ONE_OPERATION)?;
+    launch.keep(copy);
+    Ok(())
+}
+
+/// A copy of an array whose offset the device cannot bind, to be copied back if the kernel writes it.
+pub(crate) fn copied(
+    launch: &mut Launch,
+    before: &mut impl Preparation,
+    param: &Param,
+    array: &ArrayArg<'_>,
+) -> Result<Arc<Block>> {
+    let copy = before.copy(array)?;
+    if param.writes {
+        let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
+        launch.more().copies_back.push(CopyBack { copy, block, bytes: array.bytes() });
+    }
+    Ok(copy)
 }
 
 fn format(plan: &ImagePlan) -> vk::Format {
@@ -243,7 +284,7 @@ pub(crate) unsafe fn load(recorder: &mut Recorder<'_>, images: &[BoundImage]) {
 ///
 /// # Safety
 ///
-/// As that of [`load`], which was recorded, and behind it the kernel.
+/// The contract of [`load`], which was recorded, and behind it the kernel.
 pub(crate) unsafe fn store(recorder: &Recorder<'_>, images: &[BoundImage]) {
     let stored: SmallVec<[&BoundImage; 2]> = images.iter().filter(|bound| bound.stores).collect();
     // SAFETY: the caller's; `load` left the layout.

@@ -15,14 +15,13 @@ use vkarray_driver::hazard::{Access, Mode, Stage};
 use vkarray_driver::{Device, KeepAlive};
 use vkarray_shader::{ImageRole, Param, ParamKind, Signature};
 
-use crate::call::args::{Arg, ArrayArg, NamedArg, arguments};
+use crate::call::args::{Arg, NamedArg, arguments};
 use crate::call::check::{Packed, check_arguments, refusal};
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
-use crate::call::image::{ImageRule, Sampler};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::rules::ArrayRule;
-use crate::dispatch::image::{self, BoundImage, ImageArgument, check_samplers};
+use crate::dispatch::image::{self, BoundImage, check_samplers};
 use crate::dispatch::preparation::Preparation;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
@@ -274,8 +273,12 @@ impl Kernel {
             bind(launch, &mut before, pipeline, (param, rule), arg)?;
         }
         check_samplers(pipeline, launch, &samplers)?;
-        let images = launch.images().iter().map(BoundImage::access).collect::<SmallVec<[Access; 2]>>();
-        launch.accesses.extend(images);
+        for access in launch.images().iter().map(BoundImage::access).collect::<SmallVec<[Access; 2]>>() {
+            // Of an image that is bound twice, the first use says whether it is written.
+            if launch.accesses.iter().all(|other| other.block != access.block) {
+                launch.accesses.push(access);
+            }
+        }
         launch.push_constants = packed.push_constants;
         match on_device {
             Some((counts, true)) => counts.launch(launch),
@@ -362,7 +365,7 @@ fn bind(
 ) -> Result<()> {
     let declared = param.fixed_bytes;
     if let (Some(image), Some(array)) = (&rule.image, arg.array()) {
-        return bind_image(launch, before, pipeline, (param, image, rule.is_misaligned(&array.shape)), arg);
+        return image::bind(launch, before, pipeline, (param, image, rule.is_misaligned(&array.shape)), arg);
     }
     let (made, size) = match arg {
         Arg::Sampler(sampler) => {
@@ -372,7 +375,7 @@ fn bind(
         }
         Arg::Array(array) if rule.is_short(&array.shape) => (before.pad(array, declared)?, declared),
         Arg::Array(array) if rule.is_misaligned(&array.shape) => {
-            (copied(launch, before, param, array)?, array.shape.nbytes)
+            (image::copied(launch, before, param, array)?, array.shape.nbytes)
         }
         Arg::Array(array) => {
             let Range { start, end } = array.bytes();
@@ -392,42 +395,4 @@ fn bind(
     launch.bind(&made, 0..size, param.kind, param.writes)?;
     launch.keep(made);
     Ok(())
-}
-
-/// Adds the array of an image, or a copy of it where it does not begin with a whole texel.
-fn bind_image<P: Preparation>(
-    launch: &mut Launch,
-    before: &mut P,
-    pipeline: &Pipeline,
-    (param, rule, is_misaligned): (&Param, &ImageRule, bool),
-    arg: &Arg<'_>,
-) -> Result<()> {
-    let (array, sampler) = match arg {
-        Arg::Sampled(array, sampler) => (array, *sampler),
-        Arg::Array(array) => (array, Sampler::default()),
-        _ => unreachable!("the check gave every image an array"),
-    };
-    let argument = ImageArgument { param, rule, array, sampler };
-    if !is_misaligned {
-        return argument.bind(launch, pipeline, (array.block, array.bytes()), P::IS_ONE_OPERATION);
-    }
-    let copy = copied(launch, before, param, array)?;
-    argument.bind(launch, pipeline, (&copy, 0..array.shape.nbytes), P::IS_ONE_OPERATION)?;
-    launch.keep(copy);
-    Ok(())
-}
-
-/// A copy of an array whose offset the device cannot bind, to be copied back if the kernel writes it.
-fn copied(
-    launch: &mut Launch,
-    before: &mut impl Preparation,
-    param: &Param,
-    array: &ArrayArg<'_>,
-) -> Result<Arc<Block>> {
-    let copy = before.copy(array)?;
-    if param.writes {
-        let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
-        launch.more().copies_back.push(CopyBack { copy, block, bytes: array.bytes() });
-    }
-    Ok(copy)
 }

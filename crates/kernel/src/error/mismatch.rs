@@ -3,6 +3,7 @@
 //! Each message continues ``kernel `scale`: `x` ``. Lengths, offsets and strides are in bytes.
 
 use vkarray_allocator::ImageProblem;
+use vkarray_shader::TexelFormat;
 
 /// Why an argument does not fit. `ty` is the parameter's type in the shader, `given` describes the argument. Sizes are in
 /// bytes.
@@ -48,8 +49,8 @@ pub enum Mismatch {
     #[error("is {ty}, got {given}, {channels} numbers a texel; images have 1, 2 or 4: pad the last axis")]
     Channels { ty: String, given: String, channels: usize },
     /// An image that the device does not have.
-    #[error("is {ty}, got {given}, {format}: {device}: {problem}")]
-    NoSuchImage { ty: String, given: String, format: String, device: String, problem: ImageProblem },
+    #[error("is {ty}, got {given}; the device has no such image of {format}: {problem}")]
+    NoSuchImage { ty: String, given: String, format: TexelFormat, problem: Box<ImageProblem> },
     /// A scalar where an array is wanted.
     #[error("is an array, {ty}, got {given}")]
     WantsArray { ty: String, given: String },

@@ -9,8 +9,7 @@ use ash::vk;
 use vkarray_driver::{Device, Label, Owned};
 use vkarray_shader::internal::samples_plainly;
 use vkarray_shader::{
-    BufferBounds, Fold, ImageRole, Limits, Param, ParamKind, ScalarValue, Signature, Subgroups, Translated,
-    check_bindings, check_workgroup,
+    BufferBounds, Fold, Limits, Param, ScalarValue, Signature, Subgroups, Translated, check_bindings, check_workgroup,
 };
 
 use crate::call::rules::Rules;
@@ -20,8 +19,8 @@ use crate::fits::extensions::check_extensions;
 use crate::fits::images::{ImageLimits, check_images};
 use crate::fits::matrices::check_matrices;
 use crate::fits::subgroups::check_subgroups;
+use crate::pipeline::descriptors::{Samplers, descriptor_type};
 use crate::pipeline::limit::LastUse;
-use crate::pipeline::samplers::Samplers;
 use crate::pipeline::sanitizer::Sanitizer;
 use crate::pipeline::variants::Variants;
 
@@ -286,24 +285,6 @@ fn plan_binding(signature: &Signature, device: &Device) -> Binding {
     let is_one_set = signature.params.iter().all(|param| param.group == first_group);
     let fits = signature.params.len() <= device.info().limits.max_push_descriptors as usize;
     if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
-}
-
-fn descriptor_type(param: &Param) -> vk::DescriptorType {
-    match param.kind {
-        ParamKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
-        ParamKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
-        ParamKind::Sampler => vk::DescriptorType::SAMPLER,
-        ParamKind::Texels | ParamKind::Image => {
-            let role = param.image().map_or(ImageRole::Sampled, |image| image.role);
-            match (param.kind, role) {
-                (ParamKind::Texels, ImageRole::Storage) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
-                (ParamKind::Texels, _) => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
-                (_, ImageRole::Storage) => vk::DescriptorType::STORAGE_IMAGE,
-                (_, ImageRole::Sampled) => vk::DescriptorType::SAMPLED_IMAGE,
-                (_, ImageRole::Combined) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
-            }
-        }
-    }
 }
 
 fn create_set_layouts(

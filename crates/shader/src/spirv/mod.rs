@@ -29,6 +29,7 @@ mod reflect;
 mod sections;
 pub(crate) mod sources;
 mod types;
+mod unique_names;
 mod uses;
 pub(crate) mod validator;
 pub(crate) mod words;

@@ -4,14 +4,13 @@
 //! else from the block's type; a module without names has `binding_0_1`.
 //! Read next: `uses.rs` for what is read and written.
 
-use std::collections::{HashMap, HashSet};
-
 use spirv::{BuiltIn, Decoration, StorageClass};
 
 use super::constants::{Values, adjustable};
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, MalformedAt};
 use super::types::{TypeReader, resource};
+use super::unique_names::make_names_unique;
 use super::uses::{Use, uses};
 use crate::error::Malformed;
 use crate::error::{Error, Resource};
@@ -382,26 +381,4 @@ fn constants(contents: &Contents, entry: &EntryPoint, values: &Values) -> Vec<Co
 /// What a constant is called.
 pub(super) fn name_of(contents: &Contents, id: u32, number: u32) -> String {
     contents.name(id).map_or_else(|| format!("constant_{number}"), str::to_owned)
-}
-
-/// Buffers that share a name are called by their places: a call by name must mean one.
-fn make_names_unique(signature: &mut Signature) {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for param in &signature.params {
-        let names: HashSet<_> = param.aliases.iter().map(|alias| &alias.name).chain([&param.name]).collect();
-        for name in names {
-            *counts.entry(name.clone()).or_default() += 1;
-        }
-    }
-    for Param { name, aliases, group, binding, .. } in &mut signature.params {
-        for name in aliases.iter_mut().map(|alias| &mut alias.name).chain([name]).filter(|name| counts[*name] > 1) {
-            *name = format!("binding_{group}_{binding}");
-        }
-    }
-    let mut taken: HashSet<String> = HashSet::new();
-    for member in signature.push_constants.iter_mut().flat_map(|push| &mut push.members) {
-        if !taken.insert(member.name.clone()) {
-            member.name = format!("push_{}", member.offset);
-        }
-    }
 }

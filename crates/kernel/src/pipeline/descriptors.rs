@@ -1,12 +1,33 @@
-//! The samplers of a pipeline, each made when a launch first takes it: [`Samplers`].
+//! What the descriptors of a pipeline are: their types, and the samplers, each made when a launch first takes it
+//! ([`Samplers`]).
 
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use vkarray_driver::{Device, Owned};
+use vkarray_shader::{ImageRole, Param, ParamKind};
 
 use crate::call::image::{AddressMode, Filter, Sampler};
 use crate::error::Result;
+
+/// The type of the descriptor for a parameter.
+pub(super) fn descriptor_type(param: &Param) -> vk::DescriptorType {
+    match param.kind {
+        ParamKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
+        ParamKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+        ParamKind::Sampler => vk::DescriptorType::SAMPLER,
+        ParamKind::Texels | ParamKind::Image => {
+            let role = param.image().map_or(ImageRole::Sampled, |image| image.role);
+            match (param.kind, role) {
+                (ParamKind::Texels, ImageRole::Storage) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+                (ParamKind::Texels, _) => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+                (_, ImageRole::Storage) => vk::DescriptorType::STORAGE_IMAGE,
+                (_, ImageRole::Sampled) => vk::DescriptorType::SAMPLED_IMAGE,
+                (_, ImageRole::Combined) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+            }
+        }
+    }
+}
 
 /// One place for each sampler that differs. Batches that use them keep the pipeline.
 #[derive(Debug, Default)]
