@@ -123,7 +123,11 @@ impl UseWalk<'_> {
             Op::FunctionParameter | Op::Variable | Op::ArrayLength => return Ok(()),
             // An image or a sampler that is loaded is used by what follows.
             Op::Load if self.is_handle(instruction.ty) => return self.derive(instruction),
-            Op::SampledImage | Op::Image => return self.derive(instruction),
+            Op::Image => return self.derive(instruction),
+            Op::SampledImage => {
+                self.mark(instruction.operand(1)?, reads);
+                return self.derive(instruction);
+            }
             Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryLevels => {}
             Op::ImageWrite => {
                 let image = instruction.operand(0)?;
