@@ -8,6 +8,7 @@
 //! | `language.rs`, `pointers.rs`, `shared.rs`, `local.rs`, `atomics.rs`, `capabilities.rs`, `subgroups.rs` | what WGSL computes |
 //! | `glsl.rs`, `spirv.rs`, `compilers.rs`, `collection.rs`, `inference.rs`, `renderer.rs` | shaders of other
 //! languages, compilers and authors |
+//! | `images.rs` | images, samplers and buffers of texels |
 //! | `library.rs`, `typed.rs` | the shader library, `kernel!` |
 //! | `cache.rs`, `disk.rs`, `steady.rs` | caches, and dispatches without allocations |
 //! | `sanitizer.rs` | kernels with planted faults |
@@ -29,6 +30,7 @@ mod features;
 mod folding;
 mod forged;
 mod glsl;
+mod images;
 mod indirect;
 mod inference;
 mod language;

@@ -27,7 +27,7 @@ macro_rules! samples {
 /// Every sample, by the name of its file and of its entry point, in reading order.
 pub const SAMPLES: &[(&str, &str)] = samples![
     "saxpy" "invert"
-    "mandelbrot" "julia" "ray_march" "convolve" "bilateral"
+    "mandelbrot" "julia" "ray_march" "convolve" "bilateral" "rotate"
     "heat" "wave" "life" "nbody" "boids" "colour_map" "points"
     "monte_carlo_pi" "black_scholes" "softmax"
     "reduce_1_atomic" "reduce_2_pairs" "reduce_3_halves" "reduce_4_strided" "reduce_5_subgroups"
@@ -42,6 +42,7 @@ pub const GLSL_SAMPLES: &[(&str, &str)] = &[
     ("mandelbrot.comp", include_str!("../samples/mandelbrot.comp")),
     ("colour.glsl", include_str!("../samples/colour.glsl")),
     ("histogram.comp", include_str!("../samples/histogram.comp")),
+    ("rotate.comp", include_str!("../samples/rotate.comp")),
 ];
 
 /// Pipelines of samples for `vkarray run`, by the name of the file in `samples/`.

@@ -1,6 +1,7 @@
 //! GLSL: in the styles of OpenGL and OpenGL ES, with the same results as in those interfaces; beside the same samples in WGSL;
 //! and what keeps it from doing harm.
 
+use vkarray::kernel::Sampler;
 use vkarray::{Groups, Kernel, Source};
 
 use crate::fixture::{Fixture, contents, skipped};
@@ -122,6 +123,20 @@ fn samples_in_glsl_compute_what_those_in_wgsl_do() {
     });
     assert_eq!(first, second);
     assert!(first.iter().any(|&value| value > 0.0 && value < 1.0));
+    let bytes: Vec<u8> = (0..=255_u8).cycle().step_by(37).take(31 * 45 * 4).collect();
+    let picture = fixture.slice_to_device(&bytes).unwrap();
+    let (picture, how) = (picture.reshape([31, 45, 4]).unwrap(), Sampler::linear().mirror());
+    let [first, second] = [true, false].map(|is_wgsl| {
+        let rotate = &both(&fixture, "rotate")[usize::from(!is_wgsl)];
+        let turned = fixture.zeros::<u8>([31, 45, 4]).unwrap();
+        let groups = Groups::covering([45, 31]);
+        match is_wgsl {
+            true => rotate.launch(groups, (&picture, how, &turned, 0.7_f32)).unwrap(),
+            false => rotate.launch(groups, (how.of(&picture), &turned, 0.7_f32)).unwrap(),
+        }
+        contents(&turned)
+    });
+    assert_eq!(first, second);
 }
 
 #[test]

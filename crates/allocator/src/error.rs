@@ -9,6 +9,7 @@ use crate::interop::TensorError;
 use crate::memory::{BlockLabel, MemoryKind};
 use crate::oom::OutOfMemory;
 use crate::usm::UsmType;
+use crate::vulkan::ImageProblem;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -28,6 +29,9 @@ pub enum Error {
     /// A size above the largest buffer of the device.
     #[error("{bytes} bytes are more than one buffer of this device can hold ({limit})")]
     TooLarge { bytes: u64, limit: u64 },
+    /// An image that the device does not have: of this format (`VkFormat`), or of this size.
+    #[error("this device has no such image of format {format}: {problem}")]
+    NoSuchImage { format: i32, problem: ImageProblem },
     /// The device has no memory of this kind.
     #[error("this device has no {kind} memory")]
     NoSuchMemory { kind: MemoryKind },

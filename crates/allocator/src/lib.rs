@@ -31,7 +31,7 @@ mod staging;
 mod usm;
 mod vulkan;
 
-pub use allocator::{Allocator, Block, HostRead, HostWrite, connection_between, note_connection_failure};
+pub use allocator::{Allocator, Block, HostRead, HostWrite, Image, connection_between, note_connection_failure};
 pub use copy::{BlockRange, CopyNode, FillNode, Lent, PinError, Pinned, Region, Registered, RegisteredPath};
 pub use error::{Error, Result};
 #[cfg(target_os = "linux")]
@@ -64,6 +64,7 @@ pub use usm::{
     DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, OnBoth, OnDevice, OnHost,
     Reference, SharedMemory, UsmKind, UsmMemory, UsmType,
 };
+pub use vulkan::{ImageProblem, ImageShape};
 
 /// Decisions that the array crate shares. Not for programs; the names may change in any version.
 #[doc(hidden)]

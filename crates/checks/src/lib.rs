@@ -148,6 +148,7 @@ macro_rules! for_each_check {
                 an_inverted_picture_has_the_complement_of_each_colour,
                 a_convolution_is_the_sum_of_weighted_neighbours,
                 the_bilateral_filter_is_a_mean_with_weights_of_space_and_colour,
+                a_turned_picture_is_interpolated_at_the_places_that_it_came_from,
                 numbers_get_the_colours_between_those_of_the_table,
             }
             samples::motion {

@@ -107,13 +107,16 @@ fn number_type(ty: &ElementType) -> TokenStream {
     }
 }
 
-/// The Rust type of a buffer's argument.
+/// The Rust type of the argument for a buffer, an image or a sampler.
 fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
-    if param.kind == ParamKind::Uniform {
-        return Ok(match param.bindings.is_list() {
-            true => quote! { &impl ::vkarray::kernel::AsArray },
-            false => quote! { &impl ::vkarray::kernel::AsArg },
-        });
+    match param.kind {
+        ParamKind::Storage => {}
+        ParamKind::Sampler => return Ok(quote! { ::vkarray::kernel::Sampler }),
+        // What fits is checked when the kernel runs: the format of an image may follow from the array.
+        ParamKind::Uniform if param.bindings.is_list() => return Ok(quote! { &impl ::vkarray::kernel::AsArray }),
+        ParamKind::Uniform | ParamKind::Texels | ParamKind::Image => {
+            return Ok(quote! { &impl ::vkarray::kernel::AsArg });
+        }
     }
     let element = match &param.ty {
         ElementType::Array { element, .. } => element,

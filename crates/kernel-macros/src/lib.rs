@@ -40,8 +40,8 @@ use proc_macro::TokenStream;
 ///   `build`. An `override` without a default is an argument of `build` and `builder`;
 /// - `launch(Groups, …)` runs it on the context's default stream, `dispatch(&Stream, Groups, …)` on any stream. A storage
 ///   buffer takes a `&DeviceNDArray` of the shader's element type, its scalar where that is a vector or matrix; a uniform
-///   buffer takes any array or `ConstArray`; a push constant takes a number, or an array of them for a vector. Buffers come
-///   first, by group and binding, then push constants;
+///   buffer takes any array or `ConstArray`, an image any array, a sampler a `Sampler`; a push constant takes a number, or
+///   an array of them for a vector. Buffers, images and samplers come first, by group and binding, then push constants;
 /// - `record(&mut GraphRecorder, Groups, …)` adds it to a graph. The node that it returns has a function for each argument,
 ///   `set_x(&mut Graph, …)` for an argument `x`;
 /// - `kernel()` gives the `Kernel` itself.

@@ -28,8 +28,9 @@ mod fits;
 mod pipeline;
 
 pub use call::{
-    Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayArgs, ArrayShape, AsArg, AsArray, ConstArray, Groups,
-    Immediate, Items, MemoryArg, NamedArg, Packed, check, tuple_text,
+    AddressMode, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayArgs, ArrayShape, AsArg, AsArray,
+    ConstArray, Filter, Groups, Immediate, Items, MemoryArg, NamedArg, Packed, Sampled, Sampler, UnknownSampler, check,
+    tuple_text,
 };
 pub use disk_cache::{CacheCounters, CacheFile, CacheMode, CacheSettings, StoreCounters};
 pub use dispatch::DispatchNode;
@@ -39,8 +40,9 @@ pub use pipeline::{Kernel, KernelBuilder, KernelCache, KernelLimit, KernelStatis
 pub use vkarray_shader::{
     Access, Alias, BadScalar, Bindings, Bool, Bounds, BufferBounds, ByteOrder, Capability, Complex32, Complex64,
     Constant, ConstantDefault, DType, Element, ElementType, Error as ShaderError, Fault, Field, Finding, FloatAtomic,
-    FloatAtomicOp, Fold, Hint, Leaf, Library, Limits, Loops, Malformed, MatrixProduct, MatrixRole, MatrixUse,
-    MemorySpan, Module, Names, Options, OtherAccess, Param, ParamKind, Parameter, PushConstants, PushMember, Resource,
-    Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, SitePlace, Source, Subgroups, Subject, Translated,
-    Uncompiled, UnknownDType, Unvalidated, assert_field, assert_size, check_bindings, check_workgroup,
+    FloatAtomicOp, Fold, Hint, ImageDim, ImageRole, ImageType, Leaf, Library, Limits, Loops, Malformed, MatrixProduct,
+    MatrixRole, MatrixUse, MemorySpan, Module, Names, Options, OtherAccess, Param, ParamKind, Parameter, PushConstants,
+    PushMember, Resource, Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, SitePlace, Source, Subgroups,
+    Subject, TexelFormat, Translated, Uncompiled, UnknownDType, Unvalidated, assert_field, assert_size, check_bindings,
+    check_workgroup,
 };

@@ -40,9 +40,9 @@ pub use names::{Hint, Names};
 pub use sanitize::{Fault, Finding, MemorySpan, OtherAccess, Sanitize, Sanitized, Site, SitePlace, Subject};
 pub use signature::{
     Access, Alias, BadScalar, Bindings, Bool, ByteOrder, Capability, Complex32, Complex64, Constant, ConstantDefault,
-    DType, Element, ElementType, Field, FloatAtomic, FloatAtomicOp, Leaf, MatrixProduct, MatrixRole, MatrixUse, Param,
-    ParamKind, Parameter, PushConstants, PushMember, ScalarValue, SharedVar, Signature, Subgroups, UnknownDType,
-    assert_field, assert_size,
+    DType, Element, ElementType, Field, FloatAtomic, FloatAtomicOp, ImageDim, ImageRole, ImageType, Leaf,
+    MatrixProduct, MatrixRole, MatrixUse, Param, ParamKind, Parameter, PushConstants, PushMember, ScalarValue,
+    SharedVar, Signature, Subgroups, TexelFormat, UnknownDType, assert_field, assert_size,
 };
 pub use translate::{Bounds, BufferBounds, Fold, Library, Loops, Module, Options, Source, Translated};
 
@@ -56,7 +56,7 @@ pub mod internal {
     pub use crate::spirv::capabilities::capabilities;
     pub use crate::spirv::extensions::SERVED;
     pub use crate::spirv::validator::Validator;
-    pub use crate::spirv::words::asks_for_length;
+    pub use crate::spirv::words::{asks_for_length, samples_plainly};
     pub use crate::translate::{Part, Sizes};
 
     /// The hash of the translator (`build.rs`). Without one, translations are not stored.

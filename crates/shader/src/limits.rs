@@ -54,6 +54,8 @@ impl Limits {
         match kind {
             ParamKind::Storage => self.max_storage_buffer_range,
             ParamKind::Uniform => self.max_uniform_buffer_range,
+            // What the device makes of these is asked when they are made.
+            ParamKind::Texels | ParamKind::Image | ParamKind::Sampler => u64::MAX,
         }
     }
 
@@ -62,6 +64,8 @@ impl Limits {
         let alignment = match kind {
             ParamKind::Storage => self.min_storage_buffer_offset_alignment,
             ParamKind::Uniform => self.min_uniform_buffer_offset_alignment,
+            ParamKind::Texels => 256, // No device asks for more (`minTexelBufferOffsetAlignment`).
+            ParamKind::Image | ParamKind::Sampler => 1,
         };
         if alignment == 0 { 1 } else { alignment }
     }

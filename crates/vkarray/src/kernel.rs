@@ -23,12 +23,13 @@
 //! The macro [`kernel!`](crate::kernel!) makes a Rust type of a shader, whose arguments the compiler checks.
 
 pub use vkarray_kernel::{
-    Access, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayArgs, ArrayShape, AsArg, AsArray, BadScalar,
-    Bindings, Bounds, BufferBounds, CacheCounters, CacheMode, CacheSettings, Capability, ConstArray, Constant,
-    ElementType, Error, FloatAtomic, FloatAtomicOp, Immediate, KernelBuilder, KernelCache, KernelLimit,
-    KernelStatistics, Library, Limits, Loops, MatrixUse, MemoryArg, Mismatch, Module, NamedArg, Names, Options, Param,
-    ParamKind, Parameter, PushConstants, Resource, ScalarValue, ShaderError, SharedVar, Signature, Subgroups,
-    Translated, check, limits_of,
+    Access, AddressMode, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayArgs, ArrayShape, AsArg, AsArray,
+    BadScalar, Bindings, Bounds, BufferBounds, CacheCounters, CacheMode, CacheSettings, Capability, ConstArray,
+    Constant, ElementType, Error, Filter, FloatAtomic, FloatAtomicOp, ImageDim, ImageRole, ImageType, Immediate,
+    KernelBuilder, KernelCache, KernelLimit, KernelStatistics, Library, Limits, Loops, MatrixUse, MemoryArg, Mismatch,
+    Module, NamedArg, Names, Options, Param, ParamKind, Parameter, PushConstants, Resource, Sampled, Sampler,
+    ScalarValue, ShaderError, SharedVar, Signature, Subgroups, TexelFormat, Translated, UnknownSampler, check,
+    limits_of,
 };
 
 pub use crate::{Groups, Kernel, Source};

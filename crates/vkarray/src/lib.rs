@@ -105,7 +105,7 @@ pub use vkarray_shaders as shaders;
 /// The names that most programs need: `use vkarray::prelude::*;`.
 pub mod prelude {
     pub use crate::array::{Expr, Operand, Strided};
-    pub use crate::kernel::{Arg, AsArg, ConstArray};
+    pub use crate::kernel::{Arg, AsArg, ConstArray, Sampler};
     pub use crate::primitives::{Evaluate, Reduce, Statistics, keepdims};
     pub use crate::stream::GraphRecorder;
     pub use crate::{

@@ -13,6 +13,7 @@ use vkarray_driver::Device;
 use vkarray_driver::hazard::{BlockAccess, BlockId, Stage};
 
 use crate::allocator::Allocator;
+use crate::allocator::image::Images;
 use crate::error::{Error, Result};
 use crate::memory::{BlockLabel, BlockSide, Mapping, MemoryKind, MemoryPointer};
 
@@ -47,6 +48,7 @@ pub struct Block {
     memory: Option<MemoryPointer>, // `None` once it was given back.
     /// Assigned at the first use, so that memory which is never used is not tracked.
     id: OnceLock<BlockId>,
+    pub(super) images: OnceLock<Box<Images>>,
     /// The number of resets of the allocator when the block was made.
     generation: u64,
     allocator: Arc<Allocator>,
@@ -54,8 +56,8 @@ pub struct Block {
 
 impl Block {
     pub(crate) fn new(allocator: &Arc<Allocator>, memory: MemoryPointer) -> Self {
-        let (id, generation) = (OnceLock::new(), allocator.generation());
-        Self { memory: Some(memory), id, generation, allocator: Arc::clone(allocator) }
+        let (id, images, generation) = (OnceLock::new(), OnceLock::new(), allocator.generation());
+        Self { memory: Some(memory), id, images, generation, allocator: Arc::clone(allocator) }
     }
 
     /// The size of the block in bytes, as requested.

@@ -8,12 +8,13 @@
 mod block;
 mod connection;
 mod host_guard;
+mod image;
 mod shared;
 mod upkeep;
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use vkarray_driver::lock::assert_none_held;
 use vkarray_driver::{Device, Direction};
@@ -22,11 +23,12 @@ use crate::error::{Error, Result};
 use crate::manager::{HostOptions, ManagerFactory, MemoryManager, Request, check_version};
 use crate::memory::{BlockLabel, Bus, MemoryKind, MemoryPointer, Owner};
 use crate::staging::{BorrowedSlot, CopyThreads, SharedSlot, SlotSize, SlotSource, Staging};
-use crate::vulkan::ExternalMemory;
+use crate::vulkan::{ChunkSource, ExternalMemory};
 
 pub use self::block::Block;
 pub use self::connection::{connection_between, note_connection_failure};
 pub use self::host_guard::{HostRead, HostWrite};
+pub use self::image::Image;
 
 /// Gives out blocks of a device's memory.
 ///
@@ -62,6 +64,8 @@ struct AllocatorShared {
     copy_threads: CopyThreads,
     /// Memory that other devices and processes share.
     external: ExternalMemory,
+    /// Memory of images, once there is one.
+    images: OnceLock<Arc<ChunkSource>>,
     device: Arc<Device>,
 }
 
@@ -105,7 +109,8 @@ impl Allocator {
         let (generation, staging) = (AtomicU64::new(0), Staging::default());
         let bus = Bus::new(device.info(), copy_threads.n_threads());
         let (external, device) = (ExternalMemory::new(device), Arc::clone(device));
-        let shared = AllocatorShared { manager, generation, staging, bus, copy_threads, external, device };
+        let images = OnceLock::new();
+        let shared = AllocatorShared { manager, generation, staging, bus, copy_threads, external, images, device };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 

@@ -32,9 +32,9 @@ pub(crate) struct Chunk {
     size: u64,
 }
 
-/// The memory of a chunk. A leaked chunk keeps the source alive, whose end would free the memory of all chunks.
+/// The memory of a chunk or an image. A leaked chunk keeps the source alive, whose end would free the memory of all chunks.
 #[derive(Debug)]
-struct ChunkMemory {
+pub(super) struct ChunkMemory {
     allocation: Allocation,
     source: Arc<ChunkSource>,
 }
@@ -52,6 +52,13 @@ impl Drop for ChunkMemory {
     }
 }
 
+impl ChunkMemory {
+    /// Bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.allocation.size()
+    }
+}
+
 impl Chunk {
     pub(crate) fn buffer(&self) -> vk::Buffer {
         self.buffer.raw()
@@ -64,7 +71,7 @@ impl Chunk {
 
     /// Bytes of the chunk's memory, which alignment can make larger than the buffer.
     pub(crate) fn memory_size(&self) -> u64 {
-        self.memory.allocation.size()
+        self.memory.size()
     }
 
     /// The mapping of the chunk's first byte, if the host addresses it.
@@ -145,10 +152,7 @@ impl ChunkSource {
             .map_err(|code| self.refused("vkCreateBuffer", code, rounded, kind))?;
         // SAFETY: the buffer is alive and of this device.
         let mut requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
-        let memory_type = kind.memory_type(self.device.info(), requirements.memory_type_bits);
-        let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
-        let MemoryType { host_coherent, .. } = self.device.info().memory_types[memory_type as usize];
-        requirements.memory_type_bits = 1 << memory_type;
+        let MemoryType { host_coherent, .. } = self.choose_type(&mut requirements, kind)?;
         requirements.alignment = requirements.alignment.max(GRANULE); // Both are powers of two. The granule is for host addresses.
         if !host_coherent {
             self.round_to_atoms(&mut requirements);
@@ -157,24 +161,7 @@ impl ChunkSource {
             Backing::Shared => AllocationScheme::GpuAllocatorManaged,
             Backing::Dedicated => AllocationScheme::DedicatedBuffer(buffer.raw()),
         };
-        let description = AllocationCreateDesc {
-            name: "chunk",
-            requirements,
-            location: MemoryLocation::Unknown, // The memory type is chosen already.
-            linear: true,
-            allocation_scheme,
-        };
-        // The lock is released before the error is described, which takes it again.
-        let allocated = self.memory().allocate(&description);
-        self.budgets.forget();
-        let allocation = allocated.map_err(|error| match Shortage::of_refusal(&error) {
-            Some(shortage) => {
-                let limit = self.device.info().limits.max_memory_allocation_size;
-                self.out_of_memory(size, kind, shortage.beyond(description.requirements.size, limit))
-            }
-            None => Error::SubAllocator(error),
-        })?;
-        let memory = ChunkMemory { allocation, source: Arc::clone(self) };
+        let memory = self.allocate(requirements, allocation_scheme, (size, kind))?;
         let (allocation, mapped) = (&memory.allocation, memory.allocation.mapped_ptr());
         // SAFETY: the handle is used for the bind and the mapping below; the allocation is not freed before the chunk.
         let raw = unsafe { allocation.memory() };
@@ -188,6 +175,57 @@ impl ChunkSource {
             false => unsafe { Mapping::non_coherent(address.cast(), raw, allocation.offset()) },
         });
         Ok(Chunk { buffer, memory, mapping, size: rounded })
+    }
+
+    /// Makes memory for an image, which is bound to it. `kind` is one of device memory.
+    pub(super) fn make_image(self: &Arc<Self>, image: vk::Image, kind: MemoryKind) -> Result<ChunkMemory> {
+        // SAFETY: the image is alive and of this device.
+        let mut requirements = unsafe { self.device.raw().get_image_memory_requirements(image) };
+        let size = requirements.size;
+        self.check_window(size, kind)?;
+        self.choose_type(&mut requirements, kind)?;
+        let memory = self.allocate(requirements, AllocationScheme::DedicatedImage(image), (size, kind))?;
+        // SAFETY: the handle is used for the bind below; the allocation is not freed before the image, by its owner.
+        let raw = unsafe { memory.allocation.memory() };
+        // SAFETY: the memory is of a type that the image allows, aligned and large enough, and bound only here.
+        unsafe { self.device.raw().bind_image_memory(image, raw, memory.allocation.offset()) }
+            .map_err(|code| self.refused("vkBindImageMemory", code, size, kind))?;
+        Ok(memory)
+    }
+
+    /// Leaves one memory type in the requirements, the best one for the kind.
+    fn choose_type(&self, requirements: &mut vk::MemoryRequirements, kind: MemoryKind) -> Result<MemoryType> {
+        let memory_type = kind.memory_type(self.device.info(), requirements.memory_type_bits);
+        let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
+        requirements.memory_type_bits = 1 << memory_type;
+        Ok(self.device.info().memory_types[memory_type as usize])
+    }
+
+    /// Takes memory from the driver. `asked` is what the error says was asked for.
+    fn allocate(
+        self: &Arc<Self>,
+        requirements: vk::MemoryRequirements,
+        allocation_scheme: AllocationScheme,
+        asked: (u64, MemoryKind),
+    ) -> Result<ChunkMemory> {
+        let description = AllocationCreateDesc {
+            name: "chunk",
+            requirements,
+            location: MemoryLocation::Unknown, // The memory type is chosen already.
+            linear: !matches!(allocation_scheme, AllocationScheme::DedicatedImage(_)),
+            allocation_scheme,
+        };
+        // The lock is released before the error is described, which takes it again.
+        let allocated = self.memory().allocate(&description);
+        self.budgets.forget();
+        let allocation = allocated.map_err(|error| match Shortage::of_refusal(&error) {
+            Some(shortage) => {
+                let limit = self.device.info().limits.max_memory_allocation_size;
+                self.out_of_memory(asked.0, asked.1, shortage.beyond(requirements.size, limit))
+            }
+            None => Error::SubAllocator(error),
+        })?;
+        Ok(ChunkMemory { allocation, source: Arc::clone(self) })
     }
 
     /// Refuses scarce memory beyond the driver's budget: some drivers would allocate it and then move allocations to slower

@@ -1,5 +1,5 @@
-//! Memory as the driver gives it: buffers with memory behind them, memory that other devices and processes share, and
-//! imports of the program's own pages.
+//! Memory as the driver gives it: buffers and images with memory behind them, memory that other devices and processes
+//! share, and imports of the program's own pages.
 //!
 //! This is the only place that allocates device memory or creates buffers. Memory managers decide when memory is reused
 //! or freed. Read `chunk.rs` first.
@@ -7,6 +7,7 @@
 mod budget_cache;
 mod chunk;
 pub(crate) mod external;
+mod image;
 mod import;
 mod refusal;
 
@@ -18,6 +19,8 @@ use crate::error::{Error, Result};
 
 pub(crate) use chunk::{Backing, Chunk, ChunkSource};
 pub(crate) use external::ExternalMemory;
+pub use image::{ImageProblem, ImageShape};
+pub(crate) use image::{RawImage, texel_view};
 pub(crate) use import::{Imports, is_import, page, pages_around, whole_pages};
 
 /// Checks that two handles are of the same opened device.

@@ -1,5 +1,6 @@
 //! Shaders that make a picture of a picture, or of numbers.
 
+use vkarray::kernel::Sampler;
 use vkarray::{Context, Groups, Source};
 
 use super::{assert_near, doubles, noise, sample, text};
@@ -80,6 +81,33 @@ pub(crate) fn the_bilateral_filter_is_a_mean_with_weights_of_space_and_colour(ct
         let args = (&source, &smooth, number(width), number(height), number(radius), 2.5_f32, 0.4_f32);
         bilateral.launch(Groups::covering([width, height]), args)?;
         assert_near(&format!("{width} x {height}, {radius}"), &contents(&smooth)?, &expected, 1e-5);
+    }
+    Ok(())
+}
+
+pub(crate) fn a_turned_picture_is_interpolated_at_the_places_that_it_came_from(ctx: &Context) -> Result<()> {
+    let rotate = sample(ctx, "rotate")?;
+    for ([width, height], angle) in [([1, 1], 0.5_f32), ([19, 23], 0.0), ([17, 9], 0.3), ([37, 24], -2.0)] {
+        let mut random = fastrand::Rng::with_seed(11);
+        let source: Vec<u8> = (0..4 * width * height).map(|_| random.u8(..)).collect();
+        let (sin, cos) = f64::from(angle).sin_cos();
+        let turned = |at: usize| {
+            let (middle_x, middle_y) = (width as f64 / 2.0, height as f64 / 2.0);
+            let (x, y) = ((at / 4 % width) as f64 + 0.5 - middle_x, (at / 4 / width) as f64 + 0.5 - middle_y);
+            let (x, y) = (middle_x + cos * x + sin * y - 0.5, middle_y - sin * x + cos * y - 0.5);
+            // Each texel counts by its distance on both axes, up to one.
+            let near = |a: f64, b: usize| (1.0 - (a - b as f64).abs()).max(0.0);
+            let texel = |i: usize| near(x, i % width) * near(y, i / width) * f64::from(source[4 * i + at % 4]);
+            (0..width * height).map(texel).sum::<f64>()
+        };
+        let expected: Vec<f64> = (0..source.len()).map(|at| turned(at) / 255.0).collect();
+        let picture = ctx.shaped_to_device(&source, [height, width, 4])?;
+        let result = ctx.zeros::<u8>([height, width, 4])?;
+        let how = Sampler::linear().border();
+        rotate.launch(Groups::covering([width, height]), (&picture, how, &result, angle))?;
+        let found: Vec<f32> = contents(&result)?.iter().map(|&value| f32::from(value) / 255.0).collect();
+        // Devices interpolate with 8 bits of the place, and the result has 8 bits.
+        assert_near(&format!("{width} x {height}, {angle}"), &found, &expected, 0.015);
     }
     Ok(())
 }

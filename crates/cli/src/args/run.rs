@@ -11,7 +11,8 @@ const VALUES: &str = "\
 Values of --arg:
   @x.npy                        an array from a NumPy file
   @photo.png, @photo.jpg        an image, as f32 in 0..1: height x width if it is grey, else height x width x 4;
-                                four channels also if the shader's elements are vec4<f32>
+                                four channels also if the shader's elements are vec4<f32>; for an image of the
+                                shader as u8, or as the format that the shader declares
   @photo.png,channels=3         the same with 1 channel (height x width), 3 or 4
   @photo.png,dtype=u32          the same as integers; also i32, u8 and u16, to which other images are scaled
   @x.npz:a                      the array `a` of a NumPy archive
@@ -23,6 +24,8 @@ Values of --arg:
                                 floats in even steps, with both ends
   random:f32[64,64],seed=7      uniform: 0 <= x < 1 for floats, the full range for integers; the seed is 0 if left out
   normal:f32[64,64],seed=7      floats of the normal distribution with mean 0 and standard deviation 1
+  sampler:linear,repeat         a sampler, or that of an image that has its own: nearest or linear, and clamp, repeat,
+                                mirror or border beyond the edges; unnormalized, if coordinates count texels
   padded:@x.npy                 any of these arrays, filled up with zeros to the length of constant memory
   @x.npy,zeros:f32[9]           several of these arrays, for an array of bindings: those of b are called b[0], b[1], ...
   2.5                           a number, for a push constant

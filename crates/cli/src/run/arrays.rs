@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use vkarray::kernel::Names;
+use vkarray::kernel::{Names, Sampler};
 
 use super::generate::Generated;
 use super::input::Input;
@@ -29,6 +29,7 @@ pub(crate) enum Description {
     Arrays(Vec<Described>),
     /// Numbers, which are parsed when the type of their push constant is known.
     Numbers(Vec<String>),
+    Sampler(Sampler),
 }
 
 impl Description {
@@ -36,8 +37,12 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// [`Error::Value`] for a number that is padded or in a list of arrays; and the errors of [`Value::parse`].
+    /// [`Error::Value`] for a number that is padded or in a list of arrays, or an unknown option of a sampler; and the errors of [`Value::parse`].
     pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Self> {
+        if let Some(sampler) = parse_sampler(text) {
+            let error = |reason: String| Error::Value { name: name.to_owned(), text: text.to_owned(), reason };
+            return sampler.map(Self::Sampler).map_err(error);
+        }
         let list = split_list(text);
         if list.len() > 1 {
             let one = |(at, text): (usize, &&str)| {
@@ -73,12 +78,22 @@ impl Description {
                 let reason = "a pipeline names arrays one by one; a step lists their names".to_owned();
                 Err(Error::Value { name: name.to_owned(), text: names.join(","), reason })
             }
+            Self::Sampler(_) => {
+                let reason = "a pipeline names arrays; steps have its samplers".to_owned();
+                Err(Error::Value { name: name.to_owned(), text: "a sampler".to_owned(), reason })
+            }
             Self::Numbers(numbers) => {
                 let (name, text) = (name.to_owned(), numbers.join(","));
                 Err(Error::Value { name, text, reason: "a pipeline names arrays; steps have its numbers".to_owned() })
             }
         }
     }
+}
+
+/// Reads `sampler:linear,repeat`; `None` for a text that does not begin so.
+pub(super) fn parse_sampler(text: &str) -> Option<std::result::Result<Sampler, String>> {
+    let options = text.strip_prefix("sampler:")?;
+    Some(options.parse::<Sampler>().map_err(|unknown| unknown.to_string()))
 }
 
 /// An array of the run.

@@ -311,12 +311,19 @@ impl<'a> Run<'a> {
             if self.work.arrays[*place].is_padded { array.padded() } else { array }
         };
         let taken = step.lists().map(|(name, is_list, taken)| {
-            let arg =
-                if is_list { Arg::Arrays(taken.iter().map(array).collect()) } else { Arg::Array(array(&taken[0])) };
+            let own = step.samplers.iter().find(|(sampler, _)| sampler == name);
+            let arg = match own {
+                _ if is_list => Arg::Arrays(taken.iter().map(array).collect()),
+                Some((_, sampler)) => Arg::Sampled(arrays[taken[0].1].as_array(), *sampler),
+                None => Arg::Array(array(&taken[0])),
+            };
             (name, arg)
         });
         let scalars = step.scalars.iter().map(|scalar| (scalar.name.as_str(), scalar_arg(&scalar.values)));
-        taken.chain(scalars).collect()
+        let is_alone = |(name, _): &&(String, _)| step.arrays.iter().all(|(array, _)| array != name);
+        let samplers = step.samplers.iter().filter(is_alone);
+        let samplers = samplers.map(|(name, sampler)| (name.as_str(), Arg::Sampler(*sampler)));
+        taken.chain(scalars).chain(samplers).collect()
     }
 
     fn report(self) -> Ran {

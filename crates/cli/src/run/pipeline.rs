@@ -13,8 +13,9 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::Value as Toml;
 use toml::de::{DeTable, DeValue, Deserializer};
+use vkarray::kernel::Sampler;
 
-use super::arrays::{Described, Description};
+use super::arrays::{Described, Description, parse_sampler};
 use super::value::{extension, split_pair};
 use crate::args::{DispatchArgs, RunArgs, SourceArgs};
 use crate::error::{Error, Result};
@@ -53,6 +54,8 @@ pub(crate) enum StepArgument {
     Arrays(Vec<String>),
     /// The number of a push constant, or the numbers of a vector.
     Numbers(Vec<String>),
+    /// A sampler, or that of an image that has its own.
+    Sampler(Sampler),
 }
 
 impl Job {
@@ -85,6 +88,7 @@ impl Job {
                     StepArgument::Arrays(names)
                 }
                 Description::Numbers(numbers) => StepArgument::Numbers(numbers),
+                Description::Sampler(sampler) => StepArgument::Sampler(sampler),
             };
             arguments.push((name, argument));
         }
@@ -271,7 +275,7 @@ impl StepTable {
             match argument {
                 StepArgument::Array(name) => std::slice::from_ref(name),
                 StepArgument::Arrays(names) => names,
-                StepArgument::Numbers(_) => &[],
+                StepArgument::Numbers(_) | StepArgument::Sampler(_) => &[],
             }
             .iter()
             .map(String::as_str)
@@ -338,6 +342,7 @@ impl StepArgument {
             (Self::Array(text), _) => Self::Array(sized(text, size)),
             (Self::Arrays(texts), _) => Self::Arrays(texts.iter().map(|text| sized(text, size)).collect()),
             (Self::Numbers(numbers), _) => Self::Numbers(numbers.iter().map(|text| sized(text, size)).collect()),
+            (Self::Sampler(sampler), _) => Self::Sampler(*sampler),
         }
     }
 
@@ -347,6 +352,7 @@ impl StepArgument {
             Self::Array(name) => name.clone(),
             Self::Arrays(names) => names.join(","),
             Self::Numbers(numbers) => numbers.join(","),
+            Self::Sampler(_) => "a sampler".to_owned(),
         }
     }
 }
@@ -362,7 +368,12 @@ impl<'de> Deserialize<'de> for StepArgument {
         };
         let value = Toml::deserialize(deserializer)?;
         let numbers = match &value {
-            Toml::String(name) => return Ok(Self::Array(name.clone())),
+            Toml::String(name) => {
+                return match parse_sampler(name) {
+                    Some(sampler) => sampler.map(Self::Sampler).map_err(serde::de::Error::custom),
+                    None => Ok(Self::Array(name.clone())),
+                };
+            }
             Toml::Array(values) => {
                 let name = |value: &Toml| value.as_str().map(str::to_owned);
                 match values.iter().map(name).collect::<Option<Vec<_>>>() {

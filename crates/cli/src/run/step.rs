@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use vkarray::kernel::{
     Access, ArgShape, Argument, ArrayShape, Bounds, ElementType, Error as KernelError, Limits, Module, Options, Param,
-    ParamKind, Parameter, ScalarValue, Signature, check,
+    Parameter, Sampler, ScalarValue, Signature, TexelFormat, check,
 };
 use vkarray::{DType, Groups, Source};
 
@@ -93,6 +93,8 @@ pub(crate) struct Step {
     pub(crate) signature: Signature,
     pub(crate) arrays: Taken,
     pub(crate) scalars: Vec<ScalarArgument>,
+    /// Samplers, by their own name or that of the image that they are one parameter with.
+    pub(crate) samplers: Vec<(String, Sampler)>,
     pub(crate) grid: Groups<'static>,
     /// The place of the step in the pipeline file.
     pub(crate) place: String,
@@ -110,9 +112,11 @@ impl Step {
         let grid = Grid::parse(args)?;
         grid.groups.resolve(signature.workgroup_size, &NO_LIMITS)?;
 
+        let samplers = samplers(&text.arguments, &signature);
         let (taken, scalars) = take_arguments(&text.arguments, &signature, &grid, arrays)?;
+        let (arrays_taken, place) = (taken, text.place.clone());
         let step =
-            Self { source, constants, signature, arrays: taken, scalars, grid: grid.groups, place: text.place.clone() };
+            Self { source, constants, signature, arrays: arrays_taken, scalars, samplers, grid: grid.groups, place };
         step.check_arguments(arrays.opened(), &NO_LIMITS)?;
         if let (Some(invocations), false) = (grid.invocations, args.allow_small) {
             step.check_lengths(arrays.opened(), invocations)?;
@@ -122,7 +126,7 @@ impl Step {
 
     /// The positions of the arrays that the kernel may write.
     pub(crate) fn written(&self) -> impl Iterator<Item = usize> {
-        let is_output = |param: &&Param| param.kind == ParamKind::Storage && param.access != Access::Read;
+        let is_output = |param: &&Param| param.access != Access::Read;
         let outputs = self.signature.params.iter().filter(is_output);
         outputs.flat_map(|param| self.places(&param.name))
     }
@@ -183,7 +187,11 @@ impl Step {
             };
             Argument { name: Some(&scalar.name), shape }
         });
-        let arguments: Vec<Argument<'_>> = taken.chain(scalars).collect();
+        let is_alone = |(name, _): &&(String, Sampler)| self.arrays.iter().all(|(array, _)| array != name);
+        let samplers = self.samplers.iter().filter(is_alone);
+        let samplers =
+            samplers.map(|(name, sampler)| Argument { name: Some(name), shape: ArgShape::Sampler(*sampler) });
+        let arguments: Vec<Argument<'_>> = taken.chain(scalars).chain(samplers).collect();
         let packed = check(signature, &arguments, limits)?;
         let has_work = self.grid.resolve(signature.workgroup_size, &NO_LIMITS)?.is_some();
         if let Some(param) = packed.empty.filter(|_| has_work).map(|index| &signature.params[index]) {
@@ -292,6 +300,7 @@ fn take_arguments(
                 let values = parse_numbers(name, numbers, signature)?;
                 scalars.push(ScalarArgument { name: name.clone(), values });
             }
+            StepArgument::Sampler(_) => {}
         }
     }
     for param in signature.params.iter().map(|param| param.name.as_str()) {
@@ -303,10 +312,25 @@ fn take_arguments(
     Ok((taken, scalars))
 }
 
+/// The samplers among the arguments.
+fn samplers(arguments: &[(String, StepArgument)], signature: &Signature) -> Vec<(String, Sampler)> {
+    let sampler = |(name, argument): &(String, StepArgument)| match argument {
+        StepArgument::Sampler(sampler) => Some((signature.own_name(name).to_owned(), *sampler)),
+        _ => None,
+    };
+    arguments.iter().filter_map(sampler).collect()
+}
+
 /// What an image becomes for a parameter: elements of the shader's type. If these are vectors of four, the image gets
-/// four channels, also if it is grey.
+/// four channels, also if it is grey. For an image of the shader it keeps its bytes, or gets the format of the shader.
 fn picture_options(name: &str, signature: &Signature) -> PictureOptions {
     let param = signature.params.iter().find(|param| param.name == name);
+    if let Some(image) = param.and_then(Param::image) {
+        let of_scalar = if image.scalar == DType::I32 { DType::I32 } else { DType::U8 };
+        let channels = image.format.map(|format| usize::from(format.channels())).filter(|&n| n == 1 || n == 4);
+        let dtype = picture_type(image.format.map_or(of_scalar, TexelFormat::dtype));
+        return PictureOptions { channels, dtype };
+    }
     match param.and_then(|param| param.ty.runtime_array()).map(|(element, _)| element) {
         Some(ElementType::Vector { len: 4, scalar }) => {
             PictureOptions { channels: Some(4), dtype: picture_type(*scalar) }
@@ -325,6 +349,12 @@ fn picture_type(scalar: DType) -> Option<DType> {
 fn covered(name: &str, signature: &Signature, grid: &Grid) -> Option<Generated> {
     let param = signature.params.iter().find(|param| param.name == name && param.writes && !param.reads);
     let param = param.filter(|param| !param.bindings.is_list())?;
+    if let Some(image) = param.image() {
+        let format = image.format.filter(|_| grid.covering.len() == image.n_axes())?;
+        let channels = Some(usize::from(format.channels())).filter(|&channels| channels > 1);
+        let shape = grid.covering.iter().rev().copied().chain(channels).collect();
+        return Some(Generated { fill: Fill::Zeros, dtype: format.dtype(), shape });
+    }
     let ElementType::Array { element, len: None, .. } = &param.ty else { return None };
     let (dtype, len) = match **element {
         ElementType::Scalar(dtype) => (dtype, None),

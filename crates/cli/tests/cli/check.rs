@@ -37,7 +37,7 @@ fn all_devices_are_checked() {
 }
 
 /// The features that a device needs to be opened, or has by the specification of Vulkan.
-const REQUIRED: [&str; 3] = ["timeline_semaphore", "synchronization2", "robust_buffer_access"];
+const REQUIRED: [&str; 4] = ["timeline_semaphore", "synchronization2", "robust_buffer_access", "robust_image_access"];
 
 /// The lines of checks on a device without any optional feature and without operations of subgroups, except for the
 /// features in `kept`.

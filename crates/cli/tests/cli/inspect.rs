@@ -143,7 +143,6 @@ fn what_cannot_be_shown_says_why() {
         ("inspect short.spv", "short.spv: SPIR-V word 97: an instruction of"),
         ("inspect binary.comp", "cannot read binary.comp"),
         ("inspect empty.wgsl", "empty.wgsl: no compute entry point"),
-        ("inspect texture.spv", "`picture` is a texture or storage image"),
         ("inspect saxpy.spv --entry other", "no compute entry point `other`; there is `main`"),
         ("inspect reverse.spv --const LANE=1", "no constant `LANE`"),
         ("inspect broken.comp", "broken.comp:3: `y`: undeclared identifier\n    y = 1;"),

@@ -251,6 +251,16 @@ features! {
     subgroup_clock: clock.shader_subgroup_clock,
     /// A clock that all invocations on the device share.
     device_clock: clock.shader_device_clock,
+    /// Texels out of the range of an image read zero, and are not written. Vulkan 1.3 requires it.
+    robust_image_access: v13.robust_image_access,
+    /// Storage images in formats beyond those that every device has.
+    storage_image_extended_formats: core.shader_storage_image_extended_formats,
+    /// Storage images read without a format in the shader.
+    storage_image_read_without_format: core.shader_storage_image_read_without_format,
+    /// Storage images written without a format in the shader.
+    storage_image_write_without_format: core.shader_storage_image_write_without_format,
+    /// Four texels gathered at an offset.
+    image_gather_extended: core.shader_image_gather_extended,
     /// Buffer device addresses.
     buffer_device_address: v12.buffer_device_address,
     /// Scalar (C-like) layout of buffer blocks.

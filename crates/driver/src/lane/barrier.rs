@@ -33,7 +33,8 @@ const WRITES: Masks =
     masks([vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(), vk::AccessFlags2::TRANSFER_WRITE.as_raw(), 0, 0]);
 
 const READS: Masks = masks([
-    vk::AccessFlags2::SHADER_STORAGE_READ.as_raw(),
+    // Sampled reads are those of images and of buffers of texels.
+    vk::AccessFlags2::SHADER_STORAGE_READ.as_raw() | vk::AccessFlags2::SHADER_SAMPLED_READ.as_raw(),
     vk::AccessFlags2::TRANSFER_READ.as_raw(),
     vk::AccessFlags2::UNIFORM_READ.as_raw(),
     vk::AccessFlags2::INDIRECT_COMMAND_READ.as_raw(),
@@ -71,7 +72,7 @@ mod tests {
             if stages.contains(Stage::Compute) {
                 stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;
                 write |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
-                read |= vk::AccessFlags2::SHADER_STORAGE_READ;
+                read |= vk::AccessFlags2::SHADER_STORAGE_READ | vk::AccessFlags2::SHADER_SAMPLED_READ;
             }
             if stages.contains(Stage::Constant) {
                 stage |= vk::PipelineStageFlags2::COMPUTE_SHADER;

@@ -10,6 +10,7 @@ use crate::vulkan::Owned;
 
 const SETS_PER_POOL: u32 = 256;
 const BUFFERS_PER_SET: u32 = 8; // On average; a pool that runs out of either is followed by the next.
+const IMAGES_PER_SET: u32 = 1;
 
 /// The descriptor pools of one batch. The arena grows by whole pools and never shrinks while its batch lives.
 #[derive(Debug, Default)]
@@ -64,9 +65,20 @@ impl DescriptorArena {
 }
 
 fn create_pool(device: &Arc<LogicalDevice>, n_buffers: u32) -> Result<Owned<vk::DescriptorPool>> {
-    let descriptor_count = (SETS_PER_POOL * BUFFERS_PER_SET).max(n_buffers);
-    let size = |ty| vk::DescriptorPoolSize { ty, descriptor_count };
-    let sizes = [size(vk::DescriptorType::STORAGE_BUFFER), size(vk::DescriptorType::UNIFORM_BUFFER)];
+    let size =
+        |ty, per_set: u32| vk::DescriptorPoolSize { ty, descriptor_count: (SETS_PER_POOL * per_set).max(n_buffers) };
+    let buffers = [vk::DescriptorType::STORAGE_BUFFER, vk::DescriptorType::UNIFORM_BUFFER];
+    let images = [
+        vk::DescriptorType::STORAGE_IMAGE,
+        vk::DescriptorType::SAMPLED_IMAGE,
+        vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+        vk::DescriptorType::SAMPLER,
+        vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+        vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+    ];
+    let buffers = buffers.map(|ty| size(ty, BUFFERS_PER_SET));
+    let images = images.map(|ty| size(ty, IMAGES_PER_SET));
+    let sizes = [&buffers[..], &images].concat();
     let info = vk::DescriptorPoolCreateInfo::default().max_sets(SETS_PER_POOL).pool_sizes(&sizes);
     // SAFETY: `info` borrows its sizes across the call.
     let raw =

@@ -96,6 +96,8 @@ ranks! {
     Log,
     /// The staging memory of an allocator.
     Staging,
+    /// The images of a block.
+    Images,
     /// Memory that was dropped and may still be in use.
     PendingQueue,
     /// Pages of the program that are imported.

@@ -34,15 +34,19 @@ macro_rules! destroy {
 
 destroy! {
     Buffer => destroy_buffer,
+    BufferView => destroy_buffer_view,
     CommandPool => destroy_command_pool,
     DescriptorPool => destroy_descriptor_pool,
     DescriptorSetLayout => destroy_descriptor_set_layout,
     DescriptorUpdateTemplate => destroy_descriptor_update_template,
     DeviceMemory => free_memory,
+    Image => destroy_image,
+    ImageView => destroy_image_view,
     Pipeline => destroy_pipeline,
     PipelineCache => destroy_pipeline_cache,
     PipelineLayout => destroy_pipeline_layout,
     QueryPool => destroy_query_pool,
+    Sampler => destroy_sampler,
     Semaphore => destroy_semaphore,
     ShaderModule => destroy_shader_module,
 }

@@ -41,6 +41,13 @@ fn arguments_have_the_types_of_the_shader() {
             "list.items[0] = 1u;",
             "list : & :: vkarray :: DeviceNDArray < u8 >",
         ),
+        (
+            "@group(0) @binding(0) var tex: texture_2d<f32>; @group(0) @binding(1) var s: sampler;
+             @group(0) @binding(2) var to: texture_storage_2d<rgba8unorm, write>;",
+            "textureStore(to, vec2(0), textureSampleLevel(tex, s, vec2(0.5), 0.0));",
+            "tex : & impl :: vkarray :: kernel :: AsArg , s : :: vkarray :: kernel :: Sampler , \
+             to : & impl :: vkarray :: kernel :: AsArg",
+        ),
         ("", "", ""),
     ];
     for (declarations, body, expected) in cases {

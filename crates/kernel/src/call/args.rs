@@ -13,6 +13,7 @@ use vkarray_allocator::Block;
 use vkarray_shader::ScalarValue;
 
 use crate::call::constant::ConstArray;
+use crate::call::image::Sampler;
 use crate::call::list::ArrayArgs;
 use crate::call::memory::MemoryArg;
 use crate::call::shape::{ArgShape, Argument, ArrayShape};
@@ -159,6 +160,10 @@ pub enum Arg<'a> {
     Arrays(ArrayArgs<'a>),
     /// A memory object or registered memory.
     Memory(MemoryArg<'a>),
+    /// An array on the device as an image, with the sampler of the same parameter.
+    Sampled(ArrayArg<'a>, Sampler),
+    /// A sampler.
+    Sampler(Sampler),
     /// Constant memory.
     Constant(&'a ConstArray),
     /// One number.
@@ -170,13 +175,19 @@ pub enum Arg<'a> {
 }
 
 impl<'a> Arg<'a> {
+    /// The array, if it is one.
+    pub(crate) fn array(&self) -> Option<&ArrayArg<'a>> {
+        if let Self::Array(array) | Self::Sampled(array, _) = self { Some(array) } else { None }
+    }
+
     pub(crate) fn shape<'s>(&'s self) -> ArgShape<'s>
     where
         'a: 's,
     {
         match self {
-            Self::Array(array) => ArgShape::Array(array.shape),
+            Self::Array(array) | Self::Sampled(array, _) => ArgShape::Array(array.shape),
             Self::Arrays(list) => ArgShape::Arrays(list.shapes()),
+            Self::Sampler(sampler) => ArgShape::Sampler(*sampler),
             Self::Memory(memory) => ArgShape::Array(memory.shape()),
             Self::Constant(constant) => ArgShape::Constant(constant.shape()),
             Self::Scalar(value) => ArgShape::Scalar(*value),

@@ -8,7 +8,9 @@
 use std::slice;
 
 use smallvec::{SmallVec, smallvec};
-use vkarray_shader::{Bindings, Limits, Param, Parameter, PushConstants, PushMember, ScalarValue, Signature};
+use vkarray_shader::{
+    Bindings, Limits, Param, ParamKind, Parameter, PushConstants, PushMember, ScalarValue, Signature,
+};
 
 use crate::call::packing::Packing;
 use crate::call::rules::{ArrayRule, NumberRule, Rules};
@@ -27,7 +29,7 @@ pub(crate) use order::{not_recorded, parameter_name};
 pub struct Packed {
     /// The block of push constants. Its padding is zero, or that of the struct that was given.
     pub push_constants: SmallVec<[u8; 128]>,
-    /// For each of [`Signature::params`], the index of its array among the arguments.
+    /// For each of [`Signature::params`], the index of its array or sampler among the arguments.
     pub arrays: SmallVec<[usize; 8]>,
     /// The first of [`Signature::params`] whose array has no bytes. Vulkan binds no empty range: a launch that has work to do
     /// is then an [`Error::EmptyArray`].
@@ -85,8 +87,16 @@ pub(crate) fn check_arguments(signature: &Signature, rules: &Rules, arguments: &
                 }
                 packed.arrays.push(index);
             }
+            (Target::One(_, Parameter::Array(param)), ArgShape::Sampler(sampler))
+                if param.kind == ParamKind::Sampler =>
+            {
+                if let Some(problem) = sampler.problem() {
+                    return Err(refusal(kernel, &param.name, Mismatch::Sampler { problem }));
+                }
+                packed.arrays.push(index);
+            }
             (Target::One(at, Parameter::Array(param)), ArgShape::Array(array) | ArgShape::Constant(array))
-                if !param.bindings.is_list() =>
+                if takes(param, &shape) =>
             {
                 let is_constant = matches!(shape, ArgShape::Constant(_));
                 let packing = if is_constant { Packing::of(param, array) } else { None };
@@ -137,12 +147,24 @@ pub(crate) fn element_name(param: &str, at: usize) -> String {
     format!("{param}[{at}]")
 }
 
+/// Whether a parameter is for arrays, or for constant memory if it is that.
+fn takes(param: &Param, shape: &ArgShape<'_>) -> bool {
+    !param.bindings.is_list()
+        && param.kind != ParamKind::Sampler
+        && (param.image().is_none() || matches!(shape, ArgShape::Array(_)))
+}
+
 /// An array where numbers belong, or the other way round.
-fn wrong_kind(kernel: &str, target: Target<'_>, given: &ArgShape<'_>) -> Error {
-    let (ty, given) = (target.ty(), given.to_string());
+fn wrong_kind(kernel: &str, target: Target<'_>, shape: &ArgShape<'_>) -> Error {
+    let (ty, given) = (target.ty(), shape.to_string());
     let problem = match target {
         Target::One(_, Parameter::Array(param)) if param.bindings.is_list() => {
             Mismatch::WantsList { ty: param.type_text(), given }
+        }
+        Target::One(_, Parameter::Array(param)) if param.kind == ParamKind::Sampler => Mismatch::WantsSampler { given },
+        Target::One(_, Parameter::Array(_)) if matches!(shape, ArgShape::Constant(_)) => {
+            let advice = "; constant memory is no image, give an array".to_owned();
+            Mismatch::DType { ty, given, advice }
         }
         Target::One(_, Parameter::Array(_)) => Mismatch::WantsArray { ty, given },
         Target::One(_, Parameter::Scalar(_)) => Mismatch::WantsScalar { ty, given },

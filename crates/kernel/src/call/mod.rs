@@ -4,13 +4,15 @@
 //! ([`ConstArray`]) is the exception to "plain data": it sends its values to the device when a kernel first binds them.
 //!
 //! Read `shape.rs` first (what a check sees of an argument), then `rules.rs` (what fits one parameter, at little cost for
-//! common calls), then `check.rs` (a whole call and every error). `strided.rs` has what arrays with strides need.
+//! common calls), then `check.rs` (a whole call and every error). `strided.rs` has what arrays with strides need,
+//! `image.rs` what images take.
 
 pub(crate) mod args;
 pub(crate) mod arguments;
 pub(crate) mod check;
 pub(crate) mod constant;
 pub(crate) mod groups;
+pub(crate) mod image;
 pub(crate) mod list;
 pub(crate) mod memory;
 pub(crate) mod packing;
@@ -23,6 +25,7 @@ pub use arguments::{ArgList, Arguments};
 pub use check::{Packed, check};
 pub use constant::ConstArray;
 pub use groups::{Groups, Items};
+pub use image::{AddressMode, Filter, Sampled, Sampler, UnknownSampler};
 pub use list::{ArrayArgs, AsArray};
 pub use memory::MemoryArg;
 pub use shape::{ArgShape, Argument, ArrayShape, tuple_text};

@@ -18,6 +18,7 @@
 
 use vkarray_shader::{DType, ElementType, Leaf, Limits, Param, ParamKind, PushMember, ScalarValue, Signature};
 
+use crate::call::image::ImageRule;
 use crate::call::packing::Packing;
 use crate::call::shape::{ArrayShape, has_rows_of};
 use crate::call::strided::lead;
@@ -73,6 +74,8 @@ pub(crate) struct ArrayRule {
     filled: u64,
     /// The most bytes that the device binds.
     limit: u64,
+    /// What decides instead, for an image or a buffer of texels.
+    pub(crate) image: Option<ImageRule>,
 }
 
 impl ArrayRule {
@@ -89,7 +92,12 @@ impl ArrayRule {
         let is_simple = has_mask && padding.is_none_or(|(stride, _)| dtype.itemsize() == stride);
         Self {
             dtype,
-            fast: if is_simple && !param.bindings.is_list() { [fixed.max(1), most] } else { [1, 0] },
+            image: param.image().map(|ty| ImageRule::new(ty, writes)),
+            fast: if is_simple && !param.bindings.is_list() && param.image().is_none() && kind != ParamKind::Sampler {
+                [fixed.max(1), most]
+            } else {
+                [1, 0]
+            },
             fixed,
             partial: if has_mask { stride.map_or(0, |stride| u64::from(stride) - 1) } else { 0 },
             misaligned: limits.offset_alignment(kind) - 1,
@@ -123,6 +131,9 @@ impl ArrayRule {
     /// gets its padding when it is copied.
     pub(crate) fn refusal(&self, param: &Param, array: &ArrayShape<'_>, packing: Option<&Packing>) -> Option<Mismatch> {
         let given = || array.to_string();
+        if let Some(image) = &self.image {
+            return image.refusal(array);
+        }
         if !array.is_contiguous && array.strides.is_none() {
             return Some(Mismatch::NotContiguous { given: given() });
         }
@@ -215,6 +226,7 @@ impl ArrayRule {
         let kind = match self.kind {
             ParamKind::Storage => "storage",
             ParamKind::Uniform => "constant memory",
+            ParamKind::Texels | ParamKind::Image | ParamKind::Sampler => return None,
         };
         // Constant memory is bound at its declared size, however short the array.
         let (given, limit) = (bound.max(self.fixed), self.limit);
@@ -233,7 +245,12 @@ impl ArrayRule {
 
     /// Whether the device can bind the array neither at its offset nor at the bytes that lead in an array with strides.
     pub(crate) fn is_misaligned(&self, array: &ArrayShape<'_>) -> bool {
-        (array.offset - self.lead(array)) & self.misaligned != 0
+        let misaligned = match self.image.filter(ImageRule::is_copied) {
+            // A copy to an image begins with a whole texel.
+            Some(image) => image.plan(array).map_or(0, |plan| u64::from(plan.format.bytes()) - 1),
+            None => self.misaligned,
+        };
+        (array.offset - self.lead(array)) & misaligned != 0
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use vkarray_shader::{DType, ScalarValue};
 
+use crate::call::image::Sampler;
+
 /// What is checked of an array.
 ///
 /// ```
@@ -100,6 +102,8 @@ pub enum ArgShape<'a> {
     Arrays(&'a [ArrayShape<'a>]),
     /// Constant memory, which gets the padding of the parameter when it is copied.
     Constant(ArrayShape<'a>),
+    /// A sampler.
+    Sampler(Sampler),
     /// One number.
     Scalar(ScalarValue),
     /// The numbers of a vector, matrix or array, in memory order without padding.
@@ -108,10 +112,25 @@ pub enum ArgShape<'a> {
     Block(&'a [u8]),
 }
 
+/// What takes arguments without a name in order: each kind by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArgKind {
+    /// Buffers and images take arrays.
+    Array,
+    /// Samplers take samplers.
+    Sampler,
+    /// Push constants take numbers.
+    Number,
+}
+
 impl ArgShape<'_> {
-    /// Whether it is for a buffer, not for push constants.
-    pub(crate) const fn is_array(&self) -> bool {
-        matches!(self, Self::Array(_) | Self::Arrays(_) | Self::Constant(_))
+    /// What it is for.
+    pub(crate) const fn kind(&self) -> ArgKind {
+        match self {
+            Self::Array(_) | Self::Arrays(_) | Self::Constant(_) => ArgKind::Array,
+            Self::Sampler(_) => ArgKind::Sampler,
+            Self::Scalar(_) | Self::Scalars(_) | Self::Block(_) => ArgKind::Number,
+        }
     }
 }
 
@@ -120,6 +139,7 @@ impl fmt::Display for ArgShape<'_> {
         match self {
             Self::Array(array) | Self::Constant(array) => array.fmt(f),
             Self::Arrays(list) => write!(f, "a list of arrays, {} in number", list.len()),
+            Self::Sampler(_) => f.write_str("a sampler"),
             Self::Scalar(value) => write!(f, "{value} ({})", value.dtype()),
             Self::Scalars(values) => write!(f, "{} numbers", values.len()),
             Self::Block(bytes) => write!(f, "a struct of {} bytes", bytes.len()),

@@ -15,6 +15,7 @@ use crate::call::arguments::Arguments;
 use crate::call::check::{not_recorded, parameter_name};
 use crate::call::constant::ConstArray;
 use crate::call::groups::{Extent, Groups};
+use crate::call::image::Sampler;
 use crate::call::list::AsArray;
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
@@ -74,6 +75,9 @@ type KeptArg = Arc<dyn AsArg + Send + Sync>;
 
 /// An array as a [`KeptArg`]: its block, its shape and strides, and the rest of its description.
 struct KeptArray(Arc<Block>, SmallVec<[usize; 4]>, Option<SmallVec<[isize; 4]>>, ArrayShape<'static>);
+
+/// An array with the sampler of its image as a [`KeptArg`].
+struct KeptImage(KeptArray, Sampler);
 
 /// A struct of push constants as a [`KeptArg`].
 struct KeptBlock(SmallVec<[u8; 32]>);
@@ -282,6 +286,8 @@ fn kept(arg: &Arg<'_>) -> Result<KeptArg> {
     Ok(match arg {
         Arg::Array(given) => Arc::new(array(given)),
         Arg::Arrays(list) => Arc::new(list.iter().map(|given| array(&given)).collect::<Vec<_>>()),
+        Arg::Sampled(given, sampler) => Arc::new(KeptImage(array(given), *sampler)),
+        Arg::Sampler(sampler) => Arc::new(*sampler),
         Arg::Memory(memory) => Arc::new(array(&memory.recordable()?)),
         Arg::Constant(constant) => Arc::new((*constant).clone()),
         Arg::Scalar(value) => Arc::new(*value),
@@ -300,6 +306,16 @@ impl AsArray for KeptArray {
 impl AsArg for KeptArray {
     fn as_arg(&self) -> Arg<'_> {
         Arg::Array(self.as_array())
+    }
+}
+
+impl AsArg for KeptImage {
+    fn as_arg(&self) -> Arg<'_> {
+        let Self(array, sampler) = self;
+        match array.as_arg() {
+            Arg::Array(array) => Arg::Sampled(array, *sampler),
+            other => other,
+        }
     }
 }
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use ash::vk;
 use smallvec::SmallVec;
 use vkarray_allocator::Block;
-use vkarray_driver::Device;
 use vkarray_driver::hazard::{BlockAccess, Mode, Stage};
-use vkarray_shader::{Param, ParamKind, Signature};
+use vkarray_driver::{Device, KeepAlive};
+use vkarray_shader::{ImageRole, Param, ParamKind, Signature};
 
 use crate::call::args::{Arg, ArrayArg, NamedArg, arguments};
 use crate::call::check::{Packed, check_arguments, element_name, refusal};
@@ -21,6 +21,7 @@ use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::rules::ArrayRule;
+use crate::dispatch::image::{self, BoundImage, check_samplers};
 use crate::dispatch::preparation::Preparation;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
@@ -28,7 +29,8 @@ use crate::pipeline::kernel::{Kernel, Pipeline};
 
 /// See the module. It is large, so it is filled in place: moving it would cost more than filling it.
 pub(crate) struct Launch {
-    /// How each parameter's array is used, in the order of the parameters, with all arrays of a list.
+    /// How each parameter's array is used, in the order of the parameters, with all arrays of a list and without samplers;
+    /// behind them the images.
     ///
     /// The shader reaches these ranges alone, since its indices are checked or its builder promised that they are in range,
     /// and uses each as its own code says.
@@ -53,6 +55,10 @@ pub(crate) struct MoreOfLaunch {
     pub(crate) owned_blocks: SmallVec<[Arc<Block>; 2]>,
     /// Copies to make after the kernel.
     pub(crate) copies_back: SmallVec<[CopyBack; 1]>,
+    /// Its images, in the order of the parameters.
+    pub(crate) images: Vec<BoundImage>,
+    /// Objects that batches keep: views of buffers as texels.
+    pub(crate) kept: Vec<KeepAlive>,
 }
 
 /// A copy that was bound in place of an array, since the device cannot bind the array at its offset.
@@ -94,7 +100,15 @@ impl Launch {
 
     /// Keeps a block alive as long as the launch.
     pub(crate) fn keep(&mut self, block: Arc<Block>) {
-        self.more.get_or_insert_default().owned_blocks.push(block);
+        self.more().owned_blocks.push(block);
+    }
+
+    pub(crate) fn more(&mut self) -> &mut MoreOfLaunch {
+        self.more.get_or_insert_default()
+    }
+
+    pub(crate) fn images(&self) -> &[BoundImage] {
+        self.more.as_ref().map_or(&[], |more| &more.images)
     }
 
     /// Keeps the memory of the arguments alive too, for a graph that outlives the call.
@@ -139,7 +153,8 @@ impl Launch {
                     numbers.next().is_some_and(|rule| rule.pack(slice::from_ref(value), &mut self.push_constants))
                 }
                 Arg::Scalars(values) => numbers.next().is_some_and(|rule| rule.pack(values, &mut self.push_constants)),
-                Arg::Arrays(_) | Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
+                Arg::Arrays(_) | Arg::Sampled(..) | Arg::Sampler(_) => false,
+                Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
             };
             if !fits || given.name.is_some() {
                 return None;
@@ -161,8 +176,9 @@ impl Launch {
 #[inline(always)]
 fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> BlockAccess {
     let stage = match kind {
-        ParamKind::Storage => Stage::Compute,
+        ParamKind::Storage | ParamKind::Texels => Stage::Compute,
         ParamKind::Uniform => Stage::Constant,
+        ParamKind::Image | ParamKind::Sampler => Stage::Transfer,
     };
     let mode = if writes { Mode::Write } else { Mode::Read };
     BlockAccess { mode, ..block.read(range, stage) }
@@ -253,8 +269,19 @@ impl Kernel {
         if !P::IS_ONE_OPERATION && arrays().any(is_copied) {
             return Ok(Prepared::WithCopies);
         }
+        let mut samplers = SmallVec::<[_; 2]>::new();
         for (param, (rule, arg)) in pipeline.signature.params.iter().zip(arrays()) {
-            bind(launch, &mut before, (param, rule), arg)?;
+            if let Arg::Sampled(_, sampler) | Arg::Sampler(sampler) = arg {
+                samplers.push((param, *sampler));
+            }
+            bind(launch, &mut before, pipeline, (param, rule), arg)?;
+        }
+        check_samplers(pipeline, launch, &samplers)?;
+        for access in launch.images().iter().map(BoundImage::access).collect::<SmallVec<[BlockAccess; 2]>>() {
+            // Of an image that is bound twice, the first use says whether it is written.
+            if launch.accesses.iter().all(|other| other.block != access.block) {
+                launch.accesses.push(access);
+            }
         }
         launch.push_constants = packed.push_constants;
         match on_device {
@@ -286,6 +313,15 @@ impl Kernel {
             }
             if let Arg::Constant(constant) = arg {
                 self.check_device(constant.allocator().device(), "constant memory")?;
+            }
+        }
+        for (param, &idx) in self.signature().params.iter().zip(&packed.arrays) {
+            if let Arg::Sampled(_, sampler) = args[idx].arg {
+                let is_combined = param.image().is_some_and(|image| image.role == ImageRole::Combined);
+                let other = (!is_combined).then_some("its image has none; give the array alone");
+                if let Some(problem) = other.or_else(|| sampler.problem()) {
+                    return Err(refusal(&self.signature().entry, &param.name, Mismatch::Sampler { problem }));
+                }
             }
         }
         for (_, name, array) in bound_arrays(self.signature(), packed, args) {
@@ -351,22 +387,26 @@ fn is_misaligned(rule: &ArrayRule, arg: &Arg<'_>) -> bool {
 fn bind(
     launch: &mut Launch,
     before: &mut impl Preparation,
+    pipeline: &Pipeline,
     (param, rule): (&Param, &ArrayRule),
     arg: &Arg<'_>,
 ) -> Result<()> {
     if let Arg::Arrays(list) = arg {
-        return list.iter().try_for_each(|array| bind(launch, before, (param, rule), &Arg::Array(array)));
+        return list.iter().try_for_each(|array| bind(launch, before, pipeline, (param, rule), &Arg::Array(array)));
     }
     let declared = param.fixed_bytes;
+    if let (Some(image), Some(array)) = (&rule.image, arg.array()) {
+        return image::bind(launch, before, pipeline, (param, image, rule.is_misaligned(&array.shape)), arg);
+    }
     let (made, size) = match arg {
+        Arg::Sampler(sampler) => {
+            let sampler = pipeline.samplers.get(&pipeline.device, *sampler)?;
+            launch.buffers.push(image::descriptor(sampler, vk::ImageView::null()));
+            return Ok(());
+        }
         Arg::Array(array) if rule.is_short(&array.shape) => (before.pad(array, declared)?, declared),
         Arg::Array(array) if rule.is_misaligned(&array.shape) => {
-            let copy = before.copy(array)?;
-            if param.writes {
-                let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
-                launch.more.get_or_insert_default().copies_back.push(CopyBack { copy, block, bytes: array.bytes() });
-            }
-            (copy, array.shape.nbytes)
+            (image::copied(launch, before, param, array)?, array.shape.nbytes)
         }
         Arg::Array(array) => {
             let Range { start, end } = array.bytes();
@@ -379,7 +419,7 @@ fn bind(
             let size = if param.is_constant { declared } else { padded };
             (before.constant(constant, size, packing)?, size)
         }
-        Arg::Arrays(_) | Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {
+        Arg::Arrays(_) | Arg::Sampled(..) | Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {
             unreachable!("the check gave every buffer parameter an array")
         }
     };

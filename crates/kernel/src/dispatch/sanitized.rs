@@ -7,7 +7,7 @@ use std::sync::Arc;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_shader::internal::{REPORT_BYTES, REPORT_WORDS, place_notes};
-use vkarray_shader::{Error as ShaderError, Limits, ParamKind, Sanitized};
+use vkarray_shader::{Error as ShaderError, Limits, Param, ParamKind, Sanitized};
 
 use crate::dispatch::launch::Launch;
 use crate::error::{Error, Result};
@@ -26,11 +26,22 @@ impl Sanitizer {
     }
 
     /// Where the notes of each buffer begin, in words behind the header, and the report's bytes with them.
-    fn place_buffers(&self, launch: &Launch, report_bytes: u64, limits: &Limits) -> (Vec<u32>, u64) {
+    fn place_buffers(
+        &self,
+        launch: &Launch,
+        report_bytes: u64,
+        (params, limits): (&[Param], &Limits),
+    ) -> (Vec<u32>, u64) {
         let Sanitized { buffers, buffer_granule, .. } = &self.sanitized;
         let header = self.sanitized.header_bytes();
         let limit = limits.max_storage_buffer_range.min(MAX_BYTES).saturating_sub(header) / 4;
-        let bytes = buffers.iter().map(|&param| launch.accesses[param].range.end - launch.accesses[param].range.start);
+        // Samplers are parameters without an access.
+        let is_sampler = |param: &&Param| param.kind == ParamKind::Sampler;
+        let n_samplers = |param: usize| params[..param].iter().filter(is_sampler).count();
+        let bytes = buffers.iter().map(|&param| {
+            let range = &launch.accesses[param - n_samplers(param)].range;
+            range.end - range.start
+        });
         let (first_notes, words) = place_notes((report_bytes - header) / 4, limit, *buffer_granule, bytes);
         // An array of no elements cannot be bound.
         (first_notes, header + 4 * if buffers.is_empty() { words } else { words.max(1) })
@@ -73,7 +84,8 @@ impl Kernel {
                 sanitizer.sanitized.shadow_bytes_per_group, launch.counts
             ),
         })?;
-        let (first_notes, bytes) = sanitizer.place_buffers(launch, bytes, &self.pipeline.limits);
+        let (first_notes, bytes) =
+            sanitizer.place_buffers(launch, bytes, (&self.signature().params, &self.pipeline.limits));
         let report = sanitizer.allocator.allocate(bytes, MemoryKind::Device)?;
         report.fill(stream, 0)?;
         if !first_notes.is_empty() {

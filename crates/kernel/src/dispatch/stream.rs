@@ -11,6 +11,7 @@ use vkarray_shader::internal::Part;
 use crate::call::args::NamedArg;
 use crate::call::arguments::Arguments;
 use crate::call::groups::{Extent, Groups};
+use crate::dispatch::image::{self, BoundImage};
 use crate::dispatch::launch::{Launch, Prepared};
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Binding, Kernel, Pipeline, Set};
@@ -146,7 +147,9 @@ impl Kernel {
         // that the shader's reflection says; a launch binds no others, and its counts' buffer is noted where it is set. The
         // shader reaches bound ranges alone: its indices are checked, or the caller of an unsafe function of the builder or
         // the source promised that they are in range. `record_launch` gives the recorder the pipeline's owner to keep.
-        Ok(unsafe { stream.record(&launch.accesses, record) }?)
+        unsafe { stream.record(&launch.accesses, record) }?;
+        launch.images().iter().for_each(BoundImage::note);
+        Ok(())
     }
 
     /// # Safety
@@ -157,6 +160,8 @@ impl Kernel {
         recorder.label(pipeline.label);
         // SAFETY: the pipeline is of the recorder's device, as was checked, and the owner holds it.
         unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as KeepAlive) };
+        // SAFETY: the operation's accesses are those of the launch.
+        unsafe { image::load(recorder, launch.images()) };
         bind_buffers(recorder, pipeline, &launch.buffers)?;
         // SAFETY: the layout is the pipeline's, which was bound just now, and the launch has as many bytes as it declares:
         // both are the size in the signature.
@@ -166,6 +171,11 @@ impl Kernel {
         }
         // SAFETY: pipeline, buffers and push constants are bound, as the launch says.
         unsafe { record_dispatch(recorder, pipeline, launch) };
+        // SAFETY: as above; the kernel was recorded just now.
+        unsafe { image::store(recorder, launch.images()) };
+        for kept in launch.more.iter().flat_map(|more| &more.kept) {
+            recorder.keep(Arc::clone(kept));
+        }
         Ok(())
     }
 }

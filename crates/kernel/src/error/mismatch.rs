@@ -2,6 +2,9 @@
 //!
 //! Each message continues ``kernel `scale`: `x` ``. Lengths, offsets and strides are in bytes.
 
+use vkarray_allocator::ImageProblem;
+use vkarray_shader::TexelFormat;
+
 /// Why an argument does not fit. `ty` is the parameter's type in the shader, `given` describes the argument. Sizes are in
 /// bytes.
 ///
@@ -33,6 +36,21 @@
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the messages, and the enum's text says what they hold")]
 pub enum Mismatch {
+    /// Something else where a sampler is wanted.
+    #[error("is a sampler, got {given}")]
+    WantsSampler { given: String },
+    /// A sampler that Vulkan does not have, or that the kernel or one of its images does not take.
+    #[error("takes no such sampler: {problem}")]
+    Sampler { problem: &'static str },
+    /// An array whose axes are not those of the image.
+    #[error("is {ty}, an array of shape {axes}, got {given}")]
+    ImageShape { ty: String, axes: String, given: String },
+    /// Texels of a number of channels that no device has, or that few have.
+    #[error("is {ty}, got {given}, {channels} numbers a texel; images have 1, 2 or 4: pad the last axis")]
+    Channels { ty: String, given: String, channels: usize },
+    /// An image that the device does not have.
+    #[error("is {ty}, got {given}; the device has no such image of {format}: {problem}")]
+    NoSuchImage { ty: String, given: String, format: TexelFormat, problem: Box<ImageProblem> },
     /// A scalar where an array is wanted.
     #[error("is an array, {ty}, got {given}")]
     WantsArray { ty: String, given: String },

@@ -126,6 +126,12 @@ pub enum Error {
          ordered; give it the memory as a parameter"
     )]
     Addresses { kernel: String },
+    /// Images on a device that does not bound accesses to them. Every device that this library opens does.
+    #[error(
+        "kernel `{kernel}` has images, and the device was opened without robustImageAccess, which bounds their coordinates; \
+         enable it, or build the kernel with the unsafe `unchecked`"
+    )]
+    NoImageBounds { kernel: String },
     /// A subgroup size that the device does not run.
     #[error("kernel `{kernel}`: subgroups of {size}, the device has powers of two from {min} to {max}")]
     SubgroupSize { kernel: String, size: u32, min: u32, max: u32 },

@@ -129,6 +129,10 @@ fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool
         Capability::IntegerDotProduct => features.integer_dot_product,
         Capability::CooperativeMatrix => features.cooperative_matrix,
         Capability::VulkanMemoryModel => features.vulkan_memory_model,
+        Capability::StorageImageFormats => features.storage_image_extended_formats,
+        Capability::StorageImageRead => features.storage_image_read_without_format,
+        Capability::StorageImageWrite => features.storage_image_write_without_format,
+        Capability::ImageGather => features.image_gather_extended,
         // `VkSubgroupFeatureFlagBits`.
         Capability::Subgroup => has_subgroup(device, 1),
         Capability::SubgroupVote => has_subgroup(device, 1 << 1),

@@ -8,6 +8,7 @@
 
 pub(crate) mod capabilities;
 pub(crate) mod extensions;
+pub(crate) mod images;
 pub(crate) mod matrices;
 pub(crate) mod robustness;
 pub(crate) mod subgroups;

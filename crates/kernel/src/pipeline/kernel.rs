@@ -7,17 +7,19 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray_driver::{Device, Label, Owned};
+use vkarray_shader::internal::samples_plainly;
 use vkarray_shader::{
-    BufferBounds, Fold, Limits, Param, ParamKind, ScalarValue, Signature, Subgroups, Translated, check_bindings,
-    check_workgroup,
+    BufferBounds, Fold, Limits, Param, ScalarValue, Signature, Subgroups, Translated, check_bindings, check_workgroup,
 };
 
 use crate::call::rules::Rules;
 use crate::error::{Error, Result};
 use crate::fits::capabilities::{check_capabilities, limits_of_kernel};
 use crate::fits::extensions::check_extensions;
+use crate::fits::images::{ImageLimits, check_images};
 use crate::fits::matrices::check_matrices;
 use crate::fits::subgroups::check_subgroups;
+use crate::pipeline::descriptors::{Samplers, descriptor_type};
 use crate::pipeline::limit::LastUse;
 use crate::pipeline::sanitizer::Sanitizer;
 use crate::pipeline::variants::Variants;
@@ -98,6 +100,9 @@ pub(crate) struct Pipeline {
     pub(crate) fold: Option<Fold>,
     /// Whether the shader reads the number of workgroups.
     pub(crate) counts_workgroups: bool,
+    pub(crate) samplers: Samplers,
+    /// Whether all that it samples may be sampled with coordinates that count texels.
+    pub(crate) samples_plainly: bool,
     /// Set if it was built with checks.
     pub(crate) sanitizer: Option<Sanitizer>,
     pub(crate) last_use: LastUse,
@@ -138,6 +143,7 @@ impl Pipeline {
         let layout = create_layout(device, bound, &set_layouts)?;
         let sets = create_sets(device, bound, &binding, &set_layouts, layout.raw())?;
         let raw = create_pipeline(device, cache, &translated, layout.raw())?;
+        let samples_plainly = samples_plainly(&translated.spirv);
         let Translated { signature, sanitized, source_name, counts_workgroups, .. } = translated;
         let sanitizer = sanitized.map(|sanitized| Sanitizer::new(device, sanitized, source_name)).transpose()?;
         let label = device.kernel_label(&signature.entry);
@@ -159,6 +165,8 @@ impl Pipeline {
             limits,
             fold,
             counts_workgroups,
+            samplers: Samplers::default(),
+            samples_plainly,
             sanitizer,
             last_use,
             variants: None,
@@ -182,6 +190,8 @@ pub(crate) fn check_device(device: &Device, translated: &Translated) -> Result<L
     check_matrices(signature, info)?;
     check_workgroup(signature, &limits)?;
     check_subgroups(signature, info, &plan.features)?;
+    let is_promised = matches!(translated.buffer_bounds, BufferBounds::Unchecked | BufferBounds::Driver);
+    check_images(signature, plan.features.robust_image_access || is_promised, || ImageLimits::of(device))?;
     Ok(limits)
 }
 
@@ -281,13 +291,6 @@ fn n_descriptors(params: &[Param]) -> usize {
     params.iter().map(|param| param.bindings.count() as usize).sum()
 }
 
-fn descriptor_type(param: &Param) -> vk::DescriptorType {
-    match param.kind {
-        ParamKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
-        ParamKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
-    }
-}
-
 fn create_set_layouts(
     device: &Arc<Device>,
     signature: &Signature,
@@ -376,7 +379,8 @@ fn create_sets(
     Ok(sets)
 }
 
-/// The binding of a parameter, whose buffers are read from the `i`-th [`vk::DescriptorBufferInfo`] on.
+/// The binding of a parameter, whose buffers are read from the `i`-th [`vk::DescriptorBufferInfo`] on. The form of
+/// a buffer's descriptor holds that of an image too, as `dispatch/image.rs` says.
 fn template_entry(i: usize, param: &Param) -> vk::DescriptorUpdateTemplateEntry {
     let stride = size_of::<vk::DescriptorBufferInfo>();
     vk::DescriptorUpdateTemplateEntry::default()

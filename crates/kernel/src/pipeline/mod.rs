@@ -8,6 +8,7 @@ mod background;
 mod builder;
 pub(crate) mod cache;
 mod cached_build;
+mod descriptors;
 mod gate;
 pub(crate) mod kernel;
 mod limit;

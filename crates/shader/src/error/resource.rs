@@ -31,17 +31,12 @@ macro_rules! resources {
     };
 }
 
-const TEXELS: &str = "declare a storage buffer of its texels, and index it with `y * width + x`";
-
-const SAMPLED: &str = "declare a storage buffer of the texels, and interpolate between them in the shader";
-
 resources! {
-    /// A texture, a storage image or a buffer of texels.
-    Image: "a texture or storage image", TEXELS;
-    /// A texture together with its sampler.
-    SampledImage: "a sampled image", SAMPLED;
-    /// A sampler.
-    Sampler: "a sampler", SAMPLED;
+    /// An image that no array becomes.
+    Image: "a cube, depth, multisampled or external image, or one of another format than arrays have",
+        "declare a plain image of one to three dimensions, or layers of them";
+    /// A sampler that compares.
+    Sampler: "a sampler that compares", "declare a plain sampler, and compare in the shader";
     /// What rays are traced in.
     AccelerationStructure: "an acceleration structure", "no kernel traces rays; pass the geometry in storage buffers";
     /// A query of rays.

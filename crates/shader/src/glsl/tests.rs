@@ -6,7 +6,7 @@ use std::fs;
 
 use super::*;
 use crate::spirv::lines::line_of;
-use crate::{Module, Options, Source, Translated};
+use crate::{Module, Options, Resource, Source, Translated};
 
 fn translated(source: &Source) -> Result<Translated> {
     Module::parse(source)?.translate(None, &BTreeMap::new(), &Options::default())
@@ -86,7 +86,6 @@ fn the_whole_language_is_compiled() {
 
 #[test]
 fn what_no_kernel_takes_is_named_with_what_to_do() {
-    let texels = "declare a storage buffer of its texels, and index it with `y * width + x`";
     // Declarations, a statement, and how the report begins.
     let cases = [
         (
@@ -97,14 +96,14 @@ fn what_no_kernel_takes_is_named_with_what_to_do() {
                 .to_owned(),
         ),
         (
-            "layout(binding = 1) uniform sampler2D tex;",
-            "x[0] = texture(tex, vec2(0.0)).x;",
-            "kernel `main`: `tex` is a sampled image: declare a storage buffer of the texels".to_owned(),
+            "layout(binding = 1) uniform samplerCube tex;",
+            "x[0] = textureLod(tex, vec3(0.0), 0.0).x;",
+            format!("kernel `main`: `tex` is {}", Resource::Image),
         ),
         (
-            "layout(binding = 1, rgba32f) uniform image2D pic;",
-            "imageStore(pic, ivec2(0), vec4(x[0]));",
-            format!("kernel `main`: `pic` is a texture or storage image: {texels}"),
+            "layout(binding = 1) uniform sampler2DShadow shadow;",
+            "x[0] = textureLod(shadow, vec3(0.0), 0.0);",
+            format!("kernel `main`: `shadow` is {}", Resource::Image),
         ),
         (
             "layout(binding = 1) buffer B { float y[]; } many[4];\nlayout(binding = 1) buffer C { float y[]; } one;",
@@ -125,6 +124,38 @@ fn what_no_kernel_takes_is_named_with_what_to_do() {
         let found = signature(text).unwrap_err();
         assert!(found.starts_with(&start), "{found}\n{start}");
     }
+}
+
+#[test]
+fn images_and_samplers_are_parameters() {
+    let text = "#version 450
+layout(local_size_x = 1) in;
+layout(binding = 0) uniform sampler2D both;
+layout(binding = 1) uniform itexture3D parts;
+layout(binding = 2) uniform sampler how;
+layout(binding = 3, rgba8) uniform readonly image2DArray from;
+layout(binding = 4, r32ui) uniform uimage1D counts;
+layout(binding = 5) uniform writeonly image2D target;
+layout(binding = 6) uniform usamplerBuffer texels;
+void put(ivec2 at, vec4 value) { imageStore(target, at, value); }
+void main() {
+    vec4 sum = texture(both, vec2(0.5)) + imageLoad(from, ivec3(0)) + vec4(texelFetch(texels, 0));
+    sum += texture(isampler3D(parts, how), vec3(0.5));
+    put(ivec2(0), sum);
+    imageAtomicAdd(counts, 0, 1u);
+}";
+    let expected = "main: workgroup 1×1×1, needs writes of storage images without a format
+  both    image 0:0    read        texture_2d<f32>
+  parts   image 0:1    read        texture_3d<i32>
+  how     sampler 0:2  read        sampler
+  from    image 0:3    read        texture_storage_2d_array<rgba8unorm>
+  counts  image 0:4    read_write  texture_storage_1d<r32uint>
+  target  image 0:5    write       texture_storage_2d<f32>
+  texels  texels 0:6   read        texel_buffer<u32>";
+    let found = translated(&Source::glsl(text)).unwrap().signature;
+    assert_eq!(found.to_string(), expected);
+    let written: Vec<_> = found.params.iter().filter(|param| param.writes).map(|param| param.name.as_str()).collect();
+    assert_eq!(written, ["counts", "target"]);
 }
 
 #[test]

@@ -89,10 +89,11 @@ macro_rules! capabilities {
             /// What a device must have for a module that declares this capability of SPIR-V; `None` if every device has it.
             pub(crate) fn of_spirv(number: u32) -> Option<Self> {
                 Some(match Spirv::from_u32(number) {
-                    // Of every device, or of images only, which no kernel of ours is given.
-                    Some(Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D | Spirv::ShaderNonUniform) => {
-                        return None;
-                    }
+                    // Of every device.
+                    Some(
+                        Spirv::Shader | Spirv::Matrix | Spirv::ImageQuery | Spirv::Image1D | Spirv::Sampled1D
+                        | Spirv::ImageBuffer | Spirv::SampledBuffer | Spirv::ShaderNonUniform,
+                    ) => return None,
                     $($(Some($(Spirv::$spirv)|+) => Self::$name,)?)*
                     Some(Spirv::AtomicFloat16AddEXT) => FloatAtomic::add(16),
                     Some(Spirv::AtomicFloat32AddEXT) => FloatAtomic::add(32),
@@ -201,6 +202,14 @@ capabilities! {
     VariablePointersStorage: "variable pointers in storage buffers" = VariablePointersStorageBuffer,
     /// Pointers that are chosen at run time (`variablePointers`).
     VariablePointers: "variable pointers" = VariablePointers,
+    /// Formats of storage images that not every device has.
+    StorageImageFormats: "formats of storage images beyond the common ones" = StorageImageExtendedFormats,
+    /// Storage images without a format are read.
+    StorageImageRead: "reads of storage images without a format" = StorageImageReadWithoutFormat,
+    /// Storage images without a format are written.
+    StorageImageWrite: "writes of storage images without a format" = StorageImageWriteWithoutFormat,
+    /// Four texels are gathered at an offset.
+    ImageGather: "gathers at offsets" = ImageGatherExtended,
 }
 
 impl Capability {

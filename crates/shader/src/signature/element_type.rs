@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::signature::DType;
+use crate::signature::{DType, ImageType};
 
 /// A type as a shader declares it.
 ///
@@ -70,6 +70,10 @@ pub enum ElementType {
         /// Whole size with trailing padding; counts one element of a trailing runtime array.
         bytes: u32,
     },
+    /// An image or a buffer of texels. It has no bytes of its own: the format of its texels depends on the array.
+    Image(ImageType),
+    /// A sampler.
+    Sampler,
 }
 
 /// One field of a struct.
@@ -98,6 +102,7 @@ impl ElementType {
                 Some(_) => fields.last().map_or(0, |last| u64::from(last.offset) + last.ty.bytes()),
                 None => u64::from(*bytes),
             },
+            Self::Image(_) | Self::Sampler => 0,
         }
     }
 
@@ -128,6 +133,7 @@ impl ElementType {
             Self::Struct { fields, .. } => {
                 fields.iter().map(|field| field.ty.largest_scalar_bytes()).max().unwrap_or(1)
             }
+            Self::Image(_) | Self::Sampler => 1,
         }
     }
 
@@ -181,6 +187,7 @@ impl ElementType {
                     field.ty.push_leaves(base + field.offset, leaves);
                 }
             }
+            Self::Image(_) | Self::Sampler => {}
         }
     }
 
@@ -195,6 +202,8 @@ impl ElementType {
                 let first = scalars.next()??;
                 scalars.all(|scalar| scalar == Some(first)).then_some(first)
             }
+            Self::Image(ty) => Some(ty.scalar),
+            Self::Sampler => None,
         }
     }
 
@@ -216,6 +225,7 @@ impl ElementType {
             }
             Self::Array { element, len, .. } => u64::from(len.unwrap_or(1)) * element.used_bytes(),
             Self::Struct { fields, .. } => fields.iter().map(|field| field.ty.used_bytes()).sum(),
+            Self::Image(_) | Self::Sampler => 0,
         }
     }
 }
@@ -237,6 +247,8 @@ impl fmt::Display for ElementType {
             Self::Array { element, len: Some(len), .. } => format!("array<{element}, {len}>"),
             Self::Array { element, len: None, .. } => format!("array<{element}>"),
             Self::Struct { name, .. } => name.clone(),
+            Self::Image(ty) => ty.to_string(),
+            Self::Sampler => "sampler".to_owned(),
         };
         f.pad(&text)
     }

@@ -11,6 +11,7 @@ mod capability;
 mod dtype;
 mod element_type;
 mod host_struct;
+mod image;
 mod needs;
 mod param;
 mod scalar;
@@ -26,6 +27,7 @@ pub use dtype::{Bool, Complex32, Complex64, DType, Element, UnknownDType};
 pub(crate) use element_type::column_stride;
 pub use element_type::{ElementType, Field, Leaf};
 pub use host_struct::{assert_field, assert_size};
+pub use image::{ImageDim, ImageRole, ImageType, TexelFormat};
 pub use needs::{MatrixProduct, MatrixRole, MatrixUse, Subgroups};
 pub use param::{Access, Alias, Param, ParamKind};
 pub(crate) use scalar::range_of;
@@ -62,7 +64,7 @@ pub struct Signature {
     pub entry: String,
     /// Invocations of a workgroup on x, y and z.
     pub workgroup_size: [u32; 3],
-    /// The buffers it uses, ordered by group, then binding.
+    /// The buffers, images and samplers it uses, ordered by group, then binding.
     pub params: Vec<Param>,
     /// Its push constants, if it uses any.
     pub push_constants: Option<PushConstants>,
@@ -187,7 +189,7 @@ pub struct SharedVar {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Parameter<'a> {
-    /// A buffer: give an array.
+    /// A buffer or an image: give an array. Or a sampler: give a `Sampler`.
     Array(&'a Param),
     /// A push constant: give a number.
     Scalar(&'a PushMember),
@@ -277,7 +279,7 @@ impl Signature {
         let lists = self.params.iter().filter(|param| param.bindings.is_list());
         let of_kind = |param: &Param| match param.kind {
             ParamKind::Storage => Capability::StorageArrays,
-            ParamKind::Uniform => Capability::UniformArrays,
+            _ => Capability::UniformArrays, // Only buffers are in lists.
         };
         self.capabilities.extend(lists.map(of_kind));
         self.capabilities.sort_unstable();
@@ -292,7 +294,13 @@ impl Signature {
     /// The lines of `Display` after the first: name, where, access, type.
     fn rows(&self) -> Vec<[String; 4]> {
         let buffers = self.params.iter().flat_map(|param| {
-            let kind = if param.kind == ParamKind::Uniform { "uniform" } else { "storage" };
+            let kind = match param.kind {
+                ParamKind::Storage => "storage",
+                ParamKind::Uniform => "uniform",
+                ParamKind::Texels => "texels",
+                ParamKind::Image => "image",
+                ParamKind::Sampler => "sampler",
+            };
             let place = format!("{kind} {}:{}", param.group, param.binding);
             let first = [param.name.clone(), place, param.access.to_string(), param.type_text()];
             let same =

@@ -1,4 +1,4 @@
-//! A buffer that a kernel takes: [`Param`], and the other variables of the shader at its binding ([`Alias`]).
+//! A buffer, image or sampler that a kernel takes: [`Param`], and the other variables of the shader at its binding ([`Alias`]).
 //!
 //! A shader may declare several variables at one binding, which see the same memory as different types. They are one
 //! parameter. [`Param::join`] says what it is. Only SPIR-V has them: WGSL does not allow it in one entry point.
@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::signature::{Bindings, DType, ElementType};
+use crate::signature::{Bindings, DType, ElementType, ImageDim, ImageType};
 
 /// A buffer the kernel uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +78,17 @@ impl Param {
     }
 
     /// Sets the variable's type, and what follows from it.
+    /// An image or a buffer of texels that a kernel reads.
+    pub(crate) fn of_image(ty: ImageType) -> Self {
+        let kind = if ty.dim == ImageDim::Buffer { ParamKind::Texels } else { ParamKind::Image };
+        Self::of_type(kind, ElementType::Image(ty))
+    }
+
+    /// The image that it is, if it is one, or a buffer of texels.
+    pub fn image(&self) -> Option<&ImageType> {
+        if let ElementType::Image(ty) = &self.ty { Some(ty) } else { None }
+    }
+
     pub(crate) fn set_type(&mut self, ty: ElementType) {
         (self.stride, self.array_len) = match (&ty, ty.runtime_array()) {
             (_, Some((_, stride))) => (Some(stride), None),
@@ -157,13 +168,19 @@ impl Param {
     }
 }
 
-/// The memory a buffer is bound as.
+/// What a parameter is bound as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ParamKind {
     /// `var<storage>`: large, may be written.
     Storage,
     /// `var<uniform>`: constant memory.
     Uniform,
+    /// A buffer of texels, which has a format as an image has. Its type is an [`ElementType::Image`].
+    Texels,
+    /// An image. Its type is an [`ElementType::Image`].
+    Image,
+    /// A sampler. Its type is [`ElementType::Sampler`].
+    Sampler,
 }
 
 impl ParamKind {
@@ -172,6 +189,9 @@ impl ParamKind {
         match self {
             Self::Storage => "a storage buffer",
             Self::Uniform => "a uniform buffer",
+            Self::Texels => "a buffer of texels",
+            Self::Image => "an image",
+            Self::Sampler => "a sampler",
         }
     }
 }

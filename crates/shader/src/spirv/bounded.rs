@@ -154,6 +154,7 @@ impl Bounder<'_> {
                 }
             }
             Op::Variable | Op::FunctionParameter | Op::FunctionCall | Op::CopyObject | Op::Select | Op::Phi => {}
+            Op::ImageTexelPointer => {} // Bounded by `robustImageAccess`, which every device has.
             _ if self.pointer(instruction.ty).is_some() => {
                 return unbounded(
                     instruction,

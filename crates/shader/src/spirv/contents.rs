@@ -90,6 +90,21 @@ pub(crate) enum Type {
         columns: u32,
         role: u32,
     },
+    /// The numbers are those of the specification.
+    Image {
+        sampled: u32,
+        dim: u32,
+        depth: u32,
+        is_array: bool,
+        is_multisampled: bool,
+        /// 1 with a sampler, 2 without one.
+        use_: u32,
+        format: u32,
+    },
+    SampledImage {
+        image: u32,
+    },
+    Sampler,
     Other(Op),
 }
 

@@ -30,6 +30,7 @@ pub(crate) mod reflect;
 pub(crate) mod sections;
 pub(crate) mod sources;
 mod types;
+mod unique_names;
 pub(crate) mod uses;
 pub(crate) mod validator;
 pub(crate) mod words;

@@ -312,6 +312,17 @@ impl ModuleReader {
                 columns: operand(3)?,
                 role: operand(4)?,
             },
+            Op::TypeImage => Type::Image {
+                sampled: part(0)?,
+                dim: operand(1)?,
+                depth: operand(2)?,
+                is_array: operand(3)? != 0,
+                is_multisampled: operand(4)? != 0,
+                use_: operand(5)?,
+                format: operand(6)?,
+            },
+            Op::TypeSampledImage => Type::SampledImage { image: part(0)? },
+            Op::TypeSampler => Type::Sampler,
             op => Type::Other(op),
         })
     }

@@ -4,8 +4,6 @@
 //! else from the block's type; a module without names has `binding_0_1`.
 //! Read next: `uses.rs` for what is read and written.
 
-use std::collections::{HashMap, HashSet};
-
 use spirv::{BuiltIn, Decoration, StorageClass};
 
 use super::binding_arrays::buffer_of;
@@ -13,12 +11,13 @@ use super::constants::{Values, adjustable};
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, MalformedAt};
 use super::types::{TypeReader, resource};
+use super::unique_names::make_names_unique;
 use super::uses::{Use, uses};
 use crate::error::Malformed;
 use crate::error::{Error, Resource};
 use crate::signature::{
-    Access, Constant, ConstantDefault, ElementType, Field, Param, ParamKind, PushConstants, PushMember, SharedVar,
-    Signature,
+    Access, Constant, ConstantDefault, ElementType, Field, ImageRole, Param, ParamKind, PushConstants, PushMember,
+    SharedVar, Signature,
 };
 use crate::spirv::capabilities::capabilities;
 use crate::spirv::lines::line_of;
@@ -202,18 +201,46 @@ impl SignatureReader<'_> {
             // Validators pass one of another stage, or of none, and drivers crash on it.
             Some(StorageClass::Input) if is_compute_input(contents, global.id) => Ok(()),
             Some(StorageClass::Input) => unsupported(Resource::Input),
-            Some(StorageClass::UniformConstant | StorageClass::Image) => unsupported(self.resource(global.pointee)),
+            Some(StorageClass::UniformConstant) => self.handle(global, &name, used),
             Some(StorageClass::Output) => unsupported(Resource::Output),
             _ => unsupported(Resource::Foreign),
         }
     }
 
-    fn resource(&self, ty: u32) -> Resource {
-        match &self.contents.types[&ty] {
-            Type::Other(op) => resource(*op),
-            Type::Array { element, .. } | Type::RuntimeArray { element } => self.resource(*element),
-            _ => Resource::Opaque,
+    /// An image or a sampler.
+    fn handle(&mut self, global: &Global, name: &str, used: Use) -> Result<(), ReflectError> {
+        let types = TypeReader { contents: self.contents, values: self.values, variable: name };
+        let unsupported = |resource| ReflectError::Unsupported { variable: name.to_owned(), resource };
+        let param = match &self.contents.types[&global.pointee] {
+            Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler => types.handle(global.pointee),
+            Type::Array { .. } | Type::RuntimeArray { .. } => return Err(unsupported(Resource::BindingArray)),
+            Type::Other(op) => return Err(unsupported(resource(*op))),
+            _ => return Err(unsupported(Resource::Opaque)),
+        };
+        let param = param.ok_or_else(|| unsupported(Resource::Image))?;
+        let has = |decoration| self.contents.has(global.id, None, decoration);
+        let is_storage = param.image().is_some_and(|image| image.role == ImageRole::Storage);
+        let access = match (is_storage, has(Decoration::NonWritable), has(Decoration::NonReadable)) {
+            (false, _, _) | (true, true, _) => Access::Read,
+            (true, false, true) => Access::Write,
+            (true, false, false) => Access::ReadWrite,
+        };
+        let (group, binding) = self.place(global, name)?;
+        let (reads, writes) = (used.reads, used.writes && access != Access::Read);
+        self.bind(Param { name: name.to_owned(), group, binding, access, reads, writes, ..param })
+    }
+
+    /// The set and the binding of a variable.
+    fn place(&self, global: &Global, name: &str) -> Result<(u32, u32), ReflectError> {
+        let (Some(group), Some(binding)) = place(self.contents, global) else {
+            let (variable, what) = (name.to_owned(), "descriptor set and binding");
+            return Err(MalformedAt { word: global.at, problem: Malformed::Unplaced { variable, what } }.into());
+        };
+        if binding > MAX_BINDING {
+            let resource = Resource::FarBinding; // Drivers make room for all below it.
+            return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
         }
+        Ok((group, binding))
     }
 
     /// The variable's own name, the name of its only member, or the name of its type.
@@ -247,14 +274,7 @@ impl SignatureReader<'_> {
             }
             _ => return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what: "block type" })),
         };
-        let (Some(group), Some(binding)) = place(contents, global) else {
-            let what = "descriptor set and binding";
-            return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what }));
-        };
-        if binding > MAX_BINDING {
-            let resource = Resource::FarBinding; // Drivers make room for all below it.
-            return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
-        }
+        let (group, binding) = self.place(global, name)?;
         let types = TypeReader { contents, values: self.values, variable: name };
         let ty = types.element(block).map_err(fault)?;
         // On the variable, or on each of its members.
@@ -278,7 +298,8 @@ impl SignatureReader<'_> {
     fn bind(&mut self, param: Param) -> Result<(), ReflectError> {
         match self.signature.params.last_mut() {
             Some(same) if (same.group, same.binding) == (param.group, param.binding) => {
-                if same.kind != param.kind {
+                let is_handle = matches!(param.kind, ParamKind::Texels | ParamKind::Image | ParamKind::Sampler);
+                if same.kind != param.kind || (is_handle && same.ty != param.ty) {
                     return Err(ReflectError::Clash(Box::new([same.clone(), param])));
                 }
                 if same.bindings != param.bindings {
@@ -372,26 +393,4 @@ fn constants(contents: &Contents, entry: &EntryPoint, values: &Values) -> Vec<Co
 /// What a constant is called.
 pub(super) fn name_of(contents: &Contents, id: u32, number: u32) -> String {
     contents.name(id).map_or_else(|| format!("constant_{number}"), str::to_owned)
-}
-
-/// Buffers that share a name are called by their places: a call by name must mean one.
-fn make_names_unique(signature: &mut Signature) {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for param in &signature.params {
-        let names: HashSet<_> = param.aliases.iter().map(|alias| &alias.name).chain([&param.name]).collect();
-        for name in names {
-            *counts.entry(name.clone()).or_default() += 1;
-        }
-    }
-    for Param { name, aliases, group, binding, .. } in &mut signature.params {
-        for name in aliases.iter_mut().map(|alias| &mut alias.name).chain([name]).filter(|name| counts[*name] > 1) {
-            *name = format!("binding_{group}_{binding}");
-        }
-    }
-    let mut taken: HashSet<String> = HashSet::new();
-    for member in signature.push_constants.iter_mut().flat_map(|push| &mut push.members) {
-        if !taken.insert(member.name.clone()) {
-            member.name = format!("push_{}", member.offset);
-        }
-    }
 }

@@ -5,13 +5,13 @@
 //! refused. Types are declared before their use, so recursion ends; its depth and size are bounded all the same.
 //! Read next: `signature/mod.rs`.
 
-use spirv::{Decoration, Op};
+use spirv::{Decoration, Dim, Op};
 
 use super::constants::{Values, scalar_dtype};
 use super::contents::{Contents, Type};
 use crate::error::Malformed;
 use crate::error::Resource;
-use crate::signature::{DType, ElementType, Field};
+use crate::signature::{DType, ElementType, Field, ImageDim, ImageRole, ImageType, Param, ParamKind, TexelFormat};
 
 /// Types within types, at most: SPIR-V allows 255 of structs.
 const MAX_DEPTH: u32 = 64;
@@ -25,6 +25,9 @@ struct MatrixLayout {
     stride: u32,
     is_row_major: bool,
 }
+
+/// What memory holds none of.
+const HANDLE: &str = "an image or a sampler";
 
 /// Bytes that no device has, and that do not overflow when a few thousand are added.
 const MAX_SHARED: u64 = 1 << 40;
@@ -79,6 +82,7 @@ impl TypeReader<'_> {
             Type::Struct { members } => self.structure(id, members, depth, parts),
             Type::Pointer { .. } => self.holds("a pointer"),
             Type::CooperativeMatrix { .. } => self.holds(Resource::CooperativeMatrix.what()),
+            Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler => self.holds(HANDLE),
             Type::Other(op) => self.holds(resource(*op).what()),
         }
     }
@@ -173,6 +177,45 @@ impl TypeReader<'_> {
         u32::try_from(padded).or_else(|_| self.layout(format!("a struct of {padded} bytes")))
     }
 
+    /// The image or sampler that a variable is, still without its place; `None` for an image that no array becomes.
+    pub(super) fn handle(&self, id: u32) -> Option<Param> {
+        match self.contents.types[&id] {
+            Type::Sampler => Some(Param::of_type(ParamKind::Sampler, ElementType::Sampler)),
+            Type::SampledImage { image } => self.image(image, true).map(Param::of_image),
+            _ => self.image(id, false).map(Param::of_image),
+        }
+    }
+
+    fn image(&self, id: u32, is_combined: bool) -> Option<ImageType> {
+        let Type::Image { sampled, dim, depth, is_array, is_multisampled: false, use_, format } =
+            self.contents.types[&id]
+        else {
+            return None;
+        };
+        let dim = match Dim::from_u32(dim)? {
+            Dim::Dim1D => ImageDim::D1,
+            Dim::Dim2D => ImageDim::D2,
+            Dim::Dim3D => ImageDim::D3,
+            Dim::DimBuffer => ImageDim::Buffer,
+            _ => return None,
+        };
+        let role = match use_ {
+            1 if is_combined => ImageRole::Combined,
+            1 => ImageRole::Sampled,
+            2 => ImageRole::Storage,
+            _ => return None,
+        };
+        let scalar =
+            self.scalar(sampled).ok().filter(|scalar| [DType::F32, DType::I32, DType::U32].contains(scalar))?;
+        let format = match format {
+            0 => None,
+            // Only a storage image is bound with the format that it declares.
+            _ if role != ImageRole::Storage => None,
+            number => Some(TexelFormat::of_spirv(number).filter(|format| format.scalar() == scalar)?),
+        };
+        (depth != 1).then_some(ImageType { role, dim, is_array, scalar, format })
+    }
+
     /// Size and alignment of a type in workgroup memory, which the device lays out. Vulkan bounds it by these.
     pub(super) fn shared(&self, id: u32, parts: &mut u32) -> Read<(u64, u64)> {
         *parts += 1;
@@ -205,6 +248,7 @@ impl TypeReader<'_> {
             Type::RuntimeArray { .. } => return self.layout("an array in workgroup memory has no length"),
             Type::Pointer { .. } => (8, 8),
             Type::CooperativeMatrix { .. } => return self.holds(Resource::CooperativeMatrix.what()),
+            Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler => return self.holds(HANDLE),
             Type::Other(op) => return self.holds(resource(*op).what()),
         };
         if bytes < MAX_SHARED { Ok((bytes, alignment)) } else { self.layout("more than a TiB of workgroup memory") }
@@ -232,9 +276,6 @@ fn lanes(len: u32) -> Read<u8> {
 /// What a type is that holds no numbers of ours.
 pub(super) fn resource(op: Op) -> Resource {
     match op {
-        Op::TypeImage => Resource::Image,
-        Op::TypeSampledImage => Resource::SampledImage,
-        Op::TypeSampler => Resource::Sampler,
         Op::TypeAccelerationStructureKHR => Resource::AccelerationStructure,
         Op::TypeRayQueryKHR => Resource::RayQuery,
         Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => Resource::CooperativeMatrix,

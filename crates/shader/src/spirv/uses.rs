@@ -69,6 +69,19 @@ pub(crate) fn callers_first(contents: &Contents, entry: u32) -> Checked<Vec<&Fun
     Ok(done)
 }
 
+/// Whether the instruction reads texels of its first operand, an image or an image with a sampler.
+fn reads_image(op: Op) -> bool {
+    use Op::{ImageDrefGather, ImageFetch, ImageGather, ImageRead};
+    matches!(op, ImageFetch | ImageGather | ImageDrefGather | ImageRead) || is_sample(op)
+}
+
+fn is_sample(op: Op) -> bool {
+    use Op::{ImageSampleDrefExplicitLod, ImageSampleDrefImplicitLod, ImageSampleExplicitLod, ImageSampleImplicitLod};
+    use Op::{ImageSampleProjExplicitLod, ImageSampleProjImplicitLod};
+    matches!(op, ImageSampleExplicitLod | ImageSampleImplicitLod | ImageSampleProjExplicitLod)
+        || matches!(op, ImageSampleProjImplicitLod | ImageSampleDrefExplicitLod | ImageSampleDrefImplicitLod)
+}
+
 struct UseWalk<'a> {
     contents: &'a Contents,
     roots: HashMap<u32, Roots>,
@@ -108,6 +121,20 @@ impl UseWalk<'_> {
                 return self.derive(instruction);
             }
             Op::FunctionParameter | Op::Variable | Op::ArrayLength => return Ok(()),
+            // An image or a sampler that is loaded is used by what follows.
+            Op::Load if self.is_handle(instruction.ty) => return self.derive(instruction),
+            Op::Image => return self.derive(instruction),
+            Op::SampledImage => {
+                self.mark(instruction.operand(1)?, reads);
+                return self.derive(instruction);
+            }
+            Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryLevels => {}
+            Op::ImageWrite => {
+                let image = instruction.operand(0)?;
+                self.is_wild |= !self.roots.contains_key(&image);
+                self.mark(image, writes);
+            }
+            op if reads_image(op) => self.mark(instruction.operand(0)?, reads),
             Op::Load | Op::AtomicLoad | Op::CooperativeMatrixLoadKHR => self.mark(instruction.operand(0)?, reads),
             Op::Store => {
                 self.mark(instruction.operand(0)?, writes);
@@ -162,6 +189,11 @@ impl UseWalk<'_> {
             }
         }
         Ok(())
+    }
+
+    fn is_handle(&self, ty: Option<u32>) -> bool {
+        let ty = ty.and_then(|ty| self.contents.types.get(&ty));
+        matches!(ty, Some(Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler))
     }
 
     fn is_buffer_pointer(&self, ty: u32) -> bool {

@@ -4,7 +4,7 @@
 
 use std::iter;
 
-use spirv::Op;
+use spirv::{ImageOperands, Op};
 
 /// Words before the first instruction.
 pub(crate) const HEADER_WORDS: usize = 5;
@@ -30,4 +30,25 @@ pub(crate) fn op(instruction: &[u32]) -> Option<Op> {
 pub fn asks_for_length(spirv: &[u32]) -> bool {
     let is_cut = |words: &[u32]| words.first().is_some_and(|first| (first >> 16) as usize != words.len());
     instructions(spirv).any(|words| op(words) == Some(Op::ArrayLength) || is_cut(words))
+}
+
+/// Whether images are sampled in the one way that unnormalised coordinates have: at an explicit level, without a projection,
+/// a comparison, a gather, a bias or an offset.
+pub fn samples_plainly(spirv: &[u32]) -> bool {
+    let others = [
+        Op::ImageSampleImplicitLod,
+        Op::ImageSampleDrefImplicitLod,
+        Op::ImageSampleDrefExplicitLod,
+        Op::ImageSampleProjImplicitLod,
+        Op::ImageSampleProjExplicitLod,
+        Op::ImageSampleProjDrefImplicitLod,
+        Op::ImageSampleProjDrefExplicitLod,
+        Op::ImageGather,
+        Op::ImageDrefGather,
+    ];
+    let plain = (ImageOperands::LOD | ImageOperands::GRAD).bits();
+    instructions(spirv).all(|words| match op(words) {
+        Some(Op::ImageSampleExplicitLod) => words.get(5).is_some_and(|operands| operands & !plain == 0),
+        op => op.is_none_or(|op| !others.contains(&op)),
+    })
 }

@@ -92,7 +92,11 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
         bounds_check_policies: BoundsCheckPolicies {
             index,
             buffer,
-            image_load: BoundsCheckPolicy::Unchecked,
+            // What is stored outside an image is dropped by `robustImageAccess`, which every device has.
+            image_load: match options.bounds {
+                Bounds::Checked => BoundsCheckPolicy::ReadZeroSkipWrite,
+                Bounds::Unchecked => BoundsCheckPolicy::Unchecked,
+            },
             binding_array: BoundsCheckPolicy::Unchecked,
         },
         zero_initialize_workgroup_memory: match (options.assume_written, options.driver_zeroes) {
@@ -160,6 +164,10 @@ fn allowed_capabilities(options: &Options) -> naga::FastHashSet<Capability> {
         Capability::CooperativeMatrixKHR,
         Capability::VulkanMemoryModel,
         Capability::ShaderNonUniform,
+        Capability::Sampled1D,
+        Capability::Image1D,
+        Capability::ImageQuery,
+        Capability::StorageImageExtendedFormats,
     ]
     .into_iter()
     .collect();

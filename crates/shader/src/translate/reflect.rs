@@ -10,8 +10,9 @@ use naga::{AddressSpace, ArraySize, GlobalVariable, Handle, ScalarKind, StorageA
 
 use crate::error::{Error, Resource, Result};
 use crate::signature::{
-    Access, Bindings, Constant, ConstantDefault, DType, ElementType, Field, MAX_COUNTED, Param, ParamKind,
-    PushConstants, PushMember, ScalarValue, SharedVar, Signature, column_stride,
+    Access, Bindings, Constant, ConstantDefault, DType, ElementType, Field, ImageDim, ImageRole, ImageType,
+    MAX_COUNTED, Param, ParamKind, PushConstants, PushMember, ScalarValue, SharedVar, Signature, TexelFormat,
+    column_stride,
 };
 
 /// Reads everything but the constants and capabilities. `counts` are the lengths of arrays of bindings without one.
@@ -42,7 +43,10 @@ pub(crate) fn signature(
             }
             AddressSpace::Immediate => signature.push_constants = Some(push_constants(module, variable)),
             AddressSpace::WorkGroup => place_shared(module, variable, &mut signature),
-            AddressSpace::Handle => return unsupported(resource(&module.types[variable.ty].inner)),
+            AddressSpace::Handle => match handle_param(&module.types[variable.ty].inner) {
+                Ok(param) => signature.params.push(placed(variable, used, param)),
+                Err(resource) => return unsupported(resource),
+            },
             AddressSpace::Function | AddressSpace::Private => {}
             AddressSpace::TaskPayload | AddressSpace::RayPayload | AddressSpace::IncomingRayPayload => {
                 return unsupported(Resource::Foreign);
@@ -62,26 +66,54 @@ pub(crate) fn signature(
     Ok(signature)
 }
 
-fn resource(inner: &TypeInner) -> Resource {
-    match inner {
-        TypeInner::Image { .. } => Resource::Image,
-        TypeInner::Sampler { .. } => Resource::Sampler,
-        TypeInner::AccelerationStructure { .. } => Resource::AccelerationStructure,
-        TypeInner::BindingArray { .. } => Resource::BindingArray,
-        _ => Resource::Opaque,
+/// An image or a sampler, still without its place.
+fn handle_param(inner: &TypeInner) -> std::result::Result<Param, Resource> {
+    match *inner {
+        TypeInner::Image { dim, arrayed, class } => {
+            let (ty, access) = image(dim, arrayed, class).ok_or(Resource::Image)?;
+            Ok(Param { access, ..Param::of_image(ty) })
+        }
+        TypeInner::Sampler { comparison: false } => Ok(Param::of_type(ParamKind::Sampler, ElementType::Sampler)),
+        TypeInner::Sampler { comparison: true } => Err(Resource::Sampler),
+        TypeInner::AccelerationStructure { .. } => Err(Resource::AccelerationStructure),
+        TypeInner::BindingArray { .. } => Err(Resource::BindingArray),
+        _ => Err(Resource::Opaque),
+    }
+}
+
+fn image(dim: naga::ImageDimension, is_array: bool, class: naga::ImageClass) -> Option<(ImageType, Access)> {
+    let dim = match dim {
+        naga::ImageDimension::D1 => ImageDim::D1,
+        naga::ImageDimension::D2 => ImageDim::D2,
+        naga::ImageDimension::D3 => ImageDim::D3,
+        naga::ImageDimension::Cube => return None,
+    };
+    let ty = |role, scalar, format| ImageType { role, dim, is_array, scalar, format };
+    match class {
+        naga::ImageClass::Sampled { kind, multi: false } => {
+            let scalar = dtype(naga::Scalar { kind, width: 4 });
+            Some((ty(ImageRole::Sampled, scalar, None), Access::Read))
+        }
+        naga::ImageClass::Storage { format, access } => {
+            let format = TexelFormat::named(&format!("{format:?}").to_lowercase())?;
+            Some((ty(ImageRole::Storage, format.scalar(), Some(format)), declared(access)))
+        }
+        _ => None,
+    }
+}
+
+fn declared(access: StorageAccess) -> Access {
+    match (access.intersects(StorageAccess::LOAD | StorageAccess::ATOMIC), access.contains(StorageAccess::STORE)) {
+        (true, true) => Access::ReadWrite,
+        (false, true) => Access::Write,
+        (_, false) if access.contains(StorageAccess::ATOMIC) => Access::ReadWrite,
+        (_, false) => Access::Read,
     }
 }
 
 fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> Param {
-    let binding = variable.binding.expect("the validator asks storage and uniform variables for a binding");
     let (kind, access) = match variable.space {
-        AddressSpace::Storage { access } if access.contains(StorageAccess::LOAD | StorageAccess::STORE) => {
-            (ParamKind::Storage, Access::ReadWrite)
-        }
-        AddressSpace::Storage { access } if access.contains(StorageAccess::STORE) => {
-            (ParamKind::Storage, Access::Write)
-        }
-        AddressSpace::Storage { .. } => (ParamKind::Storage, Access::Read),
+        AddressSpace::Storage { access } => (ParamKind::Storage, declared(access)),
         _ => (ParamKind::Uniform, Access::Read),
     };
     let (ty, bindings) = match module.types[variable.ty].inner {
@@ -90,15 +122,19 @@ fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> P
         }
         _ => (variable.ty, Bindings::One),
     };
+    placed(variable, used, Param { access, bindings, ..Param::of_type(kind, element_type(module, ty)) })
+}
+
+/// The parameter with the variable's name, place and uses.
+fn placed(variable: &GlobalVariable, used: GlobalUse, param: Param) -> Param {
+    let binding = variable.binding.expect("the validator asks variables of these address spaces for a binding");
     Param {
         name: variable.name.clone().unwrap_or_default(),
-        bindings,
         group: binding.group,
         binding: binding.binding,
-        access,
         reads: used.intersects(GlobalUse::READ | GlobalUse::ATOMIC),
         writes: used.intersects(GlobalUse::WRITE | GlobalUse::ATOMIC),
-        ..Param::of_type(kind, element_type(module, ty))
+        ..param
     }
 }
 

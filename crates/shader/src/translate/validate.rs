@@ -42,4 +42,6 @@ pub(crate) fn supported() -> Capabilities {
         | Capabilities::COOPERATIVE_MATRIX
         | Capabilities::MEMORY_DECORATION_COHERENT
         | Capabilities::MEMORY_DECORATION_VOLATILE
+        | Capabilities::STORAGE_TEXTURE_16BIT_NORM_FORMATS
+        | Capabilities::TEXTURE_ATOMIC
 }

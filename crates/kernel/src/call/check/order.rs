@@ -1,7 +1,7 @@
 //! Which argument is for which parameter: [`bind_arguments`], by position first and then by name.
 //!
-//! Arguments without a name go to the parameters of their kind, in order: arrays to buffers, numbers to push constants. So
-//! numbers may stand before, between or behind the arrays, wherever the shader declares its `var<immediate>`.
+//! Arguments without a name go to the parameters of their kind, in order: arrays to buffers and images, samplers to samplers,
+//! numbers to push constants. So numbers may stand before, between or behind the arrays, wherever the shader declares its `var<immediate>`.
 //!
 //! Push constants come one by one or as one struct. In the second case the block is one parameter ([`Target::Block`]) that
 //! follows the buffers, and its members are none. Nor are push constants that ask for the strides of an array which is given
@@ -9,10 +9,10 @@
 
 use smallvec::SmallVec;
 use vkarray_shader::internal::nearest;
-use vkarray_shader::{Names, Param, Parameter, PushConstants, Signature};
+use vkarray_shader::{Names, Param, ParamKind, Parameter, PushConstants, Signature};
 
 use super::refusal;
-use crate::call::shape::{ArgShape, Argument, ArrayShape};
+use crate::call::shape::{ArgKind, ArgShape, Argument, ArrayShape};
 use crate::call::strided::asked;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
@@ -31,6 +31,14 @@ impl<'a> Target<'a> {
         match self {
             Self::One(_, parameter) => parameter.name(),
             Self::Block(push) => &push.name,
+        }
+    }
+
+    fn kind(&self) -> ArgKind {
+        match self {
+            Self::One(_, Parameter::Array(param)) if param.kind == ParamKind::Sampler => ArgKind::Sampler,
+            Self::One(_, Parameter::Array(_)) => ArgKind::Array,
+            Self::One(_, Parameter::Scalar(_)) | Self::Block(_) => ArgKind::Number,
         }
     }
 
@@ -103,7 +111,7 @@ pub(super) fn bind_arguments<'a>(
         return Err(Error::ArgumentCount { kernel: kernel(), expected: n_targets, given, names });
     }
     let mut order = ArgumentOrder::from_elem(UNBOUND, n_targets);
-    for (index, position) in positions(signature, &arguments[..n_positional], n_targets).into_iter().enumerate() {
+    for (index, position) in positions(&targets, &arguments[..n_positional]).into_iter().enumerate() {
         order[position] = index;
     }
     for (index, given) in arguments.iter().enumerate().skip(n_positional) {
@@ -132,16 +140,14 @@ pub(super) fn bind_arguments<'a>(
 
 /// The target of each argument without a name: the next of its kind. If there are more arguments of a kind than parameters,
 /// the arguments go to the targets as they stand, so that the first one of the wrong kind is named.
-fn positions(signature: &Signature, arguments: &[Argument<'_>], n_targets: usize) -> ArgumentOrder {
-    let (mut next_array, mut next_number) = (0, signature.params.len());
-    let next = |given: &Argument<'_>| {
-        let next = if given.shape.is_array() { &mut next_array } else { &mut next_number };
-        *next += 1;
-        *next - 1
-    };
-    let positions: ArgumentOrder = arguments.iter().map(next).collect();
-    let fits = next_array <= signature.params.len() && next_number <= n_targets;
-    if fits { positions } else { (0..arguments.len()).collect() }
+fn positions(targets: &Targets<'_>, arguments: &[Argument<'_>]) -> ArgumentOrder {
+    let mut next = [ArgKind::Array, ArgKind::Sampler, ArgKind::Number].map(|kind| {
+        let of_kind = move |(at, target): (usize, Target<'_>)| (target.kind() == kind).then_some(at);
+        targets.iter().enumerate().filter_map(of_kind)
+    });
+    let positions: Option<ArgumentOrder> =
+        arguments.iter().map(|given| next[given.shape.kind() as usize].next()).collect();
+    positions.unwrap_or_else(|| (0..arguments.len()).collect())
 }
 
 /// The parameter of an argument behind others: the one that it names, or else the next of its kind. Empty for an argument
@@ -158,19 +164,19 @@ pub(crate) fn parameter_name(
     }
     let is_block = matches!(shape, ArgShape::Block(_));
     let targets = Targets { signature, is_block, strided: strided(signature, call) };
-    let is_array = shape.is_array();
-    let n_before = before.iter().filter(|other| other.shape.is_array() == is_array).count();
-    let mut of_kind = targets.iter().filter(|target| matches!(target, Target::One(_, Parameter::Array(_))) == is_array);
+    let kind = shape.kind();
+    let n_before = before.iter().filter(|other| other.shape.kind() == kind).count();
+    let mut of_kind = targets.iter().filter(|target| target.kind() == kind);
     of_kind.nth(n_before).map_or("", |target| target.name()).to_owned()
 }
 
 /// The parameters whose arrays are given with strides.
 fn strided<'a>(signature: &'a Signature, arguments: &[Argument<'_>]) -> SmallVec<[&'a Param; 4]> {
-    let mut params = signature.params.iter();
+    let mut params = signature.params.iter().filter(|param| param.kind != ParamKind::Sampler);
     let param_of = |&Argument { name, shape }: &Argument<'_>| {
         let param = match name {
             Some(name) => signature.params.iter().find(|param| param.is_called(name)),
-            None if shape.is_array() => params.next(),
+            None if shape.kind() == ArgKind::Array => params.next(),
             None => None,
         };
         param.filter(|_| matches!(shape, ArgShape::Array(ArrayShape { strides: Some(_), .. })))

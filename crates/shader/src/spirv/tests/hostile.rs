@@ -150,7 +150,7 @@ fn types_that_cannot_lie_in_a_buffer_are_refused() {
             "%a = OpTypeRuntimeArray %u32\n%held = OpTypeStruct %a %u32",
             "`v`: `member0` has no fixed length, but is not the last",
         ),
-        ("", "%held = OpTypeSampler", "`v` holds a sampler, which cannot lie in a buffer"),
+        ("", "%held = OpTypeSampler", "`v` holds an image or a sampler, which cannot lie in a buffer"),
     ];
     for (decorations, types, message) in cases {
         let found = holding(decorations, types);

@@ -80,21 +80,27 @@ fn refusals_name_the_constant_or_entry_point() {
 fn things_that_are_no_buffers_are_refused_by_name() {
     let cases = [
         (
-            "@group(0) @binding(0) var image: texture_2d<f32>;
+            "@group(0) @binding(0) var image: texture_depth_2d;
           @compute @workgroup_size(1) fn main() { _ = textureLoad(image, vec2(0), 0); }",
             "image",
             Resource::Image,
         ),
         (
-            "@group(0) @binding(0) var target_image: texture_storage_2d<rgba8unorm, write>;
-          @compute @workgroup_size(1) fn main() { textureStore(target_image, vec2(0), vec4(0.0)); }",
-            "target_image",
+            "@group(0) @binding(0) var many: texture_multisampled_2d<f32>;
+          @compute @workgroup_size(1) fn main() { _ = textureLoad(many, vec2(0), 0); }",
+            "many",
             Resource::Image,
         ),
         (
-            "@group(0) @binding(0) var image: texture_2d<f32>; @group(0) @binding(1) var nearest_one: sampler;
-          @compute @workgroup_size(1) fn main() { _ = nearest_one; }",
-            "nearest_one",
+            "@group(0) @binding(0) var cube: texture_cube<f32>;
+          @compute @workgroup_size(1) fn main() { _ = textureDimensions(cube); }",
+            "cube",
+            Resource::Image,
+        ),
+        (
+            "@group(0) @binding(0) var image: texture_2d<f32>; @group(0) @binding(1) var comparing: sampler_comparison;
+          @compute @workgroup_size(1) fn main() { _ = comparing; }",
+            "comparing",
             Resource::Sampler,
         ),
     ];
