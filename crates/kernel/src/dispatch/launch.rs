@@ -13,17 +13,17 @@ use smallvec::SmallVec;
 use vkarray_allocator::Block;
 use vkarray_driver::hazard::{BlockAccess, Mode, Stage};
 use vkarray_driver::{Device, KeepAlive};
-use vkarray_shader::{ImageRole, Param, ParamKind, Signature};
+use vkarray_shader::{Param, ParamKind};
 
-use crate::call::args::{Arg, ArrayArg, NamedArg, arguments};
-use crate::call::check::{Packed, check_arguments, element_name, refusal};
+use crate::call::args::{Arg, NamedArg, arguments};
+use crate::call::check::check_arguments;
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::rules::ArrayRule;
 use crate::dispatch::image::{self, BoundImage, check_samplers};
+use crate::dispatch::memory::{arrays_of, check_aliasing};
 use crate::dispatch::preparation::Preparation;
-use crate::error::Mismatch;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Kernel, Pipeline};
 
@@ -174,7 +174,7 @@ impl Launch {
 
 /// How a kernel uses the array of a parameter.
 #[inline(always)]
-fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> BlockAccess {
+pub(super) fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> BlockAccess {
     let stage = match kind {
         ParamKind::Storage | ParamKind::Texels => Stage::Compute,
         ParamKind::Uniform => Stage::Constant,
@@ -186,7 +186,7 @@ fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> Bl
 
 /// The places of two accesses that share bytes of which the kernel writes some.
 #[inline(always)]
-fn conflict(accesses: &[BlockAccess]) -> Option<[usize; 2]> {
+pub(super) fn conflict(accesses: &[BlockAccess]) -> Option<[usize; 2]> {
     for (i, a) in accesses.iter().enumerate() {
         for (j, b) in accesses[..i].iter().enumerate() {
             if a.block == b.block
@@ -303,78 +303,6 @@ impl Kernel {
         let (own, other) = (self.device().info().name.clone(), device.info().name.clone());
         Error::ForeignDevice { kernel, own, what, other }
     }
-
-    /// Checks that the memory of the arguments is of this device, alive, and as long as they say.
-    fn check_memory(&self, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
-        for NamedArg { arg, .. } in args {
-            for array in arrays_of(arg) {
-                self.check_device(array.block.device(), "an array")?;
-                array.block.check_alive()?;
-            }
-            if let Arg::Constant(constant) = arg {
-                self.check_device(constant.allocator().device(), "constant memory")?;
-            }
-        }
-        for (param, &idx) in self.signature().params.iter().zip(&packed.arrays) {
-            if let Arg::Sampled(_, sampler) = args[idx].arg {
-                let is_combined = param.image().is_some_and(|image| image.role == ImageRole::Combined);
-                let other = (!is_combined).then_some("its image has none; give the array alone");
-                if let Some(problem) = other.or_else(|| sampler.problem()) {
-                    return Err(refusal(&self.signature().entry, &param.name, Mismatch::Sampler { problem }));
-                }
-            }
-        }
-        for (_, name, array) in bound_arrays(self.signature(), packed, args) {
-            if let Err(vkarray_allocator::Error::OutOfBounds { size, .. }) = array.block.binding(&array.bytes()) {
-                let (offset, given) = (array.shape.offset, array.shape.nbytes);
-                return Err(refusal(&self.signature().entry, &name(), Mismatch::OutsideMemory { offset, given, size }));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Refuses two parameters that share bytes if the kernel writes one of them: the result would depend on the order of its
-/// invocations.
-fn check_aliasing(signature: &Signature, packed: &Packed, args: &[NamedArg<'_>]) -> Result<()> {
-    let (params, accesses): (Vec<_>, Vec<_>) = bound_arrays(signature, packed, args)
-        .map(|(param, name, array)| {
-            ((param.writes, name), access(array.block, array.bytes(), param.kind, param.writes))
-        })
-        .unzip();
-    let Some(places) = conflict(&accesses) else { return Ok(()) };
-    let [first, second] = places.map(|place| &params[place]);
-    let ((_, written), (_, other)) = if first.0 { (first, second) } else { (second, first) };
-    Err(Error::Aliased { kernel: signature.entry.clone(), written: written(), other: other() })
-}
-
-/// The arrays of an argument: one, those of a list, or none.
-fn arrays_of<'a>(arg: &Arg<'a>) -> impl Iterator<Item = ArrayArg<'a>> {
-    let (one, list) = match arg {
-        Arg::Array(array) => (Some(*array), None),
-        Arg::Arrays(list) => (None, Some(list.iter())),
-        _ => (None, None),
-    };
-    one.into_iter().chain(list.into_iter().flatten())
-}
-
-/// The arrays of a call, each with its parameter and what messages call it.
-fn bound_arrays<'a>(
-    signature: &'a Signature,
-    packed: &'a Packed,
-    args: &'a [NamedArg<'a>],
-) -> impl Iterator<Item = (&'a Param, impl Fn() -> String, ArrayArg<'a>)> {
-    let of_param = |(param, &idx): (&'a Param, &usize)| {
-        let arg = &args[idx].arg;
-        arrays_of(arg).enumerate().map(move |(at, array)| {
-            let name = move || match arg {
-                Arg::Arrays(_) => element_name(&param.name, at),
-                _ => param.name.clone(),
-            };
-            (param, name, array)
-        })
-    };
-    signature.params.iter().zip(&packed.arrays).flat_map(of_param)
 }
 
 /// Whether it has an array that the device cannot bind where it lies.

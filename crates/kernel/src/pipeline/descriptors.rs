@@ -29,6 +29,11 @@ pub(super) fn descriptor_type(param: &Param) -> vk::DescriptorType {
     }
 }
 
+/// The number of descriptors of the parameters.
+pub(super) fn n_descriptors(params: &[Param]) -> usize {
+    params.iter().map(|param| param.bindings.count() as usize).sum()
+}
+
 /// One place for each sampler that differs. Batches that use them keep the pipeline.
 #[derive(Debug, Default)]
 pub(crate) struct Samplers([OnceLock<Owned<vk::Sampler>>; Sampler::COUNT]);

@@ -19,7 +19,7 @@ use crate::fits::extensions::check_extensions;
 use crate::fits::images::{ImageLimits, check_images};
 use crate::fits::matrices::check_matrices;
 use crate::fits::subgroups::check_subgroups;
-use crate::pipeline::descriptors::{Samplers, descriptor_type};
+use crate::pipeline::descriptors::{Samplers, descriptor_type, n_descriptors};
 use crate::pipeline::limit::LastUse;
 use crate::pipeline::sanitizer::Sanitizer;
 use crate::pipeline::variants::Variants;
@@ -284,11 +284,6 @@ fn plan_binding(signature: &Signature, device: &Device) -> Binding {
     let is_one_set = signature.params.iter().all(|param| param.group == first_group);
     let fits = n_descriptors(&signature.params) <= device.info().limits.max_push_descriptors as usize;
     if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
-}
-
-/// Buffers that are bound to the parameters.
-fn n_descriptors(params: &[Param]) -> usize {
-    params.iter().map(|param| param.bindings.count() as usize).sum()
 }
 
 fn create_set_layouts(

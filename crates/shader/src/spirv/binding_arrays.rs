@@ -23,7 +23,7 @@ const BOUND: usize = 3;
 
 /// The length of an array of bindings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
+pub(super) enum ListLength {
     /// The constant of this id.
     Of(u32),
     /// The call's.
@@ -31,10 +31,10 @@ pub(super) enum Length {
 }
 
 /// The type of the buffers in an array of bindings, and its length; `None` for any other type.
-pub(super) fn buffers_in(contents: &Contents, ty: u32) -> Option<(u32, Length)> {
+pub(super) fn buffers_in(contents: &Contents, ty: u32) -> Option<(u32, ListLength)> {
     let (element, length) = match *contents.types.get(&ty)? {
-        Type::Array { element, len } => (element, Length::Of(len)),
-        Type::RuntimeArray { element } => (element, Length::None),
+        Type::Array { element, len } => (element, ListLength::Of(len)),
+        Type::RuntimeArray { element } => (element, ListLength::None),
         _ => return None,
     };
     let is_block = [Decoration::Block, Decoration::BufferBlock].iter().any(|of| contents.has(element, None, *of));
@@ -45,8 +45,8 @@ pub(super) fn buffers_in(contents: &Contents, ty: u32) -> Option<(u32, Length)> 
 pub(super) fn buffer_of(contents: &Contents, values: &Values, global: &Global) -> (u32, Option<Bindings>) {
     match buffers_in(contents, global.pointee) {
         None => (global.pointee, Some(Bindings::One)),
-        Some((block, Length::Of(len))) => (block, values.count(len).filter(|&n| n > 0).map(Bindings::Fixed)),
-        Some((block, Length::None)) => (block, None),
+        Some((block, ListLength::Of(len))) => (block, values.count(len).filter(|&n| n > 0).map(Bindings::Fixed)),
+        Some((block, ListLength::None)) => (block, None),
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn counted(
     used: &HashMap<u32, Use>,
     counts: [u32; MAX_COUNTED],
 ) -> Option<(Vec<u32>, Counts)> {
-    let is_open = |global: &&Global| matches!(buffers_in(contents, global.pointee), Some((_, Length::None)));
+    let is_open = |global: &&Global| matches!(buffers_in(contents, global.pointee), Some((_, ListLength::None)));
     let open: Vec<&Global> = contents.globals.iter().filter(is_open).collect();
     let taken = open.iter().filter(|global| used.contains_key(&global.id));
     let mut lengths: Counts = taken.map(|global| (place(contents, global), 1)).collect();

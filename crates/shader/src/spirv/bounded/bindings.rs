@@ -5,7 +5,7 @@
 use spirv::{Decoration, Op, StorageClass};
 
 use super::{Bounded, Bounder, IndexBound, find, unbounded};
-use crate::spirv::binding_arrays::{Length, non_uniform_capabilities};
+use crate::spirv::binding_arrays::{ListLength, non_uniform_capabilities};
 use crate::spirv::contents::Type;
 use crate::spirv::instruction::{Instruction, instruction_at};
 
@@ -15,10 +15,10 @@ impl Bounder<'_> {
         &mut self,
         instruction: &Instruction<'_>,
         words: &[u32],
-        ((base, class), (buffer, length)): ((u32, u32), (u32, Length)),
+        ((base, class), (buffer, length)): ((u32, u32), (u32, ListLength)),
     ) -> Bounded<()> {
         let (index, rest) = (instruction.operand(1)?, &instruction.operands[2..]);
-        let count = if let Length::Of(len) = length { self.values.count(len) } else { None };
+        let count = if let ListLength::Of(len) = length { self.values.count(len) } else { None };
         let Some(count) = count else {
             return unbounded(instruction, "an array of bindings whose length nothing says");
         };
