@@ -210,3 +210,27 @@ fn spirv_takes_lists() {
     pick.launch(Groups::covering(5), (&lists, &outs)).unwrap();
     assert_eq!(contents(&outs), [4006, 2004, 7009, 7009, 7009]);
 }
+
+/// Adds two buffers and a texel of an image whose sampler is given with it, into a third buffer of the list.
+const WITH_IMAGE: &str = "#version 450
+    layout(local_size_x = 1) in;
+    layout(set = 0, binding = 0) uniform sampler2D image;
+    layout(set = 0, binding = 1) buffer B { float x[]; } b[3];
+    void main() {
+        uint i = gl_GlobalInvocationID.x;
+        b[2].x[i] = b[0].x[i] + b[1].x[i] + texelFetch(image, ivec2(i, 0), 0).x;
+    }";
+
+#[test]
+fn a_list_stands_beside_an_image() {
+    let fixture = Fixture::open();
+    let Some(add) = built(&fixture, Source::glsl(WITH_IMAGE), false) else { return };
+    let row = |first: f32| fixture.arange(first, first + 5.0, 1.0).unwrap();
+    let (x, y, out, image) = (row(0.0), row(10.0), row(100.0), row(1000.0).reshape([1, 5]).unwrap());
+    add.launch(Groups::covering(5), (&image, [&x, &y, &out])).unwrap();
+    assert_eq!(contents(&out), [1010.0, 1013.0, 1016.0, 1019.0, 1022.0]);
+
+    let error = add.launch(Groups::covering(5), (&out.reshape([1, 5]).unwrap(), [&x, &y, &out])).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("`b[2]`") && text.contains("`image`"), "{text}");
+}
