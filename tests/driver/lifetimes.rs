@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -153,6 +154,39 @@ fn streams_can_be_dropped_while_others_wait_for_them() {
         drop(streams);
     }
     assert_eq!(array.copy_to_host().unwrap().as_slice(), Some([expected; 8].as_slice()));
+}
+
+/// Work that waits for another stream must not reach the queue before the work of that stream: on one queue it would wait for
+/// work behind it, for ever.
+#[test]
+fn work_behind_a_stream_that_is_dropped_meanwhile_runs() {
+    let fixture = Fixture::open();
+    let step = step(&fixture);
+    let arrays = [(); 2].map(|()| fixture.slice_to_device(&[1_u32; 8]).unwrap());
+    let mut expected = [1; 2];
+    for round in 0..3000_u32 {
+        let (send, receive) = channel();
+        thread::scope(|scope| {
+            let (fixture, step, arrays) = (&fixture, &step, &arrays);
+            scope.spawn(move || {
+                let stream = fixture.stream().unwrap();
+                // The device is busy with the first, so that the others are submitted when the stream is dropped.
+                for _ in 0..4 {
+                    step.dispatch(&stream, Groups::covering([8]), (&arrays[0], round)).unwrap();
+                }
+                send.send(stream.point().unwrap()).unwrap();
+            });
+            let stream = fixture.stream().unwrap();
+            stream.wait_for(&receive.recv().unwrap()).unwrap();
+            step.dispatch(&stream, Groups::covering([8]), (&arrays[1], round)).unwrap();
+            stream.point().unwrap().wait(Some(Duration::from_secs(20))).unwrap();
+        });
+        expected[0] = (0..4).fold(expected[0], |sum, _| stepped(sum, round));
+        expected[1] = stepped(expected[1], round);
+    }
+    for (array, expected) in arrays.iter().zip(expected) {
+        assert_eq!(array.copy_to_host().unwrap().as_slice(), Some([expected; 8].as_slice()));
+    }
 }
 
 /// glibc does not take back all of the static TLS of a driver that is unmapped, so NVIDIA's driver can be mapped some

@@ -4,6 +4,7 @@
 //! queue of the allocator holds points too.
 
 use std::sync::{Arc, Weak};
+use std::thread;
 use std::time::Duration;
 
 use super::Submit;
@@ -32,7 +33,7 @@ const SOON: Duration = Duration::from_millis(1);
 #[derive(Debug, Clone)]
 pub struct Point {
     timeline: Arc<Timeline>,
-    lane: Weak<dyn Submit>, // Dropped only after all its work is submitted and complete.
+    lane: Weak<dyn Submit>, // Gone once a thread has begun to drop the stream, which submits its work then.
     value: u64,
 }
 
@@ -95,8 +96,19 @@ impl Point {
         self.timeline.device().check_lost()?;
         match self.lane.upgrade() {
             Some(lane) => lane.flush_up_to(self.value),
-            None => Ok(()),
+            None => self.await_submission(),
         }
+    }
+
+    /// Waits for another thread, which drops the stream and submits the rest of its work, if it is a stream's. Work behind the
+    /// point that reached the same queue first would wait for ever.
+    #[cold]
+    fn await_submission(&self) -> Result<()> {
+        while self.timeline.lane().is_some() && self.timeline.submitted() < self.value {
+            self.timeline.device().check_lost()?;
+            thread::yield_now();
+        }
+        Ok(())
     }
 
     /// A timeline of `device`, and the value to which the host raises it when this point, of another device, is
@@ -115,8 +127,11 @@ impl Point {
             return Ok(None);
         }
         let Some(lane) = self.lane.upgrade() else {
-            // The point's stream was dropped in the meantime, after its work was complete.
-            return if self.is_complete()? { Ok(None) } else { Err(Error::DifferentDevices) };
+            if self.timeline.lane().is_none() && !self.is_complete()? {
+                return Err(Error::DifferentDevices);
+            }
+            // Another thread drops the point's stream, and waits for its work.
+            return self.timeline.wait(self.value, None).map(|()| None);
         };
         let timeline = Arc::new(Timeline::new(device, 0)?);
         let (raised, awaited) = (Arc::clone(&timeline), self.timeline.device().info().name.clone());
