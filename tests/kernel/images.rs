@@ -176,17 +176,18 @@ fn an_image_with_its_sampler_is_one_parameter_of_glsl() {
         layout(local_size_x = 1) in;
         layout(binding = 0) uniform sampler2D image;
         layout(binding = 1, rgba32f) uniform writeonly image2D target;
+        layout(push_constant) uniform Push { float at; };
         void main() {
             ivec2 p = ivec2(gl_GlobalInvocationID.xy);
-            imageStore(target, p, texture(image, (vec2(p) + 1.0) / vec2(textureSize(image, 0))));
+            imageStore(target, p, texture(image, (vec2(p) + at) / vec2(textureSize(image, 0))));
         }";
     let shrink = fixture.kernel(Source::glsl(text)).build().unwrap();
     let image = array(&fixture, &[0.0_f32, 4.0, 8.0, 12.0, 16.0, 20.0], &[2, 3]);
     let target = fixture.zeros::<f32>([1, 2, 4]).unwrap();
-    shrink.launch(Groups::covering([2, 1]), (Sampler::linear().of(&image), &target)).unwrap();
+    shrink.launch(Groups::covering([2, 1]), (Sampler::linear().of(&image), &target, 1.0_f32)).unwrap();
     // The corner between four texels is their mean.
     assert_eq!(contents(&target), [8.0, 0.0, 0.0, 1.0, 12.0, 0.0, 0.0, 1.0]);
-    shrink.launch(Groups::covering([2, 1]), (&image, &target)).unwrap(); // The nearest texel.
+    shrink.launch(Groups::covering([2, 1]), (&image, &target, 1.25_f32)).unwrap(); // The nearest texel.
     assert_eq!(contents(&target), [16.0, 0.0, 0.0, 1.0, 20.0, 0.0, 0.0, 1.0]);
 }
 

@@ -4,14 +4,14 @@
 //! Called by `module.rs` only. Read next: `spirv/plain_types.rs`, which takes from naga's types what Vulkan forbids.
 
 use naga::back::spv::{
-    BindingInfo, Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage,
-    WriterFlags, ZeroInitializeWorkgroupMemoryMode, write_vec,
+    Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage, WriterFlags,
+    ZeroInitializeWorkgroupMemoryMode, write_vec,
 };
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
-use crate::signature::{Param, ParamKind, Signature};
+use crate::signature::{ParamKind, Signature};
 use crate::spirv::binding_arrays::{non_uniform_capabilities, with_capabilities};
 use crate::spirv::capabilities::declared;
 use crate::spirv::exact_floats::with_exact_floats;
@@ -115,7 +115,6 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
             language: SourceLanguage::Unknown,
         }),
         emit_int_div_checks: !options.unchecked_division,
-        binding_map: request.signature.counts().map(counted).collect(),
         ..WriterOptions::default()
     };
     let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
@@ -123,13 +122,6 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
     let words = with_nan_unequal(words);
     let words = with_index_capabilities(words, request.signature);
     Ok(if options.exact_floats { with_exact_floats(&words) } else { words })
-}
-
-/// The length of an array of bindings that has none in the shader.
-fn counted((param, count): (&Param, u32)) -> (naga::ResourceBinding, BindingInfo) {
-    let Param { group, binding, .. } = *param;
-    let info = BindingInfo { descriptor_set: group, binding, binding_array_size: Some(count) };
-    (naga::ResourceBinding { group, binding }, info)
 }
 
 /// Declares what indices that differ between invocations need in arrays of bindings, which naga leaves out.

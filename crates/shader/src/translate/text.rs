@@ -27,7 +27,7 @@ use crate::spirv::{DeviceBounds, matrices_of, with_bounded_bindings, with_checks
 use crate::translate::linked::LinkedSource;
 use crate::translate::options::{Bounds, BufferBounds, Loops, Options, Translated};
 use crate::translate::passes::pointers::{self, PointerError};
-use crate::translate::passes::{bounds, fold, large_constants, lines, loops, zero_shared};
+use crate::translate::passes::{binding_arrays, bounds, fold, large_constants, lines, loops, zero_shared};
 use crate::translate::source::Library;
 use crate::translate::validate::validator;
 use crate::translate::{emit, reflect};
@@ -109,18 +109,18 @@ impl Text {
         self.check_supported(&module)?;
         let limit = options.max_uniform_bytes.unwrap_or(u32::MAX);
         let (module, info, moved) = large_constants::as_storage(module, info, limit);
-        let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
-        let index = module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given");
+        let index = position(&module, entry);
         let mut signature = reflect::signature(&module, &info, index, options.binding_counts)?;
-        let is_moved = |param: &Param| moved.contains(&(param.group, param.binding));
-        signature.params.iter_mut().filter(|param| is_moved(param)).for_each(|param| param.is_constant = true);
+        let (module, info) = binding_arrays::with_lengths(module, info, &signature);
+        let moved = |param: &&mut Param| moved.contains(&(param.group, param.binding));
+        signature.params.iter_mut().filter(moved).for_each(|param| param.is_constant = true);
         signature.constants = reflect::constants(&self.module, &module);
         let is_robust = options.robust_buffers && options.sanitize.is_none() && bounds::are_of_ranges(&module, index);
         let lined = options.sanitize.map(|_| lines::by_expression(&module, &self.linked.text));
         let (module, info) = (lined.as_ref().map_or(&*module, |(module, _)| module), &*info);
         let counts_workgroups = lined.is_some() || fold::counts_workgroups(module, index);
-        let fold_here = options.fold.filter(|_| lined.is_none());
-        let folded = fold_here.map(|fold| fold::fold(module, index, fold)).transpose()?;
+        let fold = options.fold.filter(|_| lined.is_none());
+        let folded = fold.map(|fold| fold::fold(module, index, fold)).transpose()?;
         let (module, info) = folded.as_ref().map_or((module, info), |(module, info)| (module, info));
         let is_bounded_here = options.loops == Loops::Bounded && lined.is_none();
         let bounded = if is_bounded_here { loops::bound(module, entry)? } else { None };
@@ -138,16 +138,16 @@ impl Text {
             signature: &signature,
         })?;
         if options.bounds == Bounds::Checked && signature.params.iter().any(|param| param.bindings.is_list()) {
-            let non_uniform = options.non_uniform_bindings;
-            written.words = with_bounded_bindings(&self.source_name, entry, &written.words, non_uniform)?;
+            let (words, non_uniform) = (&written.words, options.non_uniform_bindings);
+            written.words = with_bounded_bindings(&self.source_name, entry, words, non_uniform)?;
         }
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         signature.add_capabilities_of_lists();
         emit::check_cooperative(entry, &signature.capabilities, options.bounds)?;
         signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
         signature.subgroups = options.subgroups;
-        let names = lined.map(|(_, names)| names).unwrap_or_default();
-        let (spirv, sanitized) = self.with_checks(written.words, &signature, options, &names)?;
+        let names = &lined.map(|(_, names)| names).unwrap_or_default();
+        let (spirv, sanitized) = self.with_checks(written.words, &signature, options, names)?;
         Ok(Translated {
             spirv,
             signature,
@@ -277,6 +277,12 @@ fn refusal(
 /// The line and the column of a byte of a text.
 fn location(text: &str, at: usize) -> naga::SourceLocation {
     u32::try_from(at).map_or(naga::Span::UNDEFINED, |at| naga::Span::new(at, at)).location(text)
+}
+
+/// The place of a compute entry point that the module has.
+fn position(module: &naga::Module, entry: &str) -> usize {
+    let is_chosen = |point: &naga::EntryPoint| point.stage == ShaderStage::Compute && point.name == entry;
+    module.entry_points.iter().position(is_chosen).expect("naga keeps the entry point it was given")
 }
 
 /// Refuses a text on which naga would overflow its stack.
