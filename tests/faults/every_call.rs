@@ -46,7 +46,7 @@ fn each_call_can_lose_the_device() {
 }
 
 /// Calls on the instance, for which `table.rs` has no trampolines.
-const OF_THE_INSTANCE: [&str; 10] = [
+const OF_THE_INSTANCE: [&str; 11] = [
     "vkCreateInstance",
     "vkCreateDebugUtilsMessengerEXT",
     "vkEnumerateInstanceLayerProperties",
@@ -57,6 +57,7 @@ const OF_THE_INSTANCE: [&str; 10] = [
     "vkEnumeratePhysicalDevices",
     "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT",
     "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+    "vkGetPhysicalDeviceImageFormatProperties",
 ];
 
 /// Calls on file descriptors, which drivers refuse in `allocator/external.rs` of the device tests; `scenario.rs` shares

@@ -32,6 +32,17 @@ pub(crate) const MIX_IN_TWO_GROUPS: &str = "
         if id.x < arrayLength(&sum) { sum[id.x] = source[id.x] * 3u + sum[id.x] * 5u + add; }
     }";
 
+/// Adds to each number a texel of an image by a sampler, and one of a buffer of texels.
+const ADD_TEXELS: &str = "#version 450
+    layout(local_size_x = 1) in;
+    layout(binding = 0) uniform sampler2D image;
+    layout(binding = 1) uniform usamplerBuffer texels;
+    layout(binding = 2) buffer Sums { uint sums[]; };
+    void main() {
+        uint i = gl_GlobalInvocationID.x;
+        sums[i] += uint(texelFetch(image, ivec2(i, 0), 0).x) + texelFetch(texels, int(i)).x;
+    }";
+
 /// One run of the program.
 pub(crate) struct Run {
     device: Option<Arc<Device>>,
@@ -133,6 +144,7 @@ impl Run {
         assert_eq!(lent[..N], [in_y; N], "registered, after {:?}", self.errors);
         assert_eq!(lent[2000..2000 + N], [in_y; N], "registered, after {:?}", self.errors);
         self.with_defaults(ctx, &step)?;
+        self.with_images(ctx)?;
         self.attempt("wait for the end", || stream.synchronize())
     }
 
@@ -154,6 +166,17 @@ impl Run {
         }
         let back = self.attempt("read the sum", || y.on(&blocking).copy_to_host())?;
         assert_eq!(back.as_slice(), Some([in_y; N].as_slice()), "the sum, after {:?}", self.errors);
+        Some(())
+    }
+
+    fn with_images(&mut self, ctx: &Context) -> Option<()> {
+        let add = self.attempt("build a kernel of texels", || ctx.kernel(Source::glsl(ADD_TEXELS)).build())?;
+        let image = self.attempt("fill an image", || ctx.full([1, 4], 5_f32))?;
+        let texels = self.attempt("fill texels", || ctx.full([4], 7_u32))?;
+        let sums = self.attempt("make sums", || ctx.zeros::<u32>([4]))?;
+        self.attempt("add texels", || add.launch(Groups::covering(4), (&image, &texels, &sums)))?;
+        let back = self.attempt("read the sums of texels", || sums.copy_to_host())?;
+        assert_eq!(back.as_slice(), Some([12; 4].as_slice()), "texels, after {:?}", self.errors);
         Some(())
     }
 

@@ -198,6 +198,11 @@ type Info = *const c_void;
 
 fallible! {
     vkCreateBuffer(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::Buffer);
+    vkCreateBufferView(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::BufferView);
+    vkCreateImage(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::Image);
+    vkCreateImageView(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::ImageView);
+    vkCreateSampler(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::Sampler);
+    vkBindImageMemory(device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, offset: u64);
     vkCreateCommandPool(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::CommandPool);
     vkCreateDescriptorPool(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::DescriptorPool);
     vkCreateDescriptorSetLayout(device: vk::Device, info: Info, allocator: Allocation, made: *mut u64);
@@ -239,6 +244,10 @@ fallible! {
 
 destroying! {
     vkDestroyBuffer: vk::Buffer;
+    vkDestroyBufferView: vk::BufferView;
+    vkDestroyImage: vk::Image;
+    vkDestroyImageView: vk::ImageView;
+    vkDestroySampler: vk::Sampler;
     vkDestroyCommandPool: vk::CommandPool;
     vkDestroyDescriptorPool: vk::DescriptorPool;
     vkDestroyDescriptorSetLayout: vk::DescriptorSetLayout;
