@@ -10,7 +10,7 @@ macro_rules! resources {
         /// use vkarray_shader::Resource;
         ///
         /// let text = Resource::Sampler.to_string();
-        /// assert!(text.starts_with("a sampler: declare a storage buffer of the texels"), "{text}");
+        /// assert!(text.starts_with("a sampler that compares: declare a plain sampler"), "{text}");
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
