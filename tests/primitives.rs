@@ -11,6 +11,7 @@
 //! | `texts.rs` | kernels whose computation is a text in WGSL |
 //! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
 //! | `reductions.rs` | refused reductions, and their streams |
+//! | `sorting.rs` | sorts of every type, length and pattern |
 //! | `steady.rs` | the allocations of evaluating a known expression |
 
 mod elementary;
@@ -23,5 +24,6 @@ mod parts;
 mod reduced_expressions;
 mod reductions;
 mod refusals;
+mod sorting;
 mod steady;
 mod texts;

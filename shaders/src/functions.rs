@@ -18,6 +18,9 @@ pub const INDEX_CHECK: &str = include_str!("../library/index_check.wgsl");
 /// How indices are read and mapped to places.
 pub const INDICES: &str = include_str!("../library/indices.wgsl");
 
+/// Numbers as keys that compare as unsigned integers, and back.
+pub const KEY_OF: &str = include_str!("../library/key_of.wgsl");
+
 /// How keys are compared.
 pub const KEY_ORDER: &str = include_str!("../library/key_order.wgsl");
 
@@ -50,17 +53,29 @@ pub const PHILOX: &str = include_str!("../library/philox.wgsl");
 /// Elements written at indices.
 pub const PUT: &str = include_str!("../library/put.wgsl");
 
+/// A radix sort.
+pub const RADIX: &str = include_str!("../library/radix.wgsl");
+
+/// A part of [`RADIX`] without the places that keys had at first.
+pub const RADIX_KEYS: &str = include_str!("../library/radix_keys.wgsl");
+
+/// A part of [`RADIX`] with the places that keys had at first.
+pub const RADIX_ORDER: &str = include_str!("../library/radix_order.wgsl");
+
 /// Running sums and other scans.
 pub const SCAN: &str = include_str!("../library/scan.wgsl");
 
 /// Places of keys among sorted keys, and histograms.
 pub const SEARCH: &str = include_str!("../library/search.wgsl");
 
-/// A merge sort.
-pub const SORT: &str = include_str!("../library/sort.wgsl");
-
-/// Numbers as keys that compare as unsigned integers.
+/// Keys of an array's numbers.
 pub const SORT_KEYS: &str = include_str!("../library/sort_keys.wgsl");
+
+/// Teams of one invocation.
+pub const TEAM_ALONE: &str = include_str!("../library/team_alone.wgsl");
+
+/// Teams that are subgroups.
+pub const TEAM_SUBGROUP: &str = include_str!("../library/team_subgroup.wgsl");
 
 /// The lower or upper triangle of matrices.
 pub const TRIANGLE: &str = include_str!("../library/triangle.wgsl");
@@ -84,7 +99,11 @@ mod tests {
         let indices = "const INDEX_WORDS = 2u;\nconst IS_SIGNED = true;\nconst MODE = 1u;\n";
         let key = "alias Key = u32;\nconst RIGHT = true;\nconst NAN_DIFFERS = true;\n";
         let wide_key = "alias Key = vec2<u32>;\nconst RIGHT = false;\nconst NAN_DIFFERS = false;\n";
-        let keys = "const KIND = FLOAT;\nconst WORDS = 2u;\nconst DESCENDING = false;\n";
+        let key_of = "const KIND = FLOAT;\nconst SIGN = 0x80000000u;\nconst INFINITY = 0x7f800000u;\n\
+                      const DESCENDING = false;\nconst EXACT = false;\nconst IS_PAIR = false;\n\
+                      alias Key = u32;\nfn to_key(words: vec2<u32>) -> Key { return words.x; }\n\
+                      fn words_of(key: Key) -> vec2<u32> { return vec2(key, 0u); }\n";
+        let radix = "const TEAMS = 12u;\nconst ITEMS = 16u;\nconst PASSES = 4u;\n";
         let numbers = "alias T = vec2<u32>;\nconst ZERO = vec2(0u);\nconst PER_LANE = 8u;\n\
                        fn identity() -> T { return ZERO; }\n\
                        fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n\
@@ -98,10 +117,11 @@ mod tests {
             [indices, INDICES, INDEX_CHECK].concat(),
             ["const PARTS = 2u;\n", COMPACT].concat(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),
-            [keys, SORT_KEYS].concat(),
-            [key, KEY_ORDER, SORT].concat(),
-            [wide_key, KEY_ORDER, SORT].concat(),
+            [key_of, KEY_OF, SORT_KEYS].concat(),
+            [key_of, KEY_OF, TEAM_ALONE, radix, RADIX_KEYS, RADIX].concat(),
+            [key_of, KEY_OF, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, radix, RADIX_ORDER, RADIX].concat(),
             [key, KEY_ORDER, SEARCH].concat(),
+            [wide_key, KEY_ORDER, SEARCH].concat(),
             [PAIRS, numbers, SCAN].concat(),
             [PAIRS, numbers, MATMUL].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
@@ -110,8 +130,14 @@ mod tests {
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text);
             let module = module.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));
-            let checked = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES | Capabilities::SHADER_INT64)
-                .validate(&module);
+            let checked = Validator::new(
+                ValidationFlags::all(),
+                Capabilities::IMMEDIATES
+                    | Capabilities::SHADER_INT64
+                    | Capabilities::SUBGROUP
+                    | Capabilities::SUBGROUP_BARRIER,
+            )
+            .validate(&module);
             checked.unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));
         }
     }

@@ -30,6 +30,8 @@ mod tests {
         let walk = 8; // An array has at most 8 axes in a copy.
         let tile = 1024 + 1; // The units of a tile, if one invocation copied it.
         let part = PRODUCTS as u64 / 16;
+        let (items, passes) = (16, 8);
+        let digits = 256 + 1; // The digits of one invocation, if it had a workgroup for itself.
         [
             ("cast.wgsl", (1, 5)),
             ("compact.wgsl", (8, 3 * 5 + 2 * 9 + 5 + 4 * 5 + 17)),
@@ -47,9 +49,10 @@ mod tests {
             ("matmul.wgsl", (6, 17 + part * (1 + 5 + 17 + 16 * 17) + 1 + 17)),
             ("philox.wgsl", (4, 11 + 5)),
             ("put.wgsl", (1, walk + 65)),
+            ("radix.wgsl", (24, passes * (6 * digits + 5 * (items + 1)) + 3 * (items + 1))),
             ("scan.wgsl", (7, 5 * 8 + 2 * 9)),
             ("search.wgsl", (1, search)),
-            ("sort.wgsl", (2, 257 + search)),
+            ("team_subgroup.wgsl", (1, passes * items * (8 + 1))),
             ("triangle.wgsl", (1, 5)),
             ("walk.wgsl", (1, walk)),
             ("workgroup_sum.wgsl", (1, 12)),

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use vkarray_driver::Stream;
 use vkarray_kernel::DType;
 use vkarray_shaders::functions;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::functions::operand::{Widen, flat, kernel, part, parts, run, to_u32, widened, words};
+use crate::functions::operand::{Widen, flat, kernel, packed, part, parts, run, to_u32, words};
 
 /// The keys of the elements of an array, in C order.
 #[derive(Debug)]
@@ -19,55 +20,104 @@ pub(super) struct Keys {
     pub(super) kind: KeyKind,
 }
 
-/// The type of numbers that keys are made from.
+/// How numbers of a type become keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyKind {
     pub(super) n_words: usize,
-    pub(super) is_float: bool,
+    /// Bits of a number. Numbers of 8 and 16 bits have keys of one word.
+    bits: u32,
+    /// What `key_of.wgsl` calls the type.
+    name: &'static str,
+    /// The bits of infinity in the high word, if the numbers are floats.
+    infinity: Option<u32>,
 }
 
 impl KeyKind {
     pub(super) fn of<T: Widen>() -> Self {
-        Self { n_words: size_of::<T::Wide>() / 4, is_float: DType::of::<T>().is_float() }
+        let infinity = match DType::of::<T>() {
+            DType::F16 => Some(0x7c00),
+            DType::BF16 => Some(0x7f80),
+            DType::F32 => Some(0x7f80_0000),
+            DType::F64 => Some(0x7ff0_0000),
+            _ => None,
+        };
+        let name = match DType::of::<T>() {
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => "SIGNED",
+            _ if infinity.is_some() => "FLOAT",
+            _ => "UNSIGNED",
+        };
+        Self { n_words: size_of::<T>().div_ceil(4), bits: 8 * DType::of::<T>().itemsize(), name, infinity }
     }
 
-    /// The text that defines the type of keys and their order.
-    pub(super) fn text(self) -> String {
-        let name = if self.n_words == 1 { "u32" } else { "vec2<u32>" };
-        format!("alias Key = {name};\n{}", functions::KEY_ORDER)
+    pub(super) fn is_float(self) -> bool {
+        self.infinity.is_some()
+    }
+
+    /// The number of digits of eight bits.
+    pub(super) fn n_digits(self) -> u32 {
+        self.bits / 8
+    }
+
+    /// The text that defines the type of keys.
+    pub(super) fn alias(self) -> String {
+        let [name, to_key, words_of] = match self.n_words {
+            1 => ["u32", "words.x", "vec2(key, 0u)"],
+            _ => ["vec2<u32>", "words", "key.yx"],
+        };
+        format!(
+            "alias Key = {name};\nconst IS_PAIR = {};\nfn to_key(words: vec2<u32>) -> Key {{\n    return {to_key};\n}}\n\
+             fn words_of(key: Key) -> vec2<u32> {{\n    return {words_of};\n}}\n",
+            self.n_words == 2
+        )
+    }
+
+    /// The text that defines how numbers become keys. If `is_exact`, the keys become numbers again.
+    pub(super) fn text(self, is_descending: bool, is_exact: bool) -> String {
+        let (sign, infinity) = (1_u32 << ((self.bits - 1) % 32), self.infinity.unwrap_or(0));
+        let constants = format!(
+            "const KIND = {};\nconst SIGN = {sign}u;\nconst INFINITY = {infinity}u;\n\
+             const DESCENDING = {is_descending};\nconst EXACT = {is_exact};\n",
+            self.name
+        );
+        [&self.alias(), &constants, functions::KEY_OF].concat()
+    }
+}
+
+/// The bits of the elements in C order, as one or two words each, the low word first.
+pub(super) fn bits_of<T: Widen>(x: &DeviceNDArray<T>) -> Result<DeviceNDArray<u32>> {
+    let x = flat(&packed(x)?)?;
+    match size_of::<T>() {
+        1 => x.view::<u8>()?.astype(),
+        2 => x.view::<u16>()?.astype(),
+        _ => x.view(),
+    }
+}
+
+/// The elements with these bits: the inverse of [`bits_of`].
+pub(super) fn of_bits<T: Widen>(bits: &DeviceNDArray<u32>, stream: &Stream) -> Result<DeviceNDArray<T>> {
+    match size_of::<T>() {
+        1 => bits.on(stream).astype::<u8>()?.view(),
+        2 => bits.on(stream).astype::<u16>()?.view(),
+        _ => bits.view(),
     }
 }
 
 impl Keys {
-    /// The keys of an array. For descending order their bits are inverted.
-    pub(super) fn of<T: Widen>(x: &DeviceNDArray<T>, is_descending: bool) -> Result<Self> {
-        let (source, count, kind) = (widened(x)?, x.size(), KeyKind::of::<T>());
+    /// The keys of an array.
+    pub(super) fn of<T: Widen>(x: &DeviceNDArray<T>) -> Result<Self> {
+        let (count, kind) = (x.size(), KeyKind::of::<T>());
         to_u32(count)?;
-        let words_of_keys = source.context().device_array::<u32>([count * kind.n_words])?;
+        let keys = x.context().device_array::<u32>([count * kind.n_words])?;
         if count > 0 {
-            let number = match DType::of::<T::Wide>() {
-                DType::I32 | DType::I64 => "SIGNED",
-                DType::F32 | DType::F64 => "FLOAT",
-                _ => "UNSIGNED",
-            };
-            let constants = format!(
-                "const KIND = {number};\nconst WORDS = {}u;\nconst DESCENDING = {is_descending};\n",
-                kind.n_words
-            );
-            let kernel = kernel(source.context(), "sort_keys.wgsl", &[&constants, functions::SORT_KEYS], "sort_keys")?;
-            let source = flat(&source)?;
-            for range in parts(source.context(), count, size_of::<T::Wide>(), 1) {
-                let own = part(&words_of_keys, &(range.start * kind.n_words..range.end * kind.n_words))?;
-                run(&kernel, x.stream(), range.len(), &(words(&part(&source, &range)?), words(&own)))?;
+            let text = [&kind.text(false, false), functions::SORT_KEYS];
+            let kernel = kernel(x.context(), "sort_keys.wgsl", &text, "sort_keys")?;
+            let source = bits_of(x)?;
+            for range in parts(x.context(), count, 4 * kind.n_words, 1) {
+                let own = range.start * kind.n_words..range.end * kind.n_words;
+                run(&kernel, x.stream(), range.len(), &(words(&part(&source, &own)?), words(&part(&keys, &own)?)))?;
             }
         }
-        Ok(Self { words: words_of_keys, count, kind })
-    }
-
-    /// Memory for keys of this kind.
-    pub(super) fn like(&self, count: usize) -> Result<Self> {
-        let words = self.words.context().device_array([count * self.kind.n_words])?;
-        Ok(Self { words, count, kind: self.kind })
+        Ok(Self { words: keys, count, kind })
     }
 
     /// A range of the keys.

@@ -7,13 +7,14 @@
 //! |---|---|
 //! | `mod.rs` | the trait with the methods |
 //! | `keys.rs` | numbers as keys |
-//! | `merge.rs` | the sort: stable, along an axis |
+//! | `radix.rs`, `tile.rs` | the sort: stable, along an axis |
 //! | `search.rs` | places among sorted elements, histograms |
 //! | `unique.rs` | values that differ, with their counts and places |
 
 mod keys;
-mod merge;
+mod radix;
 mod search;
+mod tile;
 mod unique;
 
 use std::ops::RangeInclusive;
@@ -48,7 +49,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn sort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
-        merge::sort(self, axis.into_axis(), false)
+        radix::sort(self, axis.into_axis(), false)
     }
 
     /// A sorted copy, descending along an axis. Equal elements keep their order; NaN comes first.
@@ -69,7 +70,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
     /// [`DeviceNDArray::sort`].
     pub fn sort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
-        merge::sort(self, axis.into_axis(), true)
+        radix::sort(self, axis.into_axis(), true)
     }
 
     /// The places of the elements along an axis in ascending order: NumPy's `argsort(kind="stable")`.
@@ -90,7 +91,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
     /// [`DeviceNDArray::sort`].
     pub fn argsort(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
-        merge::argsort(self, axis.into_axis(), false)
+        radix::argsort(self, axis.into_axis(), false)
     }
 
     /// The places of the elements along an axis in descending order. Equal elements keep their order; NaN comes first.
@@ -111,7 +112,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
     /// [`DeviceNDArray::sort`].
     pub fn argsort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
-        merge::argsort(self, axis.into_axis(), true)
+        radix::argsort(self, axis.into_axis(), true)
     }
 
     /// For each of `values`, the place in this sorted array of one axis at which it can be inserted: before equal elements

@@ -8,7 +8,7 @@ use vkarray_layout::Order;
 use vkarray_shaders::functions;
 
 use super::keys::Keys;
-use super::merge::order_rows;
+use super::radix::order_rows;
 use crate::array::{DeviceNDArray, collect_values};
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
@@ -31,8 +31,8 @@ pub enum Side {
 
 fn text(keys: &Keys, side: Side) -> String {
     let is_right = side == Side::Right;
-    let constants = format!("const RIGHT = {is_right};\nconst NAN_DIFFERS = {};\n", keys.kind.is_float);
-    [&keys.kind.text(), &constants, functions::SEARCH].concat()
+    let constants = format!("const RIGHT = {is_right};\nconst NAN_DIFFERS = {};\n", keys.kind.is_float());
+    [&keys.kind.alias(), functions::KEY_ORDER, &constants, functions::SEARCH].concat()
 }
 
 /// Searches every part of the sorted keys for every part of the searched keys. `results` has a number for each searched
@@ -75,7 +75,7 @@ pub(super) fn isin<T: Widen>(x: &DeviceNDArray<T>, values: &DeviceNDArray<T>) ->
         flags.on(stream).fill(0)?;
     } else if flags.size() > 0 {
         let values = values.on(stream).reshape_copy(values.size(), Order::C)?;
-        let (sorted, keys) = (order_rows(&values.on(stream), false)?.1, Keys::of(x, false)?);
+        let (sorted, keys) = (order_rows(&values.on(stream), false)?.1, Keys::of(x)?);
         search([&sorted, &keys], (Side::Left, "search_equal"), &flags, stream)?;
     }
     flags.on(stream).astype()
@@ -90,7 +90,7 @@ pub(super) fn searchsorted<T: Widen>(
         return Err(Error::RankMismatch { expected: 1, shape: x.shape().to_vec() });
     }
     let stream = x.stream();
-    let (sorted, keys) = (Keys::of(x, false)?, Keys::of(&values.on(stream), false)?);
+    let (sorted, keys) = (Keys::of(x)?, Keys::of(&values.on(stream))?);
     places_among(&sorted, &keys, side, stream)?.reshape(values.shape())
 }
 
@@ -117,14 +117,14 @@ pub(super) fn histogram<T: Widen + PartialOrd>(x: &DeviceNDArray<T>, edges: &[T]
     let (ctx, stream, n_bins) = (x.context(), x.stream(), edges.len() - 1);
     let on_device = ctx.device_array::<T>([edges.len()])?;
     on_device.on(stream).copy_from_host(&ndarray::aview1(edges))?;
-    let edges = Keys::of(&on_device.on(stream), false)?;
-    if edges.count > longest(ctx, size_of::<T::Wide>(), 1) {
+    let edges = Keys::of(&on_device.on(stream))?;
+    if edges.count > longest(ctx, 4 * edges.kind.n_words, 1) {
         return histogram_of_sorted(x, &edges);
     }
     let counts = ctx.device_array::<u32>([n_bins])?;
     counts.on(stream).fill(0)?;
     if x.size() > 0 {
-        let keys = Keys::of(x, false)?;
+        let keys = Keys::of(x)?;
         let kernel = kernel(ctx, "search.wgsl", &[&text(&keys, Side::Right)], "count_bins")?;
         for (range, own) in keys.parts()? {
             let args = (words(&edges.words), words(&own), words(&counts), to_u32(n_bins)?, to_u32(range.len())?, 0_u32);

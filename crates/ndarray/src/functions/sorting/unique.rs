@@ -5,7 +5,7 @@ use vkarray_kernel::{Bool, Element};
 use vkarray_layout::{Index, Order};
 
 use super::keys::Keys;
-use super::merge::order_rows;
+use super::radix::order_rows;
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
@@ -60,7 +60,7 @@ fn changes(keys: &Keys, stream: &Stream) -> Result<DeviceNDArray<Bool>> {
         return Ok(flags);
     }
     let rows = keys.words.reshape([n, keys.kind.n_words])?;
-    let (mut differs, mut is_nan) = (Expr::scalar(Bool::from(false)), Expr::scalar(Bool::from(keys.kind.is_float)));
+    let (mut differs, mut is_nan) = (Expr::scalar(Bool::from(false)), Expr::scalar(Bool::from(keys.kind.is_float())));
     for word in 0..keys.kind.n_words {
         let word = rows.slice([Index::from(..), Index::At(word.cast_signed())])?;
         let (before, own) = (part(&word, &(0..n - 1))?, part(&word, &(1..n))?);

@@ -1,0 +1,248 @@
+// out = the rows of `source`, each in ascending order, equal keys in their former order
+//
+// A radix sort with digits of eight bits, the lowest first. A workgroup has a tile of TILE keys of one row. A row of one
+// tile is sorted by `radix_rows` in shared memory. For longer rows, each digit is a launch of `radix_count`, which counts
+// the keys of each digit in each tile, a scan of these counts along each row, and a launch of `radix_scatter`, which moves
+// each key to its place. Both have a workgroup for each tile.
+//
+// The place of a key in its tile is its rank: the number of keys with a lower digit, and of keys with its digit before it.
+// Item i of a lane of a team is key (team * ITEMS + i) * LANES + lane of the tile, so that the lanes of a team, taken
+// together, see keys in their order. The lanes with the same digit find each other (`peers_of`), and the first of them
+// counts for all. Keys are loaded without branches, so that the loads of one invocation overlap.
+//
+// The text before this file defines `key_of.wgsl`; LANES, the invocations of a team, which is a subgroup, half of one
+// with 64 invocations, or a single invocation; `struct Invocation` and `place_of`, which say where an invocation stands;
+// `peers_of`, `sum_before` and `meet`, which are operations of the team; TEAMS and ITEMS; PASSES, the number of digits;
+// HAS_ORDER, and `order_of` and `set_order`, which read and write the place that each key had at first. If EXACT, `out`
+// has numbers, and otherwise keys.
+
+const THREADS = TEAMS * LANES;
+const TILE = THREADS * ITEMS;
+const DIGITS = 256u;
+const EACH = DIGITS / LANES;
+
+struct Radix { n: u32, n_tiles: u32, digit: u32 }
+
+@group(0) @binding(0) var<storage, read> source: array<Key>;
+@group(0) @binding(1) var<storage, read_write> out: array<Key>;
+@group(0) @binding(2) var<storage, read> ends: array<u32>;
+@group(0) @binding(2) var<storage, read_write> counts: array<u32>;
+var<immediate> radix: Radix;
+
+var<workgroup> exchange: array<Key, TILE>;
+var<workgroup> counters: array<atomic<u32>, TEAMS * DIGITS>;
+var<workgroup> starts: array<u32, DIGITS + LANES>;
+var<workgroup> moves: array<u32, DIGITS>;
+
+fn digit_of(key: Key, digit: u32) -> u32 {
+    let words = vec2<u32>(key);
+    return (select(words.x, words.y, IS_PAIR && digit < 4u) >> (digit % 4u * 8u)) & (DIGITS - 1u);
+}
+
+// Where `starts` has a digit: one place apart for each lane's digits, so that the lanes use different banks.
+fn start_of(digit: u32) -> u32 {
+    return digit + digit / EACH;
+}
+
+// A key or number of the row; behind its end, the last one.
+fn read_word(base: u32, at: u32) -> Key {
+    return source[base + min(at, radix.n - 1u)];
+}
+
+// The key of what `read_word` has read; behind the end of the row, the greatest key.
+fn key_at(at: u32, word: Key, is_number: bool) -> Key {
+    var key = word;
+    if is_number {
+        key = to_key(key_of(words_of(word)));
+    }
+    return select(to_key(vec2(0xffffffffu)), key, at < radix.n);
+}
+
+fn write_key(at: u32, key: Key, is_number: bool) {
+    if is_number {
+        out[at] = to_key(words_of(to_key(number_of(vec2<u32>(key)))));
+    } else {
+        out[at] = key;
+    }
+}
+
+fn clear_counters(thread: u32) {
+    for (var i = thread; i < TEAMS * DIGITS; i += THREADS) {
+        atomicStore(&counters[i], 0u);
+    }
+    workgroupBarrier();
+}
+
+// The number of keys of the team with the digit, before this one.
+fn rank_in_team(place: Place, digit: u32) -> u32 {
+    let peers = peers_of(digit, place);
+    let rank = countOneBits(peers & ((1u << place.lane) - 1u));
+    let before = atomicLoad(&counters[place.team * DIGITS + digit]);
+    meet();
+    if rank == 0u {
+        atomicStore(&counters[place.team * DIGITS + digit], before + countOneBits(peers));
+    }
+    meet();
+    return before + rank;
+}
+
+// Changes the counters to the numbers of keys of earlier teams, and `starts` to the numbers of keys with lower digits.
+fn scan_counters(place: Place) {
+    workgroupBarrier();
+    for (var digit = place.thread; digit < DIGITS; digit += THREADS) {
+        var sum = 0u;
+        for (var team = 0u; team < TEAMS; team++) {
+            let count = atomicLoad(&counters[team * DIGITS + digit]);
+            atomicStore(&counters[team * DIGITS + digit], sum);
+            sum += count;
+        }
+        starts[start_of(digit)] = sum;
+    }
+    workgroupBarrier();
+    var total = 0u;
+    for (var i = 0u; i < EACH; i++) {
+        total += starts[start_of(place.lane * EACH + i)];
+    }
+    var sum = sum_before(total);
+    workgroupBarrier();
+    if place.team == 0u {
+        for (var i = 0u; i < EACH; i++) {
+            let count = starts[start_of(place.lane * EACH + i)];
+            starts[start_of(place.lane * EACH + i)] = sum;
+            sum += count;
+        }
+    }
+    workgroupBarrier();
+}
+
+@compute @workgroup_size(THREADS)
+fn radix_count(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
+    let place = place_of(invocation);
+    let row = group.x / radix.n_tiles;
+    let tile = group.x % radix.n_tiles;
+    let first = tile * TILE + place.thread;
+    var keys: array<Key, ITEMS>;
+    for (var i = 0u; i < ITEMS; i++) {
+        keys[i] = read_word(row * radix.n, first + i * THREADS);
+    }
+    clear_counters(place.thread);
+    for (var i = 0u; i < ITEMS; i++) {
+        let at = first + i * THREADS;
+        if at < radix.n {
+            let digit = digit_of(key_at(at, keys[i], radix.digit == 0u), radix.digit);
+            atomicAdd(&counters[place.team * DIGITS + digit], 1u);
+        }
+    }
+    workgroupBarrier();
+    for (var digit = place.thread; digit < DIGITS; digit += THREADS) {
+        var sum = 0u;
+        for (var team = 0u; team < TEAMS; team++) {
+            sum += atomicLoad(&counters[team * DIGITS + digit]);
+        }
+        counts[(row * DIGITS + digit) * radix.n_tiles + tile] = sum;
+    }
+}
+
+@compute @workgroup_size(THREADS)
+fn radix_scatter(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
+    let place = place_of(invocation);
+    let base = group.x / radix.n_tiles * radix.n;
+    let tile = group.x % radix.n_tiles;
+    let first = tile * TILE + place.team * ITEMS * LANES + place.lane;
+    var keys: array<Key, ITEMS>;
+    var ranks: array<u32, ITEMS>;
+    for (var i = 0u; i < ITEMS; i++) {
+        keys[i] = read_word(base, first + i * LANES);
+    }
+    clear_counters(place.thread);
+    for (var i = 0u; i < ITEMS; i++) {
+        keys[i] = key_at(first + i * LANES, keys[i], radix.digit == 0u);
+        ranks[i] = rank_in_team(place, digit_of(keys[i], radix.digit));
+    }
+    scan_counters(place);
+    // The keys of a digit move from their places in the tile to those behind the keys of earlier tiles.
+    for (var digit = place.thread; digit < DIGITS; digit += THREADS) {
+        let end = (group.x / radix.n_tiles * DIGITS + digit) * radix.n_tiles + tile;
+        moves[digit] = select(0u, ends[max(end, 1u) - 1u], digit + tile > 0u) - starts[start_of(digit)];
+    }
+    for (var i = 0u; i < ITEMS; i++) {
+        let digit = digit_of(keys[i], radix.digit);
+        ranks[i] += starts[start_of(digit)] + atomicLoad(&counters[place.team * DIGITS + digit]);
+        exchange[ranks[i]] = keys[i];
+    }
+    workgroupBarrier();
+    let n_keys = min(radix.n - tile * TILE, TILE);
+    var places: array<u32, ITEMS>;
+    for (var i = 0u; i < ITEMS; i++) {
+        let rank = i * THREADS + place.thread;
+        let key = exchange[rank];
+        places[i] = base + moves[digit_of(key, radix.digit)] + rank;
+        if rank < n_keys {
+            write_key(places[i], key, EXACT && radix.digit + 1u == PASSES);
+        }
+    }
+    if !HAS_ORDER {
+        return;
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < ITEMS; i++) {
+        let at = first + i * LANES;
+        exchange[ranks[i]] = to_key(vec2(order_of(base + at, at, radix.digit == 0u, at < radix.n)));
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < ITEMS; i++) {
+        let rank = i * THREADS + place.thread;
+        if rank < n_keys {
+            set_order(places[i], vec2<u32>(exchange[rank]).x);
+        }
+    }
+}
+
+@compute @workgroup_size(THREADS)
+fn radix_rows(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
+    let place = place_of(invocation);
+    let base = group.x * radix.n;
+    let first = place.team * ITEMS * LANES + place.lane;
+    var keys: array<Key, ITEMS>;
+    var order: array<u32, ITEMS>;
+    var ranks: array<u32, ITEMS>;
+    for (var i = 0u; i < ITEMS; i++) {
+        let at = first + i * LANES;
+        keys[i] = key_at(at, read_word(base, at), true);
+        order[i] = first + i * LANES;
+    }
+    for (var digit = 0u; digit < PASSES; digit++) {
+        clear_counters(place.thread);
+        for (var i = 0u; i < ITEMS; i++) {
+            ranks[i] = rank_in_team(place, digit_of(keys[i], digit));
+        }
+        scan_counters(place);
+        for (var i = 0u; i < ITEMS; i++) {
+            let of_key = digit_of(keys[i], digit);
+            ranks[i] += starts[start_of(of_key)] + atomicLoad(&counters[place.team * DIGITS + of_key]);
+            exchange[ranks[i]] = keys[i];
+        }
+        workgroupBarrier();
+        for (var i = 0u; i < ITEMS; i++) {
+            keys[i] = exchange[first + i * LANES];
+        }
+        workgroupBarrier();
+        if HAS_ORDER {
+            for (var i = 0u; i < ITEMS; i++) {
+                exchange[ranks[i]] = to_key(vec2(order[i]));
+            }
+            workgroupBarrier();
+            for (var i = 0u; i < ITEMS; i++) {
+                order[i] = vec2<u32>(exchange[first + i * LANES]).x;
+            }
+            workgroupBarrier();
+        }
+    }
+    for (var i = 0u; i < ITEMS; i++) {
+        let at = first + i * LANES;
+        if at < radix.n {
+            write_key(base + at, keys[i], EXACT);
+            set_order(base + at, order[i]);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// Teams of invocations that are subgroups, or halves of subgroups of 64 invocations
+//
+// The text before this file defines SUBGROUP, the number of invocations of a subgroup, all of which are full.
+
+const LANES = min(SUBGROUP, 32u);
+
+struct Invocation {
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) lane: u32,
+}
+
+// `thread` counts the invocations of the workgroup, `lane` those of the team.
+struct Place { thread: u32, team: u32, lane: u32, half: u32 }
+
+fn place_of(invocation: Invocation) -> Place {
+    let thread = invocation.subgroup * SUBGROUP + invocation.lane;
+    return Place(thread, thread / LANES, thread % LANES, invocation.lane / LANES);
+}
+
+// The lanes of the team whose digit of eight bits is the same, as bits.
+fn peers_of(digit: u32, place: Place) -> u32 {
+    var peers = 0xffffffffu >> (32u - LANES);
+    for (var bit = 0u; bit < 8u; bit++) {
+        let is_set = ((digit >> bit) & 1u) != 0u;
+        peers &= subgroupBallot(is_set)[place.half] ^ select(0xffffffffu, 0u, is_set);
+    }
+    return peers;
+}
+
+// Waits for the other lanes, whose writes to shared memory are seen from here on.
+fn meet() {
+    subgroupBarrier();
+}
+
+// The sum of the values of the lanes before this one, in the first team of a subgroup.
+fn sum_before(value: u32) -> u32 {
+    return subgroupExclusiveAdd(value);
+}

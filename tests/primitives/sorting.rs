@@ -1,0 +1,177 @@
+//! Sorting by radix: every type of numbers, lengths about the tiles of a workgroup, keys that collide, rows and views;
+//! compared with the stable sort of the host.
+
+use std::cmp::Ordering;
+use std::fmt::Debug;
+
+use half::{bf16, f16};
+use vkarray::prelude::*;
+use vkarray::primitives::Widen;
+
+use crate::fixture::{Fixture, contents, with_limits};
+
+/// Lengths with one tile of any shape, several tiles, and about their ends: a tile has lanes × teams × items keys, such
+/// as 8 × 12 × 16 or 32 × 12 × 16.
+const LENGTHS: [usize; 16] = [0, 1, 2, 31, 33, 127, 128, 129, 255, 767, 768, 769, 1537, 6145, 7919, 65_537];
+
+/// The `i`-th of the bits that a pattern has.
+type Pattern = fn(u64) -> u64;
+
+const PATTERNS: [(&str, Pattern); 6] = [
+    ("scattered", scattered),
+    ("constant", |_| 0x5a5a_5a5a_5a5a_5a5a),
+    ("ascending", |i| i << 7),
+    ("descending", |i| !(i << 7)),
+    ("few values", |i| scattered(i) % 3 * 0x0101_0101_0101_0101),
+    ("one digit differs", |i| 0x7711_2233_4400_5566 | (scattered(i) & 0xff) << 16),
+];
+
+fn scattered(i: u64) -> u64 {
+    let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+/// NumPy's order: zeros are equal, NaN is the greatest.
+fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
+    let is_nan = |x: &T| x.partial_cmp(x).is_none();
+    a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+}
+
+/// Sorts rows of the values with these bits, on the device and on the host.
+fn assert_sorted<T: Widen + PartialOrd + Debug + bytemuck::Pod>(
+    ctx: &Context,
+    length: usize,
+    n_rows: usize,
+    name: &str,
+) {
+    let pattern = PATTERNS.iter().find(|(other, _)| *other == name).unwrap().1;
+    let bytes = |i: usize| pattern(i as u64).to_ne_bytes();
+    let values: Vec<T> =
+        (0..n_rows * length).map(|i| bytemuck::pod_read_unaligned(&bytes(i)[..size_of::<T>()])).collect();
+    let x = ctx.slice_to_device(&values).unwrap().reshape([n_rows, length]).unwrap();
+    let (sorted, places) = (contents(&x.sort(1).unwrap()), contents(&x.argsort(1).unwrap()));
+    let (falling, falling_places) =
+        (contents(&x.sort_descending(1).unwrap()), contents(&x.argsort_descending(1).unwrap()));
+    let ty = std::any::type_name::<T>();
+    let same = |a: &T, b: &T| order(a, b) == Ordering::Equal;
+    for row in 0..n_rows {
+        let range = row * length..(row + 1) * length;
+        let own = &values[range.clone()];
+        let by = |compare: fn(&T, &T) -> Ordering| {
+            let mut expected: Vec<u32> = (0..u32::try_from(length).unwrap()).collect();
+            expected.sort_by(|&a, &b| compare(&own[a as usize], &own[b as usize]));
+            expected
+        };
+        for (expected, values, places) in [
+            (by(order), &sorted[range.clone()], &places[range.clone()]),
+            (by(|a, b| order(b, a)), &falling[range.clone()], &falling_places[range.clone()]),
+        ] {
+            assert_eq!(places, expected, "{ty}, {length} {name}, row {row}");
+            let is_right = values.iter().zip(&expected).all(|(found, &place)| same(found, &own[place as usize]));
+            assert!(is_right, "{ty}, {length} {name}, row {row}");
+            let bits = |of: &[T]| {
+                let mut bits: Vec<Vec<u8>> = of.iter().map(|x| bytemuck::bytes_of(x).to_vec()).collect();
+                bits.sort_unstable();
+                bits
+            };
+            assert_eq!(
+                bits(values),
+                bits(own),
+                "{ty}, {length} {name}, row {row}: every element is there with its bits"
+            );
+        }
+    }
+}
+
+/// Every pattern in a type.
+fn assert_type<T: Widen + PartialOrd + Debug + bytemuck::Pod>(ctx: &Context) {
+    for length in LENGTHS {
+        assert_sorted::<T>(ctx, length, 1, "scattered");
+    }
+    for (name, _) in PATTERNS {
+        assert_sorted::<T>(ctx, 3001, 1, name);
+        assert_sorted::<T>(ctx, 37, 19, name);
+    }
+}
+
+#[test]
+fn every_type_of_integers_is_sorted() {
+    let fixture = Fixture::open();
+    assert_type::<i8>(&fixture);
+    assert_type::<u8>(&fixture);
+    assert_type::<i16>(&fixture);
+    assert_type::<u16>(&fixture);
+    assert_type::<i32>(&fixture);
+    assert_type::<u32>(&fixture);
+    assert_type::<i64>(&fixture);
+    assert_type::<u64>(&fixture);
+}
+
+#[test]
+fn every_type_of_floats_is_sorted_with_nan_last() {
+    let fixture = Fixture::open();
+    assert_type::<f16>(&fixture);
+    assert_type::<bf16>(&fixture);
+    assert_type::<f32>(&fixture);
+    assert_type::<f64>(&fixture);
+}
+
+#[test]
+fn zeros_infinities_and_nan_have_their_places() {
+    let fixture = Fixture::open();
+    let negative_nan = f32::from_bits(0xffc0_0001);
+    let values = [f32::NAN, 0.0, f32::INFINITY, -0.0, negative_nan, -1.0e-40, f32::NEG_INFINITY, 1.0e-40, 0.0];
+    let x = fixture.slice_to_device(&values).unwrap();
+    let sorted = contents(&x.sort(0).unwrap());
+    let finite: Vec<u32> = sorted[..7].iter().map(|x| x.to_bits()).collect();
+    let expected = [f32::NEG_INFINITY, -1.0e-40, -0.0, 0.0, 0.0, 1.0e-40, f32::INFINITY].map(f32::to_bits);
+    assert_eq!(finite, expected, "a zero with the sign comes before one without");
+    assert_eq!(sorted[7..].iter().map(|x| x.to_bits()).collect::<Vec<_>>(), [f32::NAN.to_bits(), 0xffc0_0001]);
+    assert_eq!(contents(&x.argsort(0).unwrap()), [6, 5, 1, 3, 8, 7, 2, 0, 4], "equal zeros and NaN keep their order");
+}
+
+#[test]
+fn views_are_sorted_along_every_axis() {
+    let fixture = Fixture::open();
+    let host = ndarray::Array3::from_shape_fn((5, 300, 9), |(i, j, k)| {
+        let [low, ..] = bytemuck::cast::<_, [i32; 2]>(scattered((i * 2700 + j * 9 + k) as u64));
+        low
+    });
+    let x = fixture.to_device(&host).unwrap();
+    for axis in 0..3 {
+        let mut expected = host.clone();
+        for mut lane in expected.lanes_mut(ndarray::Axis(axis)) {
+            let mut values = lane.to_vec();
+            values.sort_unstable();
+            lane.assign(&ndarray::Array1::from(values));
+        }
+        assert_eq!(x.sort(axis).unwrap().copy_to_host().unwrap(), expected.into_dyn(), "{axis}");
+    }
+    let view = x.slice(s![1..;2, ..;-3, 4]).unwrap();
+    let mut expected = host.slice(ndarray::s![1..;2, ..;-3, 4]).to_owned();
+    for mut row in expected.rows_mut() {
+        let mut values = row.to_vec();
+        values.sort_unstable_by(|a, b| b.cmp(a));
+        row.assign(&ndarray::Array1::from(values));
+    }
+    assert_eq!(view.sort_descending(1).unwrap().copy_to_host().unwrap(), expected.into_dyn());
+}
+
+#[test]
+fn many_short_rows_are_sorted() {
+    let fixture = Fixture::open();
+    assert_sorted::<u32>(&fixture, 1, 70_001, "scattered");
+    assert_sorted::<f32>(&fixture, 2, 70_001, "scattered");
+    assert_sorted::<u16>(&fixture, 128, 600, "scattered");
+}
+
+#[test]
+fn a_device_without_operations_of_subgroups_sorts_too() {
+    with_limits(r#"{"subgroup": {"operations": 1}}"#, |ctx| {
+        assert_eq!(ctx.info().subgroup.operations, 1);
+        for length in [1, 12, 13, 961, 5003] {
+            assert_sorted::<i16>(&ctx, length, 2, "scattered");
+            assert_sorted::<f64>(&ctx, length, 1, "few values");
+        }
+    });
+}
