@@ -79,23 +79,25 @@ class Torch:
         return self.xp.cumsum(x, 0)
 
 
+def times(library, work, count=IN_A_ROW):
+    """Microseconds of one of `count` calls in a row, ascending."""
+    results = []
+    for _ in range(10):
+        begin = library.event()
+        for _ in range(count):
+            work()
+        results.append(library.micros(begin, library.event()) / count)
+    return sorted(results[1:])  # The first round is a warm-up.
+
+
+def figure(name, values, unit):
+    line = {"name": name, "value": statistics.median(values), "min": min(values), "max": max(values), "unit": unit}
+    print(json.dumps(line), flush=True)
+
+
 def measure(library):
-    def times(work, count=IN_A_ROW):
-        results = []
-        for _ in range(10):
-            begin = library.event()
-            for _ in range(count):
-                work()
-            results.append(library.micros(begin, library.event()) / count)
-        return sorted(results[1:])  # The first round is a warm-up.
-
-    def figure(name, value, least, most, unit):
-        line = {"name": f"arrays_{name}", "value": value, "min": least, "max": most, "unit": unit}
-        print(json.dumps(line), flush=True)
-
     def rate(name, nbytes, work):
-        rates = [nbytes / time / 1e3 for time in times(work)]
-        figure(name, statistics.median(rates), min(rates), max(rates), "GB/s")
+        figure(f"arrays_{name}", [nbytes / time / 1e3 for time in times(library, work)], "GB/s")
 
     size, edge = 4 * N, 1 << 14
     x, y = library.full(N, 1.5), library.full(N, 0.5)
@@ -130,8 +132,8 @@ def measure(library):
         rate(f"row_sums_{length}_1GiB", size, lambda: x.reshape(-1, length).sum(1))
         rate(f"column_sums_{length}_1GiB", size, lambda: x.reshape(length, -1).sum(0))
     for n in [1 << 14, 1 << 16, 1 << 18]:
-        found = times(lambda: x[:n].sum(), 100)
-        figure(f"sum_{4 * n >> 10}KiB".replace("1024KiB", "1MiB"), statistics.median(found), found[0], found[-1], "us")
+        name = f"arrays_sum_{4 * n >> 10}KiB".replace("1024KiB", "1MiB")
+        figure(name, times(library, lambda: x[:n].sum(), 100), "us")
     rate("uniform_1GiB", size, lambda: library.uniform(x))
     x = library.uniform(x)
     mask = x < 0.5
@@ -140,15 +142,15 @@ def measure(library):
     rate("cumulative_sum_1GiB", 2 * size, lambda: library.scan(x))
 
 
-def main():
+def main(libraries, measure):
     name = sys.argv[1] if len(sys.argv) > 1 else "torch"
     try:
         module = importlib.import_module(name)
     except ImportError as error:
         print(json.dumps({"absent": str(error)}))
         sys.exit(2)
-    measure({"cupy": Cupy, "torch": Torch}[name](module))
+    measure(libraries[name](module))
 
 
 if __name__ == "__main__":
-    main()
+    main({"cupy": Cupy, "torch": Torch}, measure)

@@ -55,7 +55,7 @@ fn names(suite: &str) -> Vec<String> {
         let (value, min, max) = (number("value"), number("min"), number("max"));
         assert!(min <= value && value <= max, "{figure}");
         match figure["unit"].as_str() {
-            Some("us" | "GB/s" | "MiB") => assert!(min > 0.0, "{figure}"),
+            Some("us" | "GB/s" | "Gkeys/s" | "TFLOP/s" | "MiB") => assert!(min > 0.0, "{figure}"),
             Some("ratio") if figure["name"] != "replay_fragmentation" => assert!(min > 0.0, "{figure}"),
             Some("count" | "ratio") => assert!(min >= 0.0, "{figure}"),
             _ => panic!("no known unit in {figure}"),
@@ -132,6 +132,23 @@ fn a_log_is_replayed_on_the_manager_of_choice() {
         let range = if manager == "pool" { 0.0..=1.0 } else { 0.0..=0.0 }; // Without a pool no freed memory is kept.
         assert!(range.contains(&fragmentation), "{manager}: {fragmentation}");
     }
+}
+
+#[test]
+fn primitives() {
+    let data = ["uniform", "constant", "skewed"];
+    let histograms = data.map(|data| ["f32", "u32"].map(|ty| format!("histogram_{ty}_{data}")));
+    let products = ["f32_4096", "f32_1000x777x1333", "f16_4096", "f16_8192", "batched_32_f32", "vector_f32"];
+    let mut expected = ["scan_f32", "compact_f32", "var_f32", "scan_u32"].map(str::to_owned).to_vec();
+    expected.extend(["sort", "argsort", "unique"].map(|what| format!("{what}_u32")));
+    expected.extend(["sort_rows_f32", "searchsorted_f32"].map(str::to_owned));
+    expected.extend(histograms.into_iter().flatten());
+    expected.extend(products.map(|product| format!("product_{product}")));
+    expected.extend(["take_f32", "put_f32", "normal_f32"].map(str::to_owned));
+    assert_eq!(
+        names("primitives --shrink 13"),
+        expected.iter().map(|what| format!("primitives_{what}")).collect::<Vec<_>>()
+    );
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What do calls of vkarray cost on this machine?
 //!
 //! `launch.rs`, `graph.rs`, `pingpong.rs`, `jobs.rs`, `threads.rs`, `copy.rs`, `arrays.rs`, `views.rs`, `overlap.rs`,
-//! `memory.rs`, `connections.rs`, `replay.rs` and `startup.rs` each define measurements. Times are measured on the host,
-//! around bursts of work that end with a wait. `kernels.rs` has the kernels.
+//! `primitives.rs`, `memory.rs`, `connections.rs`, `replay.rs` and `startup.rs` each define measurements. Times are
+//! measured on the host, around bursts of work that end with a wait; in `primitives.rs` on the device. `kernels.rs` has
+//! the kernels.
 
 mod arrays;
 mod connections;
@@ -14,6 +15,7 @@ mod launch;
 mod memory;
 mod overlap;
 mod pingpong;
+mod primitives;
 mod replay;
 mod startup;
 mod threads;
@@ -65,6 +67,12 @@ enum Suite {
     Threads,
     /// Expressions and reductions of arrays
     Arrays,
+    /// Scans, sorts, histograms, products, indexing and random numbers, in device time
+    Primitives {
+        /// Divides the sizes by 2^N, and edges of matrices by 2^(N / 3)
+        #[arg(long, value_name = "N", default_value = "0")]
+        shrink: u32,
+    },
     /// Allocations
     Memory,
     /// Allocations and frees that a program logged
@@ -131,6 +139,7 @@ fn measure(bench: Bench<'_>, args: &CommandLine, log: &[LogStep]) -> Result<()> 
         Suite::Jobs => jobs::measure(bench),
         Suite::Threads => threads::measure(bench),
         Suite::Arrays => arrays::measure(bench),
+        Suite::Primitives { shrink } => primitives::measure(bench, shrink),
         Suite::Memory => memory::measure(bench),
         Suite::Replay { .. } => replay::measure(bench, log),
         Suite::Startup { .. } => startup::measure(bench, args.device.as_deref()),

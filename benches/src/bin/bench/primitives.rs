@@ -1,0 +1,188 @@
+//! The cost of functions of arrays that are not elementwise, on random data: scans, sorts, histograms, products of
+//! matrices, indexing, random numbers.
+//!
+//! A rate is that of several calls between two events on the device; where the device has no timestamps, of the calls
+//! and the wait for the last one, by the host's clock. `benches/README.md` has the sizes and what is counted.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use half::f16;
+use vkarray::prelude::*;
+use vkarray::primitives::{Rng, Side};
+use vkarray_benches::timed;
+
+use crate::Bench;
+
+/// Calls between two events.
+const IN_A_ROW: u32 = 5;
+
+/// Bins of the histograms.
+const BINS: u32 = 256;
+
+/// The rows and the columns of the left factor, and the columns of the right one, of a product that fits no tiles.
+const ODD: [usize; 3] = [1000, 777, 1333];
+
+/// Edges of the products of `f16`.
+const SHORT_EDGES: [usize; 2] = [4096, 8192];
+
+/// Measures with sizes that are divided by 2^`shrink`, and edges of matrices by 2^(`shrink` / 3).
+pub(crate) fn measure(bench: Bench<'_>, shrink: u32) -> Result<()> {
+    let mut suite = Primitives { bench, shrink, rng: Rng::philox(1) };
+    suite.scans()?;
+    suite.sorts()?;
+    suite.histograms()?;
+    suite.products()?;
+    suite.small_products()?;
+    suite.indexing()?;
+    suite.random_numbers()
+}
+
+/// An amount of work in units of 10⁹ or 10¹², and the unit of its rate.
+type Amount = (f64, &'static str);
+
+fn bytes(count: usize) -> Amount {
+    (count as f64 / 1e9, "GB/s")
+}
+
+fn keys(count: usize) -> Amount {
+    (count as f64 / 1e9, "Gkeys/s")
+}
+
+/// Multiplications and additions of a product.
+fn operations([rows, inner, columns]: [usize; 3]) -> Amount {
+    (2.0 * rows as f64 * inner as f64 * columns as f64 / 1e12, "TFLOP/s")
+}
+
+struct Primitives<'a> {
+    bench: Bench<'a>,
+    shrink: u32,
+    rng: Rng,
+}
+
+impl Primitives<'_> {
+    /// A size of 2^`log2` elements, before it is divided.
+    fn size(&self, log2: u32) -> usize {
+        1 << log2.saturating_sub(self.shrink)
+    }
+
+    fn edge(&self, edge: usize) -> usize {
+        (edge >> (self.shrink / 3)).max(1)
+    }
+
+    fn uniform(&mut self, count: usize) -> Result<DeviceNDArray<f32>> {
+        Ok(self.rng.uniform(self.bench.ctx, count)?)
+    }
+
+    /// Prints the rate of a call, whose result is dropped.
+    fn rate<R>(&self, name: &str, amount: Amount, mut call: impl FnMut() -> vkarray::Result<R>) -> Result<()> {
+        let times = self.bench.report.runs(|| self.time(&mut || call().map(drop)))?;
+        let rates = times.iter().map(|time| amount.0 * f64::from(IN_A_ROW) / time.as_secs_f64());
+        self.bench.report.figure(&format!("primitives_{name}"), amount.1, rates);
+        Ok(())
+    }
+
+    /// The time of [`IN_A_ROW`] calls.
+    fn time(&self, call: &mut dyn FnMut() -> vkarray::Result<()>) -> Result<Duration> {
+        let (device, stream) = (self.bench.ctx.device(), self.bench.ctx.default_stream());
+        let mut calls = || (0..IN_A_ROW).try_for_each(|_| call());
+        stream.synchronize()?;
+        let (Ok(begin), Ok(end)) = (Event::with_timing(device), Event::with_timing(device)) else {
+            return timed(|| Ok(calls().and_then(|()| Ok(stream.synchronize()?))?));
+        };
+        begin.record(stream)?;
+        calls()?;
+        end.record(stream)?;
+        stream.synchronize()?;
+        Ok(begin.elapsed(&end)?)
+    }
+
+    fn scans(&mut self) -> Result<()> {
+        let n = self.size(28);
+        let x = self.uniform(n)?;
+        self.rate("scan_f32", bytes(8 * n), || x.cumulative_sum(0))?;
+        let mask = x.less(0.5).eval()?;
+        let kept = x.compact(&mask)?.size();
+        self.rate("compact_f32", bytes(5 * n + 4 * kept), || x.compact(&mask))?;
+        self.rate("var_f32", bytes(4 * n), || x.var(..))?;
+        drop((x, mask));
+        let x = self.rng.bits::<u32>(self.bench.ctx, n)?;
+        self.rate("scan_u32", bytes(12 * n), || x.cumulative_sum(0))
+    }
+
+    fn sorts(&mut self) -> Result<()> {
+        let n = self.size(27);
+        let x = self.rng.bits::<u32>(self.bench.ctx, n)?;
+        self.rate("sort_u32", keys(n), || x.sort(0))?;
+        self.rate("argsort_u32", keys(n), || x.argsort(0))?;
+        self.rate("unique_u32", keys(n), || x.unique_values())?;
+        drop(x);
+        let rows = self.size(20);
+        let x = self.uniform(rows * 128)?.reshape([rows, 128])?;
+        self.rate("sort_rows_f32", keys(x.size()), || x.sort(1))?;
+        let (sorted, values) = (self.uniform(self.size(20))?.sort(0)?, self.uniform(self.size(26))?);
+        self.rate("searchsorted_f32", keys(values.size()), || sorted.searchsorted(&values, Side::Left))
+    }
+
+    /// Histograms of data that is uniform, constant, and skewed: the eighth power of uniform numbers, of which half is
+    /// in the first bin.
+    fn histograms(&mut self) -> Result<()> {
+        let n = self.size(28);
+        let edges: Vec<u32> = (0..=BINS).collect();
+        for name in ["uniform", "constant", "skewed"] {
+            let x = if name == "constant" { self.bench.ctx.full(n, 0.5_f32)? } else { self.uniform(n)? };
+            let x = if name == "skewed" { x.pow(8.0).eval()? } else { x };
+            let floats = || x.histogram(BINS as usize, 0.0..=1.0);
+            self.rate(&format!("histogram_f32_{name}"), bytes(4 * n), floats)?;
+            let x = (&x * 256.0).cast::<u32>().eval()?;
+            self.rate(&format!("histogram_u32_{name}"), bytes(4 * n), || x.histogram_between(&edges))?;
+        }
+        Ok(())
+    }
+
+    fn matrix(&mut self, rows: usize, columns: usize) -> Result<DeviceNDArray<f32>> {
+        Ok(self.uniform(rows * columns)?.reshape([rows, columns])?)
+    }
+
+    fn products(&mut self) -> Result<()> {
+        for shape in [[4096; 3], ODD] {
+            let [rows, inner, columns] = shape.map(|edge| self.edge(edge));
+            let (a, b) = (self.matrix(rows, inner)?, self.matrix(inner, columns)?);
+            let name = if shape == ODD { "1000x777x1333" } else { "4096" };
+            self.rate(&format!("product_f32_{name}"), operations([rows, inner, columns]), || a.matmul(&b))?;
+        }
+        for edge in SHORT_EDGES {
+            let name = format!("product_f16_{edge}");
+            let edge = self.edge(edge);
+            let (a, b) = (self.matrix(edge, edge)?.astype::<f16>()?, self.matrix(edge, edge)?.astype::<f16>()?);
+            self.rate(&name, operations([edge; 3]), || a.matmul(&b))?;
+        }
+        Ok(())
+    }
+
+    /// Products that memory limits.
+    fn small_products(&mut self) -> Result<()> {
+        let stack = [self.size(16), 32, 32];
+        let n = stack.iter().product();
+        let (a, b) = (self.uniform(n)?.reshape(stack)?, self.uniform(n)?.reshape(stack)?);
+        self.rate("product_batched_32_f32", bytes(12 * n), || a.matmul(&b))?;
+        let edge = self.edge(16384);
+        let (a, b) = (self.matrix(edge, edge)?, self.uniform(edge)?);
+        self.rate("product_vector_f32", bytes(4 * edge * edge), || a.matmul(&b))
+    }
+
+    fn indexing(&mut self) -> Result<()> {
+        let n = self.size(27);
+        let end = u32::try_from(n).expect("at most 2^27");
+        let (x, values) = (self.uniform(n)?, self.uniform(n)?);
+        let places = self.rng.integers(self.bench.ctx, 0..end, n)?;
+        self.rate("take_f32", bytes(12 * n), || x.take(&places, 0))?;
+        self.rate("put_f32", bytes(12 * n), || x.put(&places, &values))
+    }
+
+    fn random_numbers(&mut self) -> Result<()> {
+        let n = self.size(28);
+        let (ctx, mut rng) = (self.bench.ctx, Rng::philox(2));
+        self.rate("normal_f32", bytes(4 * n), || rng.normal::<f32>(ctx, n))
+    }
+}
