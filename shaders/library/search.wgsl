@@ -1,8 +1,6 @@
 // place = the number of sorted keys that precede a key; if RIGHT, also of those that are equal to it
 //
-// `search` writes the place of each key. `count_bins` counts keys between edges: bin b has the keys from edge b to
-// before edge b + 1, and the last bin also the keys up to `last`, which follows the edges in `sorted_keys`.
-// `search_equal` writes 1 for each key that is among the sorted keys, and 0 for the others; a NaN of a float equals no
+// `search_places` writes the place of each key. `search_equal` writes 1 for each key that is among the sorted keys, and 0 for the others; a NaN of a float equals no
 // key. If there are more sorted keys than are bound at once, the parts are searched one after the other, and the
 // results of earlier parts are added unless `is_first`. The text before this file defines RIGHT, NAN_DIFFERS and
 // `key_order.wgsl`. All kernels cover (number of keys).
@@ -12,7 +10,6 @@ struct Search { n_sorted: u32, count: u32, is_first: u32 }
 @group(0) @binding(0) var<storage, read> sorted_keys: array<Key>;
 @group(0) @binding(1) var<storage, read> keys: array<Key>;
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;
-@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>;
 var<immediate> search: Search;
 
 fn place_of(key: Key) -> u32 {
@@ -42,18 +39,6 @@ fn before(key: u32) -> u32 {
 fn search_places(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < search.count {
         places[id.x] = place_of(keys[id.x]) + before(id.x);
-    }
-}
-
-@compute @workgroup_size(256)
-fn count_bins(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x >= search.count {
-        return;
-    }
-    let key = keys[id.x];
-    let place = place_of(key);
-    if place > 0u && !precedes(sorted_keys[search.n_sorted], key) {
-        atomicAdd(&counts[place - 1u], 1u);
     }
 }
 

@@ -6,6 +6,9 @@
 
 use crate::library::{NUMBERS, WIDE_NUMBERS};
 
+/// Numbers of elements between edges.
+pub const BINS: &str = include_str!("../library/bins.wgsl");
+
 /// Elements whose flags are set.
 pub const COMPACT: &str = include_str!("../library/compact.wgsl");
 
@@ -65,7 +68,7 @@ pub const RADIX_ORDER: &str = include_str!("../library/radix_order.wgsl");
 /// Running sums and other scans.
 pub const SCAN: &str = include_str!("../library/scan.wgsl");
 
-/// Places of keys among sorted keys, and histograms.
+/// Places of keys among sorted keys.
 pub const SEARCH: &str = include_str!("../library/search.wgsl");
 
 /// Keys of an array's numbers.
@@ -110,6 +113,8 @@ mod tests {
                        fn add_product(sum: T, a: T, b: T) -> T { return pair_sum(sum, pair_product(a, b)); }\n";
         let philox = "const LANES = 8u;\nfn philox(c: vec2<u32>) -> array<u32, LANES> { return philox_4x64(c); }\n\
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
+        let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
+                    fn distance(number: vec2<u32>) -> f32 { return bitcast<f32>(number.x) - bins.origin; }\n";
         let texts = [
             [units, indices, INDICES, GATHER].concat(),
             [words, indices, INDICES, GATHER].concat(),
@@ -121,6 +126,7 @@ mod tests {
             [key_of, KEY_OF, TEAM_ALONE, radix, RADIX_KEYS, RADIX].concat(),
             [key_of, KEY_OF, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, radix, RADIX_ORDER, RADIX].concat(),
             [key, KEY_ORDER, SEARCH].concat(),
+            [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
             [PAIRS, numbers, SCAN].concat(),
             [PAIRS, numbers, MATMUL].concat(),

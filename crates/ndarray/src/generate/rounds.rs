@@ -33,6 +33,8 @@ mod tests {
         let (items, passes) = (16, 8);
         let digits = 256 + 1; // The digits of one invocation, if it had a workgroup for itself.
         [
+            // 64 steps of 16 words, each with a search of at most 8,192 edges; then the sums of 64 bins.
+            ("bins.wgsl", (5, 65 * (1 + 16 * 15) + 1025 * 16 + 65 * 34)),
             ("cast.wgsl", (1, 5)),
             ("compact.wgsl", (8, 3 * 5 + 2 * 9 + 5 + 4 * 5 + 17)),
             ("copy_strided.wgsl", (1, walk + 5)),

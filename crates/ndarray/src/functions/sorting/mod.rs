@@ -8,12 +8,15 @@
 //! | `mod.rs` | the trait with the methods |
 //! | `keys.rs` | numbers as keys |
 //! | `radix.rs`, `tile.rs` | the sort: stable, along an axis |
-//! | `search.rs` | places among sorted elements, histograms |
+//! | `search.rs` | places among sorted elements |
+//! | `bins.rs`, `spacing.rs` | histograms |
 //! | `unique.rs` | values that differ, with their counts and places |
 
+mod bins;
 mod keys;
 mod radix;
 mod search;
+mod spacing;
 mod tile;
 mod unique;
 
@@ -24,7 +27,7 @@ use vkarray_layout::IntoAxis;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::functions::operand::{UniformFloat, Widen, converted};
+use crate::functions::operand::Widen;
 pub use search::Side;
 pub use unique::Unique;
 
@@ -280,7 +283,7 @@ impl<T: Widen> DeviceNDArray<T> {
     where
         T: PartialOrd,
     {
-        search::histogram(self, edges)
+        bins::histogram_between(self, edges)
     }
 
     /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range.
@@ -310,9 +313,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
     /// [`DeviceNDArray::histogram_between`].
     pub fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<T>> {
-        let edges: Vec<_> = search::even_edges(bins, &range)?.into_iter().map(UniformFloat::of_f64).collect();
-        let values = converted::<_, T::Edge>(self, self.stream())?;
-        Ok((search::histogram(&values.on(self.stream()), &edges)?, edges))
+        bins::histogram(self, bins, &range)
     }
 }
 

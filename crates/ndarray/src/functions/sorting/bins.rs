@@ -1,0 +1,210 @@
+//! Histograms. Their kernel is in `shaders/library/bins.wgsl`; `spacing.rs` decides about the edges.
+
+use std::ops::RangeInclusive;
+
+use vkarray_driver::{DeviceInfo, Stream};
+use vkarray_kernel::Kernel;
+use vkarray_layout::Order;
+use vkarray_shaders::functions;
+
+use super::Histogram;
+use super::keys::{KeyKind, Keys, bits_of};
+use super::radix::order_rows;
+use super::search::{Side, places_among};
+use super::spacing::{Spacing, even_edges, whole_edges};
+use crate::array::DeviceNDArray;
+use crate::elementwise::Evaluate;
+use crate::error::{Error, Result};
+use crate::functions::operand::{UniformFloat, Widen, converted, kernel, longest, part, parts, run, to_u32, words};
+
+/// Words that an invocation reads before it counts the first one.
+const WORDS: usize = 16;
+
+/// Workgroups that keep a device busy: four on each of the 132 multiprocessors of an H200.
+const GROUPS: usize = 528;
+
+/// The most times that an invocation reads [`WORDS`].
+const STEPS: usize = 64;
+
+/// The most counters of a workgroup: one for each of as many bins, or several.
+const COUNTERS: usize = 8192;
+
+/// Counts in even bins, with the edges.
+pub(super) fn histogram<T: Widen>(
+    x: &DeviceNDArray<T>,
+    bins: usize,
+    range: &RangeInclusive<f64>,
+) -> Result<Histogram<T>> {
+    let exact = even_edges(bins, range)?;
+    let edges: Vec<_> = exact.iter().copied().map(UniformFloat::of_f64).collect();
+    let counts = match whole_edges::<T>(&exact) {
+        Some(whole) => count(x, &whole)?,
+        None => count(&converted::<_, T::Edge>(x, x.stream())?.on(x.stream()), &edges)?,
+    };
+    Ok((counts, edges))
+}
+
+pub(super) fn histogram_between<T: Widen + PartialOrd>(
+    x: &DeviceNDArray<T>,
+    edges: &[T],
+) -> Result<DeviceNDArray<u32>> {
+    // NaN is neither smaller than nor equal to any value, so edges with NaN are refused here.
+    if edges.len() < 2 || !edges.is_sorted_by(|a, b| a <= b) {
+        return Err(Error::Edges { count: edges.len() });
+    }
+    count(x, edges)
+}
+
+/// Counts between ascending edges, at least two.
+fn count<T: Widen>(x: &DeviceNDArray<T>, edges: &[T]) -> Result<DeviceNDArray<u32>> {
+    let (ctx, stream, n_bins, n_words) = (x.context(), x.stream(), edges.len() - 1, KeyKind::of::<T>().n_words);
+    to_u32(x.size())?;
+    let on_device = ctx.device_array::<T>([edges.len()])?;
+    on_device.on(stream).copy_from_host(&ndarray::aview1(edges))?;
+    let on_device = Keys::of(&on_device.on(stream))?;
+    let counters = Counters::new(ctx.info(), n_bins);
+    let Some(counters) = counters.filter(|_| edges.len() <= longest(ctx, 4 * n_words, 1)) else {
+        return count_sorted(x, &on_device);
+    };
+    let counts = ctx.device_array::<u32>([n_bins])?;
+    counts.on(stream).fill(0)?;
+    if x.size() > 0 {
+        let (bits, spacing) = (bits_of(x)?, Spacing::new(edges));
+        let counting = Counting { counters, kind: on_device.kind, edges: &on_device, counts: &counts, spacing, stream };
+        for range in parts(ctx, x.size(), 4 * n_words, 4) {
+            counting.count_part(&part(&bits, &(range.start * n_words..range.end * n_words))?)?;
+        }
+    }
+    Ok(counts)
+}
+
+/// Counts in more bins than a workgroup has counters: the distances of the edges' places among the sorted elements. The
+/// last bin has its upper edge.
+fn count_sorted<T: Widen>(x: &DeviceNDArray<T>, edges: &Keys) -> Result<DeviceNDArray<u32>> {
+    let (stream, n_bins) = (x.stream(), edges.count - 1);
+    let elements = x.reshape_copy(x.size(), Order::C)?;
+    let sorted = order_rows(&elements, false)?.1;
+    let places = places_among(&sorted, edges, Side::Left, stream)?;
+    let end = places_among(&sorted, &edges.part(&(n_bins..edges.count))?, Side::Right, stream)?;
+    part(&places, &(n_bins..edges.count))?.on(stream).assign(&end)?;
+    (&part(&places, &(1..edges.count))? - &part(&places, &(0..n_bins))?).on(stream).eval()
+}
+
+/// The invocations and the counters of a workgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Counters {
+    threads: usize,
+    /// All counters, a power of two.
+    count: usize,
+    /// Counters for each bin, a power of two.
+    copies: usize,
+}
+
+impl Counters {
+    /// Counters for a number of bins, unless a workgroup of the device has too few.
+    fn new(device: &DeviceInfo, n_bins: usize) -> Option<Self> {
+        let limits = &device.limits;
+        let threads = limits.max_compute_work_group_invocations.min(limits.max_compute_work_group_size[0]);
+        let most = (limits.max_compute_shared_memory_size as usize / 4).min(COUNTERS);
+        let copies = most.checked_div(n_bins.checked_next_power_of_two()?).filter(|&copies| copies > 0)?;
+        let copies = 1 << copies.ilog2().min(5);
+        Some(Self { threads: 1 << threads.clamp(1, 512).ilog2(), count: n_bins.next_power_of_two() * copies, copies })
+    }
+
+    /// Workgroups for a number of words, at least one: few, since each adds its counts up.
+    fn n_groups(self, n_words: usize) -> usize {
+        let steps = n_words.div_ceil(WORDS * self.threads);
+        steps.min(GROUPS.max(steps.div_ceil(STEPS)))
+    }
+}
+
+/// The counting of one array's elements.
+struct Counting<'a> {
+    counters: Counters,
+    kind: KeyKind,
+    edges: &'a Keys,
+    counts: &'a DeviceNDArray<u32>,
+    spacing: Option<Spacing>,
+    stream: &'a Stream,
+}
+
+impl Counting<'_> {
+    fn kernel(&self) -> Result<Kernel> {
+        let Counters { threads, count, copies } = self.counters;
+        let distance = match self.spacing {
+            Some(_) if self.kind.is_float() => "bitcast<f32>(number.x) - bins.origin",
+            Some(_) => "f32(key_of(number).x - edges[0]) + 0.5",
+            None => "0.0",
+        };
+        let constants = format!(
+            "const THREADS = {threads}u;\nconst COPIES = {copies}u;\nconst COUNTERS = {count}u;\n\
+             const IS_EVEN = {};\nfn distance(number: vec2<u32>) -> f32 {{\n    return {distance};\n}}\n",
+            self.spacing.is_some()
+        );
+        let text = [&self.kind.text(false, false), functions::KEY_ORDER, &constants, functions::BINS];
+        kernel(self.counts.context(), "bins.wgsl", &text, "count_bins")
+    }
+
+    /// Counts the numbers with these bits, at least one.
+    fn count_part(&self, bits: &DeviceNDArray<u32>) -> Result<()> {
+        let (ctx, n_words) = (bits.context(), bits.size());
+        let n_quads = if bits.offset().is_multiple_of(4) { n_words / 4 } else { 0 };
+        // The kernel reads nothing of quads that there are not, but is bound to one.
+        let quads = if n_quads > 0 { part(bits, &(0..4 * n_quads))? } else { ctx.device_array([4])? };
+        let Spacing { origin, scale, inside } = self.spacing.unwrap_or_default();
+        let args = (
+            words(bits),
+            words(&quads),
+            words(&self.edges.words),
+            words(self.counts),
+            to_u32(self.counts.size())?,
+            to_u32(n_quads)?,
+            to_u32(n_words / self.kind.n_words)?,
+            origin,
+            scale,
+            inside.to_bits(),
+        );
+        run(&self.kernel()?, self.stream, self.counters.n_groups(n_words) * self.counters.threads, &args)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(shared: u32, threads: u32) -> DeviceInfo {
+        let mut device: DeviceInfo =
+            serde_json::from_str(include_str!("../../../../../tests/snapshots/h100_580.159.json")).unwrap();
+        device.limits.max_compute_shared_memory_size = shared;
+        device.limits.max_compute_work_group_invocations = threads;
+        device
+    }
+
+    #[test]
+    fn a_workgroup_has_as_many_copies_as_its_memory_holds() {
+        // Bytes of shared memory, invocations, bins; invocations, counters, copies.
+        let cases = [
+            ((49_152, 1024, 256), Some((512, 8192, 32))),
+            ((49_152, 1024, 1), Some((512, 32, 32))),
+            ((49_152, 1024, 257), Some((512, 8192, 16))),
+            ((49_152, 1024, 8192), Some((512, 8192, 1))),
+            ((49_152, 1024, 8193), None),
+            ((16_384, 128, 256), Some((128, 4096, 16))), // The least that Vulkan asks for.
+            ((16_384, 128, 4097), None),
+            ((20_000, 384, 256), Some((256, 4096, 16))),
+            ((49_152, 1024, usize::MAX), None),
+        ];
+        for ((shared, threads, n_bins), expected) in cases {
+            let found = Counters::new(&device(shared, threads), n_bins);
+            assert_eq!(found.map(|found| (found.threads, found.count, found.copies)), expected, "{shared}, {n_bins}");
+        }
+    }
+
+    #[test]
+    fn few_workgroups_share_many_words() {
+        let counters = Counters { threads: 512, count: 8192, copies: 32 };
+        for (n_words, expected) in [(1, 1), (8192, 1), (8193, 2), (1 << 22, 512), (1 << 28, 528), (1 << 30, 2048)] {
+            assert_eq!(counters.n_groups(n_words), expected, "{n_words}");
+        }
+    }
+}
