@@ -303,8 +303,8 @@ impl Context {
     /// [`Context::kernel`] finds a kernel that is already built by its whole text, which has to be written first. Where
     /// one key has two texts, the text that is built first is kept, so a key begins with words that no other folder
     /// uses.
-    pub(crate) fn generated_kernel(&self, key: &[u32], source: impl FnOnce() -> Source) -> Result<Kernel> {
-        self.shard.shared.copies.generated(&self.shard.shared.kernels, key, source)
+    pub(crate) fn generated_kernel(&self, key: &[u32], builder: impl FnOnce() -> KernelBuilder) -> Result<Kernel> {
+        self.shard.shared.copies.generated(&self.shard.shared.kernels, key, builder)
     }
 
     pub(crate) fn copies(&self) -> &LibraryKernels {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use vkarray_driver::DeviceInfo;
 use vkarray_driver::lock::{Mutex, Rank};
-use vkarray_kernel::{Kernel, KernelCache, Source, WeakKernel};
+use vkarray_kernel::{Kernel, KernelBuilder, KernelCache, Source, WeakKernel};
 use vkarray_shaders::library;
 
 use super::cast::Cast;
@@ -81,19 +81,19 @@ impl LibraryKernels {
         Ok(kernel)
     }
 
-    /// The kernel of this key. At the first call, `cache` builds it from the text that `source` writes.
+    /// The kernel of this key. At the first call, `cache` builds what `builder` makes.
     pub(crate) fn generated(
         &self,
         cache: &Arc<KernelCache>,
         key: &[u32],
-        source: impl FnOnce() -> Source,
+        builder: impl FnOnce() -> KernelBuilder,
     ) -> Result<Kernel> {
         cache.check_process()?;
         if let Some(kernel) = self.generated.lock().get(key) {
             return Ok(kernel);
         }
         // Built outside the lock: the cache builds a kernel once for all threads.
-        let kernel = cache.kernel(source()).exact_floats(true).build()?;
+        let kernel = builder().build()?;
         self.generated.lock().insert(key.into(), &kernel);
         Ok(kernel)
     }

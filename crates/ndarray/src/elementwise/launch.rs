@@ -121,12 +121,13 @@ impl Launch<'_, '_> {
         form.add_to_key(&mut key);
         self.reads.iter().for_each(|&read| key.push(key_part(read)));
         self.program.add_to_key(&mut key);
-        let text = || {
+        let context = arrays[0].0.context();
+        let builder = || {
             let dtypes: Vec<DType> = arrays.iter().map(|&(_, dtype)| dtype).collect();
-            Source::wgsl(form.text(self.program, &dtypes, self.reads)).named("elementwise.wgsl")
+            let text = form.text(self.program, &dtypes, self.reads);
+            context.kernel(Source::wgsl(text).named("elementwise.wgsl")).exact_floats(true)
         };
-        let kernel =
-            arrays[0].0.context().generated_kernel(&key, text).map_err(|error| self.program.explained(error))?;
+        let kernel = context.generated_kernel(&key, builder).map_err(|error| self.program.explained(error))?;
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
         let mut bases = SmallVec::<[u64; 6]>::new();
         for (operand, &(leaf, dtype)) in arrays.iter().enumerate() {

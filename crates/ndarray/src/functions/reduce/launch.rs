@@ -30,7 +30,7 @@ struct Task<'a, T: Element> {
 }
 
 /// Reduces an expression over some axes. `R` is the element type of the results. Returns at once.
-pub(super) fn reduce<T: Element, R: Element>(
+pub(in crate::functions) fn reduce<T: Element, R: Element>(
     expr: &Expr<T>,
     axes: &Axes,
     reduction: Reduction,
@@ -325,8 +325,11 @@ impl Passes<'_, '_> {
             self.program.add_to_key(&mut key);
         }
         self.program.combine.iter().for_each(|combine| combine.add_to_key(&mut key));
-        let text = || Source::wgsl(form.text(self.program).unwrap_or_default()).named("reduce.wgsl");
-        let kernel = self.context.generated_kernel(&key, text).map_err(|error| self.program.explained(error))?;
+        let builder = || {
+            let text = form.text(self.program).unwrap_or_default();
+            self.context.kernel(Source::wgsl(text).named("reduce.wgsl")).exact_floats(true)
+        };
+        let kernel = self.context.generated_kernel(&key, builder).map_err(|error| self.program.explained(error))?;
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
         args.extend(written.iter().map(|arg| NamedArg { name: None, arg: arg.clone() }));
         args.extend(pass.reads.iter().map(|arg| NamedArg { name: None, arg: arg.clone() }));
