@@ -8,6 +8,7 @@
 //! | `histograms.rs` | histograms of every type, number of bins and kind of data |
 //! | `indexing.rs` | writes of elements by index, beside other writes |
 //! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
+//! | `products.rs` | products of matrices around the sides of tiles, of all types, of views |
 //! | `refusals.rs` | refused calls, long launches, several streams |
 //! | `texts.rs` | kernels whose computation is a text in WGSL |
 //! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
@@ -23,6 +24,7 @@ mod indexing;
 mod numpy_expressions;
 mod numpy_functions;
 mod parts;
+mod products;
 mod reduced_expressions;
 mod reductions;
 mod refusals;

@@ -27,8 +27,14 @@ pub const KEY_OF: &str = include_str!("../library/key_of.wgsl");
 /// How keys are compared.
 pub const KEY_ORDER: &str = include_str!("../library/key_order.wgsl");
 
-/// Products of matrices.
+/// Products of matrices, with lines in capitals for text that is generated.
 pub const MATMUL: &str = include_str!("../library/matmul.wgsl");
+
+/// The buffers of [`MATMUL`] for rows of any length.
+pub const MATMUL_NUMBERS: &str = include_str!("../library/matmul_numbers.wgsl");
+
+/// The buffers of [`MATMUL`] for rows of whole fours.
+pub const MATMUL_QUADS: &str = include_str!("../library/matmul_quads.wgsl");
 
 /// Integers of 64 bits as pairs of words.
 pub const PAIRS: &str = include_str!("../library/pairs.wgsl");
@@ -109,8 +115,7 @@ mod tests {
         let radix = "const TEAMS = 12u;\nconst ITEMS = 16u;\nconst PASSES = 4u;\n";
         let numbers = "alias T = vec2<u32>;\nconst ZERO = vec2(0u);\nconst PER_LANE = 8u;\n\
                        fn identity() -> T { return ZERO; }\n\
-                       fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n\
-                       fn add_product(sum: T, a: T, b: T) -> T { return pair_sum(sum, pair_product(a, b)); }\n";
+                       fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n";
         let philox = "const LANES = 8u;\nfn philox(c: vec2<u32>) -> array<u32, LANES> { return philox_4x64(c); }\n\
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
         let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
@@ -129,7 +134,6 @@ mod tests {
             [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
             [PAIRS, numbers, SCAN].concat(),
-            [PAIRS, numbers, MATMUL].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),
         ];

@@ -28,8 +28,10 @@ pub(crate) fn long_inner_lengths_are_added_up_to_the_end(ctx: &Context) -> Resul
     for k in [2049, 65_537] {
         let a = ctx.arange(0_i32, int(k), 1)?;
         let rows = (a.reshape([1, k])? + ctx.slice_to_device(&[0, 1])?.reshape([2, 1])?).eval()?;
-        let sum = (0..int(k)).fold(0_i32, i32::wrapping_add);
-        assert_eq!(contents(&rows.matmul(&ctx.ones::<i32>(k)?)?)?, [sum, sum.wrapping_add(int(k))], "{k}");
+        let first = (0..int(k)).fold(0_i32, i32::wrapping_add);
+        let second = first.wrapping_add(int(k));
+        assert_eq!(contents(&rows.matmul(&ctx.ones::<i32>(k)?)?)?, [first, second], "{k}");
+        assert_eq!(contents(&rows.matmul(&ctx.ones::<i32>([k, 2])?)?)?, [first, first, second, second], "{k}");
     }
     let ones = ctx.ones::<f32>([1, 100_003])?;
     assert_eq!(contents(&ones.matmul(&ones.t())?)?, [100_003.0]);

@@ -209,7 +209,18 @@ impl KernelCache {
         self.sanitizes.store(on, Ordering::Relaxed); // A switch alone: no other memory depends on it.
     }
 
-    pub(crate) fn sanitizes(&self) -> bool {
+    /// Whether kernels get the sanitizer's checks unless their builder says otherwise.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// ctx.kernel_cache().set_sanitize(true);
+    /// assert!(ctx.kernel_cache().sanitizes());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sanitizes(&self) -> bool {
         self.sanitizes.load(Ordering::Relaxed)
     }
 

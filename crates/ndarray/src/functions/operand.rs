@@ -231,6 +231,17 @@ impl Arithmetic {
              fn multiply(a: T, b: T) -> T {{\n    return {product};\n}}\n"
         )
     }
+
+    /// The definitions of `Four` and `add_products`, behind those of [`Arithmetic::text`].
+    pub(crate) fn fours(self) -> &'static str {
+        if self.name.starts_with("vec2") {
+            "struct Four { x: T, y: T, z: T, w: T }\nfn add_products(sum: Four, a: T, b: Four) -> Four {\n    \
+             return Four(add(sum.x, multiply(a, b.x)), add(sum.y, multiply(a, b.y)), \
+             add(sum.z, multiply(a, b.z)), add(sum.w, multiply(a, b.w)));\n}\n"
+        } else {
+            "alias Four = vec4<T>;\nfn add_products(sum: Four, a: T, b: Four) -> Four {\n    return sum + a * b;\n}\n"
+        }
+    }
 }
 
 /// A number of elements, a length or a position as kernels have it.

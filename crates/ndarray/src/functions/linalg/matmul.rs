@@ -1,23 +1,26 @@
-//! Calls of the kernels for matrices: products, in tiles, and triangles.
+//! Calls of the kernels for matrices: products and triangles.
 
 use std::ops::Range;
 
 use bytemuck::Zeroable;
-use vkarray_kernel::{Arg, Element, Groups, ScalarValue};
+use vkarray_kernel::{Arg, DType, Element, Groups, ScalarValue, Source};
 use vkarray_layout::{LayoutError, broadcast_shapes};
 use vkarray_shaders::functions;
 
+use super::tile::{ProductPlan, Sizes};
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
+use crate::expr::{Expr, Operand};
 use crate::functions::operand::{
     Arithmetic, Units, Widen, converted, flat, kernel, longest, numbers, packed, part, parts, run, to_u32, widened,
     words,
 };
-use crate::generate::PRODUCTS;
+use crate::functions::reduce::{IntoAxes, Reduction, reduce};
+use crate::generate::dtype_code;
 
-/// Rows and columns of the result that one workgroup computes.
-const TILE: usize = 64;
+/// Keeps the keys of kernels of products apart from the keys of other kernels.
+const KEY: u32 = 0x6d61_746d;
 
 pub(super) fn matmul<T: Widen>(x: &DeviceNDArray<T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
     let (a, stream) = (x, x.stream());
@@ -45,7 +48,17 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
     let ((stack_a, [m, k]), (stack_b, [_, n])) = (split(left.shape()), split(right.shape()));
     let stack = broadcast_shapes(&[stack_a, stack_b])?;
     let shape = [stack.as_slice(), &[m, n]].concat();
-    let out = left.context().device_array::<T::Wide>(shape.as_slice())?;
+    let times = |a: usize, b: usize| a.saturating_mul(b); // Axes of stride 0 may be of any length.
+    let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, times) };
+    // A stack of one matrix is not repeated in memory.
+    let repeated = |own: &[usize], a, b| times(times(a, b), if own.iter().all(|&n| n == 1) { 1 } else { sizes.count });
+    let largest = repeated(stack_a, m, k).max(repeated(stack_b, k, n)).max(repeated(&stack, m, n));
+    let (ctx, itemsize) = (left.context(), size_of::<T::Wide>());
+    let longest = longest(ctx, itemsize, 1);
+    if (m == 1 || n == 1) && largest <= longest {
+        return vectors(x, right, n == 1)?.reshape(shape.as_slice());
+    }
+    let out = ctx.device_array::<T::Wide>(shape.as_slice())?;
     if out.size() == 0 {
         return Ok(out);
     }
@@ -53,32 +66,59 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
         out.on(stream).fill(T::Wide::zeroed())?;
         return Ok(out);
     }
-    let n_matrices = stack.iter().product::<usize>();
-    // A stack of one matrix is not repeated in memory.
-    let repeated = |own: &[usize], size: usize| if own.iter().all(|&n| n == 1) { size } else { size * n_matrices };
-    let largest = repeated(stack_a, m * k).max(repeated(stack_b, k * n)).max(out.size());
-    if largest > longest(left.context(), size_of::<T::Wide>(), 1) {
+    let is_unrolled = !ctx.kernel_cache().sanitizes();
+    let plan = ProductPlan::new(ctx.info(), sizes, itemsize, longest / out.size(), is_unrolled);
+    let n_parts = k.div_ceil(plan.part);
+    if largest.max(n_parts * out.size()) > longest {
         products_of_halves(x, right, &out)?;
         return Ok(out);
     }
-    let (left, stride_a) = matrices(x, &stack)?;
-    let (right, stride_b) = matrices(&right.on(stream), &stack)?;
-    let arithmetic = Arithmetic::of::<T>();
-    let add_product = format!(
-        "const ZERO = {};\nfn add_product(sum: T, a: T, b: T) -> T {{\n    return add(sum, multiply(a, b));\n}}\n",
-        arithmetic.zero
-    );
-    let text = [&arithmetic.text(), &add_product, functions::MATMUL];
-    let kernel = kernel(out.context(), "matmul.wgsl", &text, "matmul_tile")?;
-    let n_groups = n_matrices * m.div_ceil(TILE) * n.div_ceil(TILE);
-    for first in (0..k).step_by(PRODUCTS) {
-        let mut args = vec![numbers(&left), numbers(&right), numbers(&out)];
-        for length in [m, k, n, stride_a, stride_b, first, k.min(first + PRODUCTS)] {
-            args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
-        }
-        kernel.dispatch(stream, Groups::covering(n_groups * 256), args.as_slice())?;
+    let operands = [matrices(x, &stack)?, matrices(&right.on(stream), &stack)?];
+    if n_parts == 1 {
+        products_in_tiles(&operands, &out, sizes, plan)?;
+        return Ok(out);
     }
-    Ok(out)
+    let parts = ctx.device_array::<T::Wide>([&[n_parts], shape.as_slice()].concat())?.on(stream);
+    products_in_tiles(&operands, &parts, sizes, plan)?;
+    sum(&parts.expr(), 0)
+}
+
+/// Runs the kernel of a plan, which writes the sums of each part of the inner axis to `out`. Each operand comes with the
+/// number of elements from one matrix to the next.
+fn products_in_tiles<W: Widen>(
+    [(left, stride_a), (right, stride_b)]: &[(DeviceNDArray<W>, usize); 2],
+    out: &DeviceNDArray<W>,
+    Sizes { m, k, n, count }: Sizes,
+    plan: ProductPlan,
+) -> Result<()> {
+    let (ctx, key) = (left.context(), [KEY, dtype_code(DType::of::<W>()), plan.key()]);
+    let source = || Source::wgsl(plan.text(Arithmetic::of::<W>())).named("matmul.wgsl");
+    let kernel = ctx.generated_kernel(&key, || ctx.kernel(source()))?;
+    let mut args = vec![numbers(left), numbers(right), numbers(out)];
+    for length in [m, k, n, *stride_a, *stride_b, plan.part, count] {
+        args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
+    }
+    let n_groups = k.div_ceil(plan.part) * plan.tile.groups(Sizes { m, k, n, count });
+    Ok(kernel.dispatch(left.stream(), Groups::covering(n_groups * plan.tile.n_lanes() as usize), args.as_slice())?)
+}
+
+/// Products with one column, or one row, for each matrix: sums along the inner axis, which read each operand once where it
+/// lies.
+fn vectors<T: Widen>(
+    left: &DeviceNDArray<T>,
+    right: &DeviceNDArray<T>,
+    is_column: bool,
+) -> Result<DeviceNDArray<T::Wide>> {
+    let (left, right) =
+        if is_column { (left.clone(), right.swap_axes(-2, -1)?) } else { (left.swap_axes(-2, -1)?, right.clone()) };
+    let products = left.cast::<T::Wide>() * right.cast::<T::Wide>();
+    sum(&products.on(left.stream()), if is_column { -1 } else { -2 })
+}
+
+/// Sums along an axis, in the type of the numbers: integers wrap around.
+fn sum<W: Widen>(numbers: &Expr<W>, axis: isize) -> Result<DeviceNDArray<W>> {
+    let sums = reduce::<W, W::Sum>(numbers, &axis.into_axes(), Reduction::Sum)?;
+    converted(&sums, sums.stream())
 }
 
 /// Computes the two halves of products whose matrices are longer than what the device binds, cut along the longest axis.

@@ -1,8 +1,11 @@
 //! Products of matrices: [`DeviceNDArray::matmul`], [`DeviceNDArray::tensordot`]; and [`eye`].
 //!
-//! A tensor product is a matrix product of arrays whose axes are permuted and joined. `matmul.rs` has the kernel's call.
+//! A tensor product is a matrix product of arrays whose axes are permuted and joined. `matmul.rs` has the calls of the
+//! kernels, `tile.rs` decides how a product is shared out among workgroups, and `text.rs` writes its kernel.
 
 mod matmul;
+mod text;
+mod tile;
 
 use vkarray_layout::{IntoReshape, LayoutError, Order};
 
@@ -15,9 +18,10 @@ impl<T: Widen> DeviceNDArray<T> {
     /// The product of two matrices, or of stacks of them: NumPy's `matmul`. An array of one axis is a row on the left and a
     /// column on the right; the axes before the last two broadcast.
     ///
-    /// Products are added one after the other along the axis, in the type of the elements; floats of 16 bits are added
-    /// as `f32`, and integers wrap around. `f64` needs a device that has it. Operands that are not contiguous are
-    /// copied first.
+    /// Products are added in the type of the elements; floats of 16 bits are added as `f32`, and integers wrap around.
+    /// The order of additions depends on the shapes and the device alone, so floats are the same in every run on a
+    /// device, and may differ in rounding between devices. `f64` needs a device that has it. Operands that are not
+    /// contiguous are copied first, unless the result is one row or one column of each matrix.
     ///
     /// ```
     /// use vkarray::prelude::*;

@@ -8,7 +8,7 @@ use crate::generate::{Class, operation, truth, value_type};
 
 /// A reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reduction {
+pub(in crate::functions) enum Reduction {
     Sum,
     Prod,
     Min,

@@ -27,6 +27,8 @@ mod statistics;
 mod text;
 
 pub use axes::{Axes, IntoAxes, keepdims};
+pub(super) use kind::Reduction;
+pub(super) use launch::reduce;
 pub use methods::{Reduce, Reducible};
 pub use statistics::{Precise, Statistics};
 pub use text::{ReductionCall, ReductionKernel};

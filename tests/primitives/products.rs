@@ -1,0 +1,160 @@
+//! Products of matrices, compared with sums on the host in 64 bits: around the sides of tiles, of all types, and of
+//! operands that are views.
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "integers wrap around")]
+
+use std::fmt::Debug;
+
+use half::{bf16, f16};
+use vkarray::array::Element;
+use vkarray::prelude::*;
+use vkarray::primitives::Widen;
+
+use crate::fixture::{Fixture, contents, with_limits};
+
+/// Sides of tiles are 32, 64 and 128.
+const SIDES: [usize; 13] = [1, 2, 3, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129];
+/// A step adds up 16 products.
+const INNER: [usize; 11] = [1, 2, 4, 15, 16, 17, 20, 31, 32, 48, 53];
+
+/// A small integer that looks random.
+fn number(at: usize, seed: usize) -> i64 {
+    let bits = ((at * 31 + seed) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    bits.cast_signed() % 5 - 2
+}
+
+/// The numbers of an array, `scale` times as large.
+fn numbers<T>(len: usize, seed: usize, scale: i64, of: fn(i64) -> T) -> Vec<T> {
+    (0..len).map(|at| of(number(at, seed).wrapping_mul(scale))).collect()
+}
+
+/// The sums of products of two stacks of matrices; a stack of one is that of all results.
+fn expected<T>([m, k, n]: [usize; 3], [count_a, count_b]: [usize; 2], scale: i64, of: fn(i64) -> T) -> Vec<T> {
+    let count = count_a.max(count_b);
+    let sum = |at: usize| {
+        let (matrix, i, j) = (at / (m * n), at / n % m, at % n);
+        let [a, b] =
+            [(count_a, m * k), (count_b, k * n)].map(|(count, size)| if count == 1 { 0 } else { matrix * size });
+        let products = (0..k).map(|l| {
+            let factors = [number(a + i * k + l, 1), number(b + l * n + j, 2)].map(|x| x.wrapping_mul(scale));
+            factors[0].wrapping_mul(factors[1])
+        });
+        of(products.fold(0, i64::wrapping_add))
+    };
+    (0..count * m * n).map(sum).collect()
+}
+
+/// Compares the product of two stacks.
+fn compare<T: Element + Widen + PartialEq + Debug>(
+    ctx: &Context,
+    sizes: [usize; 3],
+    counts: [usize; 2],
+    scale: i64,
+    of: fn(i64) -> T,
+) {
+    let ([m, k, n], [count_a, count_b]) = (sizes, counts);
+    let a = ctx.slice_to_device(&numbers(count_a * m * k, 1, scale, of)).unwrap().reshape([count_a, m, k]).unwrap();
+    let b = ctx.slice_to_device(&numbers(count_b * k * n, 2, scale, of)).unwrap().reshape([count_b, k, n]).unwrap();
+    let product = a.matmul(&b).unwrap();
+    assert_eq!(product.shape(), [count_a.max(count_b), m, n]);
+    assert_eq!(contents(&product), expected(sizes, counts, scale, of), "{sizes:?} {counts:?}");
+}
+
+/// Sizes in which every side meets others of all kinds.
+fn mixed_sizes(n: usize) -> impl Iterator<Item = [usize; 3]> {
+    (0..n).map(|i| [SIDES[i % 13], INNER[i * 7 % 11], SIDES[(i * 5 + i / 13 + 3) % 13]])
+}
+
+#[test]
+fn products_have_every_edge_of_tiles() {
+    let ctx = Fixture::open();
+    for sizes in mixed_sizes(91) {
+        compare(&ctx, sizes, [1, 1], 1, |x| x as f32);
+    }
+    for sizes in [[128, 16, 128], [256, 64, 384], [384, 80, 132], [128, 36, 64], [32, 32, 32], [67, 193, 130]] {
+        compare(&ctx, sizes, [1, 1], 1, |x| x as f32);
+    }
+}
+
+#[test]
+fn integers_wrap_around_and_short_floats_are_exact() {
+    let ctx = Fixture::open();
+    for sizes in [[31, 17, 33], [36, 20, 32]] {
+        compare(&ctx, sizes, [1, 1], 1 << 62 | 987_654_321, |x| x);
+        compare(&ctx, sizes, [1, 1], 1 << 61 | 987_654_321, |x| x as u64);
+    }
+    for sizes in mixed_sizes(11).chain([[64, 16, 128], [36, 20, 32]]) {
+        compare(&ctx, sizes, [1, 1], 1 << 30 | 12_345, |x| x as i32);
+        compare(&ctx, sizes, [1, 1], 1 << 31 | 54_321, |x| x as u32);
+        compare(&ctx, sizes, [1, 1], 77, |x| x as i8);
+        compare(&ctx, sizes, [1, 1], 1, |x| f16::from_f64(x as f64));
+        compare(&ctx, sizes, [1, 1], 1, |x| bf16::from_f64(x as f64));
+        if ctx.device().plan().features.shader_float64 {
+            compare(&ctx, sizes, [1, 1], 1 << 20 | 1, |x| x as f64);
+        }
+    }
+}
+
+#[test]
+fn stacks_of_matrices_broadcast() {
+    let ctx = Fixture::open();
+    for counts in [[5, 5], [1, 5], [5, 1]] {
+        for sizes in [[32, 32, 32], [7, 9, 11], [1, 33, 6], [6, 33, 1], [129, 17, 4], [1, 5, 1]] {
+            compare(&ctx, sizes, counts, 1, |x| x as f32);
+            compare(&ctx, sizes, counts, 1 << 30 | 3, |x| x as i32);
+        }
+    }
+}
+
+#[test]
+fn operands_are_views() {
+    let ctx = Fixture::open();
+    let x = ctx.slice_to_device(&numbers(200 * 140, 1, 1, |x| x as f32)).unwrap().reshape([200, 140]).unwrap();
+    let host = x.copy_to_host().unwrap();
+    let cases = [
+        (x.slice(s![1..;2, 3..]).unwrap(), x.slice(s![..137, ..;-3]).unwrap()),
+        (x.t().slice(s![..70, 1..]).unwrap(), x.slice(s![1.., 5..6]).unwrap()),
+        (x.slice(s![7..8, ..]).unwrap(), x.t()),
+        (x.slice(s![.., 4..132]).unwrap(), x.slice(s![8..136, ..128]).unwrap()),
+    ];
+    assert_eq!(host.len(), 28_000);
+    for (a, b) in cases {
+        let product = contents(&a.matmul(&b).unwrap());
+        let ([m, k], n) = ([a.shape()[0], a.shape()[1]], b.shape()[1]);
+        let (a, b) = (contents(&a), contents(&b));
+        let sum = |at: usize| (0..k).map(|l| a[at / n * k + l] * b[l * n + at % n]).sum::<f32>();
+        assert_eq!(product, (0..m * n).map(sum).collect::<Vec<_>>(), "{m} {k} {n}");
+    }
+}
+
+#[test]
+fn nothing_is_added_up_to_zeros() {
+    let ctx = Fixture::open();
+    for ([m, k, n], len) in [([3, 0, 4], 12), ([0, 5, 4], 0), ([3, 5, 0], 0), ([1, 0, 4], 4), ([4, 0, 1], 4)] {
+        let (a, b) = (ctx.ones::<f32>([m, k]).unwrap(), ctx.ones::<f32>([k, n]).unwrap());
+        assert_eq!(contents(&a.matmul(&b).unwrap()), vec![0.0; len]);
+    }
+}
+
+#[test]
+fn smaller_devices_take_smaller_tiles_or_one_stage() {
+    for limits in [
+        r#"{"max_compute_shared_memory_size": 16384}"#,
+        r#"{"max_compute_shared_memory_size": 16384, "max_compute_work_group_invocations": 128}"#,
+    ] {
+        with_limits(limits, |ctx| {
+            for sizes in [[128, 32, 128], [129, 20, 68], [65, 33, 31]] {
+                compare(&ctx, sizes, [2, 1], 1, |x| x as f32);
+            }
+            compare(&ctx, [36, 20, 68], [1, 2], 1 << 40 | 77, |x| x);
+        });
+    }
+}
+
+#[test]
+fn kernels_of_products_pass_the_sanitizer() {
+    let ctx = Fixture::open();
+    ctx.kernel_cache().set_sanitize(true);
+    for sizes in [[20, 12, 24], [7, 5, 9]] {
+        compare(&ctx, sizes, [1, 2], 1, |x| x as f32);
+    }
+}
