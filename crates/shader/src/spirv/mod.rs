@@ -28,6 +28,7 @@ pub(crate) mod plain_types;
 pub(crate) mod read;
 pub(crate) mod reflect;
 pub(crate) mod sections;
+pub(crate) mod shared_accesses;
 pub(crate) mod sources;
 mod types;
 mod unique_names;

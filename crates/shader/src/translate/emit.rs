@@ -17,6 +17,7 @@ use crate::spirv::capabilities::declared;
 use crate::spirv::exact_floats::with_exact_floats;
 use crate::spirv::not_equal::with_nan_unequal;
 use crate::spirv::plain_types::with_plain_types;
+use crate::spirv::shared_accesses::with_shared_accesses;
 use crate::translate::options::{Bounds, BufferBounds, Options};
 
 /// What to write.
@@ -57,15 +58,16 @@ pub(crate) fn write(request: &EmitRequest<'_>) -> Result<Written> {
 
 /// Refuses two things about cooperative matrices. If no `var` holds one, naga 30 writes a module without the extension and
 /// memory model that it needs; drivers may take it and compute anything. And of a matrix that is loaded or stored naga checks
-/// the first element only, so a kernel that is to be checked has none.
-pub(crate) fn check_cooperative(entry: &str, capabilities: &[crate::Capability], bounds: Bounds) -> Result<()> {
+/// the first element only, so a kernel that is to be checked has none but those that `passes/bounds.rs` knows to be inside.
+pub(crate) fn check_cooperative(entry: &str, capabilities: &[crate::Capability], is_bounded: bool) -> Result<()> {
     let has = |capability| capabilities.contains(&capability);
     let reason = match has(crate::Capability::CooperativeMatrix) {
         true if !has(crate::Capability::VulkanMemoryModel) => {
             "hold at least one cooperative matrix in a `var`, not a `let`"
         }
-        true if bounds == Bounds::Checked => {
-            "nothing checks where the rows of a cooperative matrix lie; build the kernel `unchecked`"
+        true if !is_bounded => {
+            "nothing checks where the rows of a cooperative matrix lie; load it from one array of shared memory, at \
+             constant indices, or build the kernel `unchecked`"
         }
         _ => return Ok(()),
     };
@@ -119,7 +121,7 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
     };
     let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
     let words = with_plain_types(&write_vec(request.module, request.info, &writer_options, Some(&pipeline))?);
-    let words = with_nan_unequal(words);
+    let words = with_shared_accesses(with_nan_unequal(words));
     let words = with_index_capabilities(words, request.signature);
     Ok(if options.exact_floats { with_exact_floats(&words) } else { words })
 }

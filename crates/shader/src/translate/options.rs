@@ -98,8 +98,9 @@ pub enum Bounds {
     /// One exception: an atomic operation (other than `atomicLoad` and `atomicStore`) on an element of a runtime array, or
     /// at a computed index, has no form that does nothing, so an entry point with one in a buffer clamps in all its buffers.
     /// With [`Options::robust_buffers`] a kernel whose indices pick whole elements leaves all this to the device.
-    /// [`Translated::buffer_bounds`] says which it was. A kernel with cooperative matrices is refused, since nothing checks
-    /// where their rows lie; it has to be [`Bounds::Unchecked`].
+    /// [`Translated::buffer_bounds`] says which it was. Cooperative matrices have to lie in one array of shared memory, at a
+    /// constant index and with a constant stride. A kernel with others is refused, since nothing checks where their rows
+    /// lie; it has to be [`Bounds::Unchecked`].
     #[default]
     Checked,
     /// It is undefined behaviour. The kernel's author is responsible for every index.

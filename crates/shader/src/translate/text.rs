@@ -143,7 +143,8 @@ impl Text {
         }
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         signature.add_capabilities_of_lists();
-        emit::check_cooperative(entry, &signature.capabilities, options.bounds)?;
+        let is_bounded = options.bounds == Bounds::Unchecked || bounds::have_matrices_inside(module, index);
+        emit::check_cooperative(entry, &signature.capabilities, is_bounded)?;
         signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
         signature.subgroups = options.subgroups;
         let names = &lined.map(|(_, names)| names).unwrap_or_default();

@@ -227,7 +227,8 @@ enable f16; enable wgpu_cooperative_matrix;
 }
 @compute @workgroup_size(1) fn other() { c[0] = 1h; }";
     // Its first element is inside any array of 257, its last of 512.
-    let refused = "nothing checks where the rows of a cooperative matrix lie; build the kernel `unchecked`";
+    let refused = "nothing checks where the rows of a cooperative matrix lie; load it from one array of shared memory, \
+                   at constant indices, or build the kernel `unchecked`";
     let held = "hold at least one cooperative matrix in a `var`, not a `let`";
     let unchecked = Options { bounds: Bounds::Unchecked, ..Options::default() };
     let robust = Options { robust_buffers: true, ..Options::default() };
