@@ -30,6 +30,9 @@ pub const KEY_ORDER: &str = include_str!("../library/key_order.wgsl");
 /// Products of matrices, with lines in capitals for text that is generated.
 pub const MATMUL: &str = include_str!("../library/matmul.wgsl");
 
+/// Products of matrices of `f16` by cooperative matrices, with lines in capitals likewise.
+pub const MATMUL_MATRICES: &str = include_str!("../library/matmul_matrices.wgsl");
+
 /// The buffers of [`MATMUL`] for rows of any length.
 pub const MATMUL_NUMBERS: &str = include_str!("../library/matmul_numbers.wgsl");
 

@@ -82,7 +82,7 @@ fn integers_wrap_around_and_short_floats_are_exact() {
         compare(&ctx, sizes, [1, 1], 1 << 62 | 987_654_321, |x| x);
         compare(&ctx, sizes, [1, 1], 1 << 61 | 987_654_321, |x| x as u64);
     }
-    for sizes in mixed_sizes(11).chain([[64, 16, 128], [36, 20, 32]]) {
+    for sizes in mixed_sizes(11).chain([[64, 16, 128], [36, 20, 32], [129, 68, 132]]) {
         compare(&ctx, sizes, [1, 1], 1 << 30 | 12_345, |x| x as i32);
         compare(&ctx, sizes, [1, 1], 1 << 31 | 54_321, |x| x as u32);
         compare(&ctx, sizes, [1, 1], 77, |x| x as i8);

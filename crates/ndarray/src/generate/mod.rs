@@ -30,7 +30,7 @@ pub(crate) use nest::{Axis, Nest};
 pub(crate) use ops::{dtype_code, operation, truth};
 pub(crate) use params::{Param, ParamOf, Params};
 pub(crate) use program::{Program, key_part, position};
-pub(crate) use rounds::{MAX_ROUNDS, PRODUCTS};
+pub(crate) use rounds::{MAX_ROUNDS, MOST_INNER, PRODUCTS};
 #[cfg(test)]
 pub(crate) use {
     ops::is_defined,

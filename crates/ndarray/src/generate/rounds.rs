@@ -12,6 +12,9 @@ pub(crate) const MAX_ROUNDS: u64 = 65_535;
 /// round, or in 18 where the sanitizer is on.
 pub(crate) const PRODUCTS: usize = 1 << 15;
 
+/// The longest inner axis that `matmul_matrices.wgsl` adds up, 32 products in a round.
+pub(crate) const MOST_INNER: usize = 1 << 20;
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -21,7 +24,7 @@ mod tests {
     use vkarray_kernel::DType;
 
     use super::super::ops::rounds;
-    use super::{MAX_ROUNDS, PRODUCTS};
+    use super::{MAX_ROUNDS, MOST_INNER, PRODUCTS};
 
     /// The number of loops in each file, and the most rounds of one invocation. Loops are counted as if no compiler
     /// unrolled them: a loop of `n` rounds counts as `n + 1`, because it ends in a round of its own.
@@ -49,6 +52,7 @@ mod tests {
             ("gather.wgsl", (1, 5 + 4 * 65)),
             ("indices.wgsl", (1, 65)),
             ("matmul.wgsl", (1, (part + 1) * 18 + 1)),
+            ("matmul_matrices.wgsl", (1, MOST_INNER as u64 / 32 + 2)),
             ("philox.wgsl", (4, 11 + 5)),
             ("put.wgsl", (1, walk + 65)),
             ("radix.wgsl", (24, passes * (6 * digits + 5 * (items + 1)) + 3 * (items + 1))),

@@ -7,6 +7,7 @@ use vkarray_kernel::{Arg, DType, Element, Groups, ScalarValue, Source};
 use vkarray_layout::{LayoutError, broadcast_shapes};
 use vkarray_shaders::functions;
 
+use super::matrices;
 use super::tile::{ProductPlan, Sizes};
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
@@ -36,10 +37,56 @@ pub(super) fn matmul<T: Widen>(x: &DeviceNDArray<T>, other: &DeviceNDArray<T>) -
         let axes = [first.len() - 1, second.len().saturating_sub(2)];
         return Err(Error::Lengths { operation: "matmul", first, second, axes });
     }
-    let out = product(&left.on(stream), &right)?;
+    let left = left.on(stream);
+    let out = match product_by_matrices(&left, &right)? {
+        Some(out) => out,
+        None => converted(&product(&left, &right)?, stream)?,
+    };
     let axes = [(a.ndim() == 1, -2), (other.ndim() == 1, -1)];
     let axes: Vec<isize> = axes.into_iter().filter_map(|(is_added, axis)| is_added.then_some(axis)).collect();
-    converted::<_, T>(&out, stream)?.squeeze(Some(&axes))
+    out.squeeze(Some(&axes))
+}
+
+/// The products of two stacks of matrices of `f16` by cooperative matrices, if the device has them and the sizes are for
+/// the kernel. Its text has no place for the sanitizer's checks.
+fn product_by_matrices<T: Widen>(
+    left: &DeviceNDArray<T>,
+    right: &DeviceNDArray<T>,
+) -> Result<Option<DeviceNDArray<T>>> {
+    let (ctx, stream) = (left.context(), left.stream());
+    let ((stack_a, [m, k]), (stack_b, [_, n])) = (split(left.shape()), split(right.shape()));
+    let stack = broadcast_shapes(&[stack_a, stack_b])?;
+    let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, usize::saturating_mul) };
+    let is_suitable = DType::of::<T>() == DType::F16 && matrices::are_suitable(sizes);
+    if !is_suitable
+        || !matrices::has_matrices(ctx.info(), &ctx.device().plan().features)
+        || ctx.kernel_cache().sanitizes()
+        || most_elements([stack_a, stack_b], sizes) > longest(ctx, size_of::<T>(), 1)
+    {
+        return Ok(None);
+    }
+    let out = ctx.device_array::<T>([stack.as_slice(), &[m, n]].concat())?;
+    let right = packed(&right.on(stream))?;
+    let [(left, stride_a), (right, stride_b)] = [stacked(packed(left)?, &stack)?, stacked(right, &stack)?];
+    let kernel = ctx.generated_kernel(&[KEY, 0], || {
+        let source = Source::wgsl(matrices::text()).named("matmul_matrices.wgsl");
+        ctx.kernel(source).subgroup_size(matrices::SUBGROUP).full_subgroups(true)
+    })?;
+    let mut args = vec![numbers(&left), numbers(&right), numbers(&out)];
+    for length in [m, k, n, stride_a, stride_b] {
+        args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
+    }
+    let n_groups = sizes.count * m.div_ceil(matrices::TILE) * n.div_ceil(matrices::TILE);
+    kernel.dispatch(stream, Groups::covering(n_groups * matrices::LANES), args.as_slice())?;
+    Ok(Some(out))
+}
+
+/// Elements of the longest of both operands and the result, whose axes of stride 0 may be of any length. A stack of one
+/// matrix is not repeated in memory.
+fn most_elements([stack_a, stack_b]: [&[usize]; 2], Sizes { m, k, n, count }: Sizes) -> usize {
+    let times = |a: usize, b: usize| a.saturating_mul(b);
+    let repeated = |own: &[usize], size| times(size, if own.iter().all(|&n| n == 1) { 1 } else { count });
+    repeated(stack_a, times(m, k)).max(repeated(stack_b, times(k, n))).max(times(count, times(m, n)))
 }
 
 /// The products of two stacks of matrices. Each operand has at least two axes.
@@ -48,11 +95,8 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
     let ((stack_a, [m, k]), (stack_b, [_, n])) = (split(left.shape()), split(right.shape()));
     let stack = broadcast_shapes(&[stack_a, stack_b])?;
     let shape = [stack.as_slice(), &[m, n]].concat();
-    let times = |a: usize, b: usize| a.saturating_mul(b); // Axes of stride 0 may be of any length.
-    let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, times) };
-    // A stack of one matrix is not repeated in memory.
-    let repeated = |own: &[usize], a, b| times(times(a, b), if own.iter().all(|&n| n == 1) { 1 } else { sizes.count });
-    let largest = repeated(stack_a, m, k).max(repeated(stack_b, k, n)).max(repeated(&stack, m, n));
+    let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, usize::saturating_mul) };
+    let largest = most_elements([stack_a, stack_b], sizes);
     let (ctx, itemsize) = (left.context(), size_of::<T::Wide>());
     let longest = longest(ctx, itemsize, 1);
     if (m == 1 || n == 1) && largest <= longest {
@@ -73,7 +117,7 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
         products_of_halves(x, right, &out)?;
         return Ok(out);
     }
-    let operands = [matrices(x, &stack)?, matrices(&right.on(stream), &stack)?];
+    let operands = [stacked(widened(x)?, &stack)?, stacked(widened(&right.on(stream))?, &stack)?];
     if n_parts == 1 {
         products_in_tiles(&operands, &out, sizes, plan)?;
         return Ok(out);
@@ -170,18 +214,15 @@ fn split(shape: &[usize]) -> (&[usize], [usize; 2]) {
     (stack, [matrix[0], matrix[1]])
 }
 
-/// Packed matrices of 32 or 64 bits, and the number of matrices from one to the next: 0 if the whole stack has one
-/// matrix.
-fn matrices<T: Widen>(x: &DeviceNDArray<T>, stack: &[usize]) -> Result<(DeviceNDArray<T::Wide>, usize)> {
-    let (own, matrix) = split(x.shape());
-    let is_single = own.iter().all(|&length| length == 1);
-    let stride = if is_single { 0 } else { matrix.iter().product() };
-    let wide = widened(x)?;
-    if is_single {
-        return Ok((wide, stride));
+/// Packed matrices, repeated for a stack, and the number of elements from one matrix to the next: 0 if the whole stack has
+/// one matrix.
+fn stacked<T: Element>(own: DeviceNDArray<T>, stack: &[usize]) -> Result<(DeviceNDArray<T>, usize)> {
+    let (lengths, matrix) = split(own.shape());
+    if lengths.iter().all(|&length| length == 1) {
+        return Ok((own, 0));
     }
-    let shape = [stack, &matrix[..]].concat();
-    Ok((packed(&wide.broadcast_to(shape.as_slice())?.on(x.stream()))?, stride))
+    let (stride, shape) = (matrix.iter().product(), [stack, &matrix[..]].concat());
+    Ok((packed(&own.broadcast_to(shape.as_slice())?.on(own.stream()))?, stride))
 }
 
 pub(super) fn triangle<T: Widen>(x: &DeviceNDArray<T>, k: isize, is_lower: bool) -> Result<DeviceNDArray<T>> {

@@ -1,9 +1,11 @@
 //! Products of matrices: [`DeviceNDArray::matmul`], [`DeviceNDArray::tensordot`]; and [`eye`].
 //!
 //! A tensor product is a matrix product of arrays whose axes are permuted and joined. `matmul.rs` has the calls of the
-//! kernels, `tile.rs` decides how a product is shared out among workgroups, and `text.rs` writes its kernel.
+//! kernels, `tile.rs` decides how a product is shared out among workgroups, and `text.rs` writes its kernel. `matrices.rs` has the
+//! kernel for `f16` on devices with cooperative matrices.
 
 mod matmul;
+mod matrices;
 mod text;
 mod tile;
 

@@ -1,0 +1,124 @@
+//! Products of `f16` by cooperative matrices: whether a device and a product take them, and the text of the kernel. Pure.
+//!
+//! `matmul.rs` runs it.
+
+use vkarray_driver::{DeviceInfo, Features};
+use vkarray_shaders::functions;
+
+use super::tile::Sizes;
+use crate::generate::MOST_INNER;
+
+/// The sides of a matrix in numbers, and the invocations of a subgroup.
+const SIDE: u32 = 16;
+pub(super) const SUBGROUP: u32 = 32;
+
+/// Invocations of a workgroup, and rows and columns of its tile.
+pub(super) const LANES: usize = 128;
+pub(super) const TILE: usize = 128;
+
+/// Bytes of shared memory of the kernel: two stages of both tiles, and sums of four subgroups.
+const SHARED_BYTES: u32 = 2 * 8 * (8 * 160 + 8 * 168) + 4 * 16 * 80;
+
+/// The least rows and columns for which a tile that is mostly empty is worth it.
+const LEAST: usize = 32;
+
+/// Whether a device multiplies such matrices, with what it was opened with.
+pub(super) fn has_matrices(device: &DeviceInfo, enabled: &Features) -> bool {
+    let subgroup = &device.subgroup;
+    let is_listed = device.matrix_shapes.iter().any(|shape| {
+        let is_plain = !shape.saturating && shape.scope == "subgroup";
+        is_plain && [shape.m, shape.n, shape.k] == [SIDE; 3] && shape.types == ["f16", "f16", "f32", "f32"]
+    });
+    let is_enabled = enabled.cooperative_matrix && enabled.shader_float16 && enabled.storage_buffer_16bit;
+    let has_subgroups = enabled.subgroup_size_control && enabled.compute_full_subgroups && subgroup.in_compute;
+    let has_size = (subgroup.min_size..=subgroup.max_size).contains(&SUBGROUP);
+    let has_memory = device.limits.max_compute_shared_memory_size >= SHARED_BYTES;
+    is_listed && is_enabled && has_subgroups && has_size && has_memory
+}
+
+/// Whether a product is one for the kernel.
+pub(super) fn are_suitable(Sizes { m, k, n, count }: Sizes) -> bool {
+    let is_whole = k.is_multiple_of(4) && n.is_multiple_of(4);
+    is_whole && (1..=MOST_INNER).contains(&k) && m >= LEAST && n >= LEAST && count > 0
+}
+
+/// The kernel `matmul_matrices`.
+pub(super) fn text() -> String {
+    let blocks = || (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
+    let sums = blocks().map(|(i, j)| format!("var s{i}{j}: coop_mat16x16<f32, C>;\n"));
+    let writes = blocks().map(|(i, j)| {
+        format!(
+            "coopStoreT(s{i}{j}, &sums[subgroup][0], 5u);\nworkgroupBarrier();\n\
+             write(result, own_row + {}u, own_column + {}u, subgroup, lane);\nworkgroupBarrier();\n",
+            16 * i,
+            16 * j,
+        )
+    });
+    let loads = |depth: u32| {
+        let left = (0..4).map(move |i| {
+            format!("let m{i} = coopLoadT<coop_mat16x16<f16, A>>(&tile_a[stage][half_m][{i}][{}], 10u);\n", 4 * depth)
+        });
+        let right = (0..4).map(move |j| {
+            let (pair, at) = (j / 2, j % 2 * 4);
+            format!(
+                "let n{j} = coopLoadT<coop_mat16x16<f16, B>>(&tile_b[stage][{depth}][half_n][{pair}][{at}], 10u);\n"
+            )
+        });
+        left.chain(right).collect::<String>()
+    };
+    let multiplied: String =
+        blocks().map(|(i, j)| format!("s{i}{j} = coopMultiplyAdd(m{i}, n{j}, s{i}{j});\n")).collect();
+    let products = (0..2).map(|depth| format!("{{\n{}{multiplied}}}\n", loads(depth)));
+    [("SUMS", sums.collect::<String>()), ("PRODUCTS", products.collect()), ("WRITES", writes.collect())]
+        .into_iter()
+        .fold(functions::MATMUL_MATRICES.to_owned(), |text, (mark, lines)| {
+            text.replace(&format!("    {mark}\n"), &lines)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use vkarray_driver::MatrixShape;
+    use vkarray_kernel::{Module, Options, Source};
+
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_one_that_can_be_checked() {
+        let module = Module::parse(&Source::wgsl(text())).unwrap();
+        let options = Options { driver_zeroes: true, robust_buffers: true, ..Options::default() };
+        let translated = module.translate(None, &BTreeMap::new(), &options).unwrap();
+        assert_eq!(translated.signature.shared_bytes, u64::from(SHARED_BYTES));
+    }
+
+    #[test]
+    fn the_device_lists_the_shape_and_has_the_subgroups() {
+        let path = format!("{}/../../tests/snapshots/h100_580.159.json", env!("CARGO_MANIFEST_DIR"));
+        let mut device: DeviceInfo = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let features = Features {
+            cooperative_matrix: true,
+            shader_float16: true,
+            storage_buffer_16bit: true,
+            subgroup_size_control: true,
+            compute_full_subgroups: true,
+            ..Features::default()
+        };
+        let shape = |types: [&str; 4], scope: &str| MatrixShape {
+            m: 16,
+            n: 16,
+            k: 16,
+            types: types.map(str::to_owned),
+            saturating: false,
+            scope: scope.to_owned(),
+        };
+        device.matrix_shapes = vec![shape(["f16"; 4], "subgroup"), shape(["f16", "f16", "f32", "f32"], "workgroup")];
+        assert!(!has_matrices(&device, &features));
+        device.matrix_shapes.push(shape(["f16", "f16", "f32", "f32"], "subgroup"));
+        assert!(has_matrices(&device, &features));
+        assert!(!has_matrices(&device, &Features { cooperative_matrix: false, ..features }));
+        device.limits.max_compute_shared_memory_size = 32 << 10;
+        assert!(!has_matrices(&device, &features));
+    }
+}
