@@ -94,14 +94,16 @@ fn matmul_tile(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     var stage = 0u;
     SUMS
     // Each round reads a tile of either operand, and multiplies the tiles of the round before meanwhile.
-    for (var l = first; l < end + DEPTH; l += DEPTH) {
+    let rounds = (end - first + DEPTH - 1u) / DEPTH + 1u;
+    for (var round = 0u; round < rounds; round++) {
+        let l = first + round * DEPTH;
         var quads: Quads;
         if reads_a & (l < end) {
             quads = fetch_a(rows, l + depth, end);
         } else if reads_b & (l < end) {
             quads = fetch_b(start, column, l + depth, end);
         }
-        if l > first {
+        if round > 0u {
             PRODUCTS
         }
         if STAGES == 1u {

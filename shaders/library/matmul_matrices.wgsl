@@ -90,7 +90,9 @@ fn matmul_matrices(
     SUMS
     // Each round reads a tile of either operand, and multiplies the tiles of the round before meanwhile. The first
     // multiplies the zeros that shared memory starts with, since naga takes no condition on `l` for a uniform one.
-    for (var l = 0u; l < matmul.k + 32u; l += 32u) {
+    let rounds = (matmul.k + 31u) / 32u + 1u;
+    for (var round = 0u; round < rounds; round++) {
+        let l = round * 32u;
         let a0 = read_a(start_a, row, l + beside);
         let a1 = read_a(start_a, row + 16u, l + beside);
         let a2 = read_a(start_a, row + 32u, l + beside);

@@ -149,15 +149,12 @@ impl Text {
         signature.subgroups = options.subgroups;
         let names = &lined.map(|(_, names)| names).unwrap_or_default();
         let (spirv, sanitized) = self.with_checks(written.words, &signature, options, names)?;
+        let is_clamped = sanitized.is_some() && options.bounds == Bounds::Checked;
         Ok(Translated {
             spirv,
             signature,
             entry: entry.to_owned(),
-            buffer_bounds: if sanitized.is_some() && options.bounds == Bounds::Checked {
-                BufferBounds::Clamp
-            } else {
-                written.buffer_bounds
-            },
+            buffer_bounds: if is_clamped { BufferBounds::Clamp } else { written.buffer_bounds },
             specialization: Vec::new(),
             sanitized,
             source_name: self.source_name.clone(),
