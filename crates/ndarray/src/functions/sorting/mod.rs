@@ -32,7 +32,7 @@ pub use search::Side;
 pub use unique::Unique;
 
 impl<T: Widen> DeviceNDArray<T> {
-    /// A sorted copy, ascending along an axis: NumPy's `sort`. The sort is stable; NaN comes last. The call does not
+    /// A sorted copy, ascending along an axis: NumPy's `sort`. NaN comes last, and −0.0 before 0.0. The call does not
     /// wait.
     ///
     /// ```
@@ -55,7 +55,7 @@ impl<T: Widen> DeviceNDArray<T> {
         radix::sort(self, axis.into_axis(), false)
     }
 
-    /// A sorted copy, descending along an axis. Equal elements keep their order; NaN comes first.
+    /// A sorted copy, descending along an axis. NaN comes first, and 0.0 before −0.0.
     ///
     /// ```
     /// use vkarray::prelude::*;
