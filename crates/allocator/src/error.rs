@@ -53,6 +53,9 @@ pub enum Error {
     /// A device that is not one of its context's.
     #[error("device {device} is not in its context, which has {n_devices}")]
     InvalidDevice { device: usize, n_devices: usize },
+    /// Memory that kernels cannot reach by its address.
+    #[error("{size} bytes of {kind} memory have no address on the device: {reason}")]
+    NoAddress { size: u64, kind: MemoryKind, reason: &'static str },
     /// Memory that was not allocated to be exported.
     #[error(
         "{size} bytes of {kind} memory cannot be exported: they were not allocated for it, a copy can be (`to_exportable`)"

@@ -4,6 +4,8 @@
 //! and `files/` knows all files of a call and writes them. An error ends the program with its message on standard error
 //! and an exit code that distinguishes wrong input from a failure of the machine (`error.rs`). Start at `run/mod.rs`.
 
+#![deny(unsafe_code)]
+
 mod args;
 mod array;
 mod error;

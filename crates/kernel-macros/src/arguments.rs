@@ -114,7 +114,7 @@ fn array_type(declaration: &Declaration, param: &Param) -> Result<TokenStream> {
         ParamKind::Sampler => return Ok(quote! { ::vkarray::kernel::Sampler }),
         // What fits is checked when the kernel runs: the format of an image may follow from the array.
         ParamKind::Uniform if param.bindings.is_list() => return Ok(quote! { &impl ::vkarray::kernel::AsArray }),
-        ParamKind::Uniform | ParamKind::Texels | ParamKind::Image => {
+        ParamKind::Uniform | ParamKind::Texels | ParamKind::Image | ParamKind::Address => {
             return Ok(quote! { &impl ::vkarray::kernel::AsArg });
         }
     }

@@ -55,7 +55,7 @@ impl Limits {
             ParamKind::Storage => self.max_storage_buffer_range,
             ParamKind::Uniform => self.max_uniform_buffer_range,
             // What the device makes of these is asked when they are made.
-            ParamKind::Texels | ParamKind::Image | ParamKind::Sampler => u64::MAX,
+            ParamKind::Texels | ParamKind::Image | ParamKind::Sampler | ParamKind::Address => u64::MAX,
         }
     }
 
@@ -65,7 +65,7 @@ impl Limits {
             ParamKind::Storage => self.min_storage_buffer_offset_alignment,
             ParamKind::Uniform => self.min_uniform_buffer_offset_alignment,
             ParamKind::Texels => 256, // No device asks for more (`minTexelBufferOffsetAlignment`).
-            ParamKind::Image | ParamKind::Sampler => 1,
+            ParamKind::Image | ParamKind::Sampler | ParamKind::Address => 1,
         };
         if alignment == 0 { 1 } else { alignment }
     }
@@ -149,7 +149,7 @@ pub fn check_workgroup(signature: &Signature, limits: &Limits) -> Result<()> {
 /// ```
 pub fn check_bindings(signature: &Signature, limits: &Limits) -> Result<()> {
     let kernel = || signature.entry.clone();
-    if let Some(far) = signature.params.iter().find(|param| param.group >= limits.max_groups) {
+    if let Some(far) = signature.bound().iter().find(|param| param.group >= limits.max_groups) {
         let (param, group, limit) = (far.name.clone(), far.group, limits.max_groups);
         return Err(Error::GroupIndex { kernel: kernel(), param, group, limit });
     }

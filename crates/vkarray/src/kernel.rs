@@ -27,7 +27,7 @@ pub use vkarray_kernel::{
     BadScalar, Bindings, Bounds, BufferBounds, CacheCounters, CacheMode, CacheSettings, Capability, ConstArray,
     Constant, ElementType, Error, Filter, FloatAtomic, FloatAtomicOp, ImageDim, ImageRole, ImageType, Immediate,
     KernelBuilder, KernelCache, KernelLimit, KernelStatistics, Library, Limits, Loops, MatrixUse, MemoryArg, Mismatch,
-    Module, NamedArg, Names, Options, Param, ParamKind, Parameter, PushConstants, Resource, Sampled, Sampler,
+    Module, NamedArg, Names, Options, Param, ParamKind, Parameter, PushConstants, Reached, Resource, Sampled, Sampler,
     ScalarValue, ShaderError, SharedVar, Signature, Subgroups, TexelFormat, Translated, UnknownSampler, check,
     limits_of,
 };

@@ -108,6 +108,39 @@ impl Block {
         Ok(vk::DescriptorBufferInfo { buffer: memory.buffer(), offset, range })
     }
 
+    /// The address of the first byte on the device, for kernels that reach memory by it. The address says nothing of how long
+    /// the memory lives, and nothing is ordered by it: a launch that reaches the block names it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAddress`] where the device was opened without `bufferDeviceAddress`, and for memory of other processes, of
+    /// the program, or of a manager that does not say that it has an address
+    /// ([`MemoryPointer::with_device_address`](crate::MemoryPointer::with_device_address)); [`Error::DeadMemory`].
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance};
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let allocator = Allocator::new(&device)?;
+    /// let block = allocator.allocate(16, MemoryKind::Device)?;
+    /// assert_eq!(block.device_address().is_ok(), device.plan().features.buffer_device_address);
+    /// # anyhow::Ok(())
+    /// ```
+    pub fn device_address(&self) -> Result<u64> {
+        self.check_alive()?;
+        let (memory, device) = (self.memory(), self.device());
+        let reason = if !device.plan().features.buffer_device_address {
+            "the device was opened without bufferDeviceAddress, or lacks it"
+        } else if !memory.is_addressable() {
+            "it is imported, exported, or of a memory manager that gives it none; copy it to memory that has one"
+        } else {
+            let info = vk::BufferDeviceAddressInfo::default().buffer(memory.buffer());
+            // SAFETY: the device has the feature, and the manager promised that the buffer and its memory were made for it.
+            return Ok(unsafe { device.raw().get_buffer_device_address(&info) } + memory.offset());
+        };
+        Err(Error::NoAddress { size: memory.size(), kind: memory.kind(), reason })
+    }
+
     /// The identifier of the block in the device's hazard table.
     #[inline]
     pub fn id(&self) -> BlockId {

@@ -27,6 +27,7 @@ pub struct MemoryPointer {
     offset: u64,
     size: u64,
     kind: MemoryKind,
+    is_addressable: bool,
     mapping: Option<Mapping>,
     tag: u64,
     last_uses: PendingUses,
@@ -44,7 +45,17 @@ impl MemoryPointer {
     /// The bytes from `offset`, a multiple of 256, to `offset + size` rounded up to 16 lie in the buffer, belong to
     /// no other memory, and stay alive until the manager's `memfree` got the pointer back and its last uses are over.
     pub unsafe fn new(buffer: vk::Buffer, offset: u64, size: u64, kind: MemoryKind) -> Self {
-        Self { buffer, offset, size, kind, mapping: None, tag: 0, last_uses: PendingUses::default(), owner: None }
+        Self {
+            buffer,
+            offset,
+            size,
+            kind,
+            is_addressable: false,
+            mapping: None,
+            tag: 0,
+            last_uses: PendingUses::default(),
+            owner: None,
+        }
     }
 
     /// Sets the host's address of the first byte.
@@ -56,6 +67,18 @@ impl MemoryPointer {
     /// not.
     pub unsafe fn with_mapping(mut self, mapping: impl Into<Mapping>) -> Self {
         self.mapping = Some(mapping.into());
+        self
+    }
+
+    /// Says that the bytes have an address on the device, so that kernels may reach them by it.
+    ///
+    /// # Safety
+    ///
+    /// If the device's plan has the feature `buffer_device_address`, the buffer was made with
+    /// `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT`, and its memory with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+    #[inline]
+    pub unsafe fn with_device_address(mut self) -> Self {
+        self.is_addressable = true;
         self
     }
 
@@ -106,6 +129,12 @@ impl MemoryPointer {
     #[inline]
     pub fn kind(&self) -> MemoryKind {
         self.kind
+    }
+
+    /// Whether the bytes have an address on a device that has the feature.
+    #[inline]
+    pub fn is_addressable(&self) -> bool {
+        self.is_addressable
     }
 
     /// The first byte's address on the host, where the host addresses the memory.

@@ -120,7 +120,7 @@ impl ChunkSource {
             device: device.raw().clone(),
             physical_device: device.physical().raw(),
             debug_settings,
-            buffer_device_address: false,
+            buffer_device_address: device.plan().features.buffer_device_address,
             allocation_sizes: AllocationSizes::default(),
         };
         let memory = gpu_allocator::vulkan::Allocator::new(&description).map_err(Error::SubAllocator)?;
@@ -298,7 +298,8 @@ impl ChunkSource {
     }
 }
 
-/// Creates a buffer. Memory of the handle type can be bound to it, if there is one.
+/// Creates a buffer. Memory of the handle type can be bound to it, if there is one; other memory has an address on devices with
+/// the feature.
 pub(super) fn create_buffer(
     device: &Device,
     size: u64,
@@ -307,7 +308,9 @@ pub(super) fn create_buffer(
     let families = device.plan().families();
     // Streams of any family use every block without ownership transfers.
     let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
-    let mut info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE).sharing_mode(sharing);
+    let has_address = external.is_none() && device.plan().features.buffer_device_address;
+    let address = if has_address { vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS } else { vk::BufferUsageFlags::empty() };
+    let mut info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE | address).sharing_mode(sharing);
     if families.len() > 1 {
         info = info.queue_family_indices(&families);
     }

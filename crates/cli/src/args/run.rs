@@ -65,6 +65,10 @@ pub(crate) struct RunArgs {
     /// Find out-of-range indices, divisions by zero and data races; the first one ends the run and names its line
     #[arg(long)]
     pub(crate) sanitize: bool,
+    /// Run shaders that reach memory by its address (GLSL's `buffer_reference`); one that leaves the arrays given for its
+    /// addresses may crash the process or the machine
+    #[arg(long, conflicts_with = "sanitize")]
+    pub(crate) unsafe_addresses: bool,
     /// End with an error if a kernel takes longer to build; a line on standard error says every five seconds what is built
     #[arg(long, value_name = "SECONDS")]
     pub(crate) build_limit: Option<NonZeroU64>,

@@ -55,6 +55,9 @@ pub(crate) struct TestArgs {
     /// How long a trial may take; the others run nevertheless
     #[arg(long, value_name = "SECONDS", default_value = "600")]
     pub(crate) time_limit: NonZeroU64,
+    /// Run shaders that reach memory by its address, as `vkarray run` does; a fault of theirs may end the process
+    #[arg(long)]
+    pub(crate) unsafe_addresses: bool,
     /// How long the build of a kernel may take; a line on standard error says every five seconds what is built
     #[arg(long, value_name = "SECONDS")]
     pub(crate) build_limit: Option<NonZeroU64>,

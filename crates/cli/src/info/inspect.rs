@@ -60,8 +60,9 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
 
 fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64>) -> Result<Inspected> {
     // Dot products are translated to the device's instruction, so that its capability is listed. No driver gets the
-    // code, so the code needs no bounds checks.
-    let options = Options { integer_dot_product: true, bounds: Bounds::Unchecked, ..Options::default() };
+    // code, so the code needs no bounds checks, and no promise for what it reaches by addresses.
+    let options =
+        Options { integer_dot_product: true, bounds: Bounds::Unchecked, assume_addresses: true, ..Options::default() };
     let translate = |constants: &BTreeMap<String, f64>| module.translate(entry, constants, &options);
     let (translated, instead) = match translate(constants) {
         Err(error @ ShaderError::Constants { .. }) => valid_instead(module, constants, &translate).ok_or(error)?,

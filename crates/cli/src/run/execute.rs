@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use vkarray::device::Error as DriverError;
-use vkarray::kernel::{Arg, ArrayArg, AsArray, Error as KernelError, ScalarValue, ShaderError, limits_of};
+use vkarray::kernel::{
+    Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ScalarValue, ShaderError, limits_of,
+};
 use vkarray::stream::Graph;
 use vkarray::{Context, DeviceNDArray, Event, Kernel};
 
@@ -76,7 +78,7 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     Ok(Outcome { arrays: results, report })
 }
 
-/// Runs the work once on a device, and reads back the arrays that are results. Each kernel is built within the limit.
+/// Runs the work once on a device, and reads back the arrays that are results.
 ///
 /// # Errors
 ///
@@ -84,15 +86,11 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
 pub(crate) fn compute(
     work: &Work,
     ctx: &Context,
-    build_limit: Option<Duration>,
+    how: BuildArgs,
     is_result: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, HostArray)>> {
     let hidden = ProgressBar::hidden();
-    let runs = work
-        .groups
-        .iter()
-        .map(|group| Run::new(work, group, BuildArgs { sanitize: None, limit: build_limit }, ctx))
-        .collect::<Result<Vec<_>>>()?;
+    let runs = work.groups.iter().map(|group| Run::new(work, group, how, ctx)).collect::<Result<Vec<_>>>()?;
     let (arrays, _) = upload(work, ctx, &hidden)?;
     for mut run in runs {
         run.record(ctx, &arrays)?;
@@ -149,12 +147,21 @@ fn build(step: &Step, how: BuildArgs, ctx: &Context) -> Result<Kernel> {
         Some(on) => builder.sanitize(on),
         None => builder,
     };
+    let builder = if how.unsafe_addresses { with_addresses(builder) } else { builder };
     let Step { signature, source, .. } = step;
     let _notice = Notice::new(format!("still building `{}` of {}", signature.entry, source.name()));
     Ok(match how.limit {
         Some(limit) => builder.build_within(limit)?,
         None => builder.build()?,
     })
+}
+
+/// The kernel of a user who gave `--unsafe-addresses`.
+#[expect(unsafe_code, reason = "the user of the command answers for the shader, and no code can")]
+fn with_addresses(builder: KernelBuilder) -> KernelBuilder {
+    // SAFETY: not met here: that the shader stays inside the arrays given for its addresses is the promise that the flag asks of
+    // the user, who is told that breaking it may crash the process. Nothing else calls this.
+    unsafe { builder.assume_addresses() }
 }
 
 /// A line on standard error every few seconds, until this value is dropped.

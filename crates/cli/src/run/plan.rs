@@ -35,6 +35,8 @@ pub(crate) struct BuildArgs {
     pub(crate) sanitize: Option<bool>,
     /// How long each build may take.
     pub(crate) limit: Option<Duration>,
+    /// Whether the user answers for what they reach by an address.
+    pub(crate) unsafe_addresses: bool,
 }
 
 /// What a run does, and the files of its results.
@@ -132,7 +134,8 @@ impl Plan {
         let trace = trace::target(args.trace.as_ref(), &mut files)?;
         let (device, repeat) = (args.data.device.clone(), args.data.repeat.get());
         let limit = args.build_limit.map(|seconds| Duration::from_secs(seconds.get()));
-        let build = BuildArgs { sanitize: args.sanitize.then_some(true), limit };
+        let unsafe_addresses = args.unsafe_addresses;
+        let build = BuildArgs { sanitize: args.sanitize.then_some(true), limit, unsafe_addresses };
         Ok(Self { work, outputs, comparisons, device, repeat, build, trace })
     }
 

@@ -71,7 +71,7 @@ impl Shaders {
         let constants = parse_constants(constants)?;
         let module = Module::parse(&source)?;
         // Only the signature is used: the kernel is built again for its device.
-        let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
+        let options = Options { bounds: Bounds::Unchecked, assume_addresses: true, ..Options::default() };
         let signature = module.translate(entry.as_deref(), &constants, &options)?.signature;
         signature.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
         let shader = Shader { source, constants, signature };

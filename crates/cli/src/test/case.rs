@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use vkarray::device::Features;
 use vkarray_test::{Profile, Test, TestContext};
@@ -10,7 +9,7 @@ use vkarray_test::{Profile, Test, TestContext};
 use super::expected::Expected;
 use crate::error::Result;
 use crate::run::execute::compute;
-use crate::run::plan::Work;
+use crate::run::plan::{BuildArgs, Work};
 
 /// A test that has passed every check that needs no device.
 #[derive(Debug)]
@@ -38,19 +37,18 @@ pub(crate) struct Sized {
 }
 
 impl Case {
-    /// The test for a suite. Each kernel is built within the limit.
-    pub(crate) fn test(self: &Arc<Self>, build_limit: Option<Duration>) -> Test {
+    /// The test for a suite.
+    pub(crate) fn test(self: &Arc<Self>, how: BuildArgs) -> Test {
         let case = Arc::clone(self);
-        let test = Test::new(self.name.clone(), move |ctx| case.run(ctx, build_limit))
-            .of(self.subject.clone())
-            .needs(self.needs);
+        let test =
+            Test::new(self.name.clone(), move |ctx| case.run(ctx, how)).of(self.subject.clone()).needs(self.needs);
         self.without.iter().cloned().fold(test, Test::without)
     }
 
     /// Runs the sizes in order. The message of a failure names the size.
-    fn run(&self, ctx: &TestContext, build_limit: Option<Duration>) -> std::result::Result<(), String> {
+    fn run(&self, ctx: &TestContext, how: BuildArgs) -> std::result::Result<(), String> {
         for at in &self.sizes {
-            at.run(ctx, build_limit).map_err(|error| match at.size {
+            at.run(ctx, how).map_err(|error| match at.size {
                 Some(n) => format!("n = {n}: {error}"),
                 None => error.to_string(),
             })?;
@@ -60,11 +58,11 @@ impl Case {
 }
 
 impl Sized {
-    fn run(&self, ctx: &TestContext, build_limit: Option<Duration>) -> Result<()> {
+    fn run(&self, ctx: &TestContext, how: BuildArgs) -> Result<()> {
         let is_result =
             |name: &str| self.expected.iter().any(|expected| expected.name == name || expected.other() == Some(name));
-        let results = compute(&self.work, ctx, build_limit, is_result)?;
+        let results = compute(&self.work, ctx, how, is_result)?;
         let result = |name: &str| results.iter().find(|(own, _)| own == name).map(|(_, array)| array);
-        self.expected.iter().try_for_each(|expected| expected.check(&self.work, ctx, result))
+        self.expected.iter().try_for_each(|expected| expected.check(&self.work, (ctx, how), result))
     }
 }

@@ -16,7 +16,7 @@ use crate::run::execute::compute;
 use crate::run::generate::{Fill, Generated};
 use crate::run::input::Input;
 use crate::run::pipeline::sized;
-use crate::run::plan::Work;
+use crate::run::plan::{BuildArgs, Work};
 use crate::run::value::PictureOptions;
 
 /// A value of `expect`.
@@ -103,7 +103,7 @@ impl Expected {
     pub(crate) fn check<'a>(
         &self,
         work: &Work,
-        ctx: &TestContext,
+        (ctx, how): (&TestContext, BuildArgs),
         result: impl Fn(&str) -> Option<&'a HostArray>,
     ) -> Result<()> {
         let found = |name: &str| result(name).expect("the plan has checked the names of results");
@@ -122,7 +122,7 @@ impl Expected {
             }
             Origin::Device(selector) => {
                 let other = ctx.other_device(selector)?;
-                let results = compute(work, &other, None, |name| name == self.name)?;
+                let results = compute(work, &other, BuildArgs { limit: None, ..how }, |name| name == self.name)?;
                 results.iter().try_for_each(|(_, expected)| compare(expected))
             }
         }

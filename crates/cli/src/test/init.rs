@@ -78,7 +78,7 @@ fn find(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 /// The signature of each entry point.
 fn signatures(shader: &Path) -> Result<Vec<Signature>> {
     let module = Module::parse(&read_shader(shader, &SourceArgs::default())?)?;
-    let options = Options { bounds: Bounds::Unchecked, ..Options::default() };
+    let options = Options { bounds: Bounds::Unchecked, assume_addresses: true, ..Options::default() };
     let entries: Vec<String> = module.entry_points().map(str::to_owned).collect();
     let signature = |entry: &String| Ok(module.translate(Some(entry), &Default::default(), &options)?.signature);
     entries.iter().map(signature).collect()

@@ -27,6 +27,7 @@ pub(crate) use check::check;
 use crate::args::TestArgs;
 use crate::error::{Error, Result};
 use crate::files::{Files, Target};
+use crate::run::plan::BuildArgs;
 use crate::run::step::Shaders;
 use crate::stdio::print;
 use case::Case;
@@ -80,9 +81,10 @@ fn run(args: &TestArgs, has_late: &mut bool) -> Result<()> {
     let suite = Suite::new(SUITE, "").profiles(profiles).validated(is_validated);
     let suite =
         suite.filter(args.filter.clone().unwrap_or_default()).time_limit(Duration::from_secs(args.time_limit.get()));
-    let build_limit = args.build_limit.map(|seconds| Duration::from_secs(seconds.get()));
+    let limit = args.build_limit.map(|seconds| Duration::from_secs(seconds.get()));
+    let how = BuildArgs { sanitize: None, limit, unsafe_addresses: args.unsafe_addresses };
     let suite = args.expectations.iter().fold(suite, Suite::expectations);
-    let suite = files.iter().flat_map(|file| &file.cases).fold(suite, |suite, case| suite.test(case.test(build_limit)));
+    let suite = files.iter().flat_map(|file| &file.cases).fold(suite, |suite, case| suite.test(case.test(how)));
     let mut printed = Ok(());
     let mut results = suite.run_on(&args.device, |record| {
         if printed.is_ok() && !args.json {

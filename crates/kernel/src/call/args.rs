@@ -158,6 +158,8 @@ pub enum Arg<'a> {
     Array(ArrayArg<'a>),
     /// Several arrays, for an array of bindings.
     Arrays(ArrayArgs<'a>),
+    /// Arrays that the kernel reaches by addresses in memory.
+    Reached(ArrayArgs<'a>),
     /// A memory object or registered memory.
     Memory(MemoryArg<'a>),
     /// An array on the device as an image, with the sampler of the same parameter.
@@ -187,6 +189,7 @@ impl<'a> Arg<'a> {
         match self {
             Self::Array(array) | Self::Sampled(array, _) => ArgShape::Array(array.shape),
             Self::Arrays(list) => ArgShape::Arrays(list.shapes()),
+            Self::Reached(list) => ArgShape::Reached(list.shapes()),
             Self::Sampler(sampler) => ArgShape::Sampler(*sampler),
             Self::Memory(memory) => ArgShape::Array(memory.shape()),
             Self::Constant(constant) => ArgShape::Constant(constant.shape()),

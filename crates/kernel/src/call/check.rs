@@ -151,7 +151,7 @@ pub(crate) fn element_name(param: &str, at: usize) -> String {
 fn takes(param: &Param, shape: &ArgShape<'_>) -> bool {
     !param.bindings.is_list()
         && param.kind != ParamKind::Sampler
-        && (param.image().is_none() || matches!(shape, ArgShape::Array(_)))
+        && (matches!(param.kind, ParamKind::Storage | ParamKind::Uniform) || matches!(shape, ArgShape::Array(_)))
 }
 
 /// An array where numbers belong, or the other way round.
@@ -163,7 +163,7 @@ fn wrong_kind(kernel: &str, target: Target<'_>, shape: &ArgShape<'_>) -> Error {
         }
         Target::One(_, Parameter::Array(param)) if param.kind == ParamKind::Sampler => Mismatch::WantsSampler { given },
         Target::One(_, Parameter::Array(_)) if matches!(shape, ArgShape::Constant(_)) => {
-            let advice = "; constant memory is no image, give an array".to_owned();
+            let advice = "; constant memory is bound as a buffer alone, give an array".to_owned();
             Mismatch::DType { ty, given, advice }
         }
         Target::One(_, Parameter::Array(_)) => Mismatch::WantsArray { ty, given },

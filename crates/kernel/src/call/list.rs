@@ -1,4 +1,5 @@
-//! Several arrays as one argument, for an array of bindings: [`ArrayArgs`], made of what implements [`AsArray`].
+//! Several arrays as one argument: [`ArrayArgs`], made of what implements [`AsArray`], for an array of bindings, and
+//! [`Reached`], for a kernel that reaches memory by addresses.
 //!
 //! `check.rs` compares each array with the type of the parameter; a dispatch binds each, and orders each as its own use.
 
@@ -102,5 +103,20 @@ impl<A: AsArray, const N: usize> AsArg for [A; N] {
 impl<A: AsArray> AsArg for Vec<A> {
     fn as_arg(&self) -> Arg<'_> {
         self.as_slice().as_arg()
+    }
+}
+
+/// Arrays that a kernel reaches by addresses that it reads from memory or computes, as an argument beside those of its
+/// parameters. It is for no parameter, has no name, and may stand anywhere in a call.
+///
+/// The launch is ordered after earlier work on these arrays, and later work on them after the launch, as if the kernel used
+/// all of each in the way that [`Signature::reached`](vkarray_shader::Signature::reached) says. Their memory stays until the
+/// kernel is done. [`KernelBuilder::assume_addresses`](crate::KernelBuilder::assume_addresses) has an example.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached<'a, A>(pub &'a [A]);
+
+impl<A: AsArray> AsArg for Reached<'_, A> {
+    fn as_arg(&self) -> Arg<'_> {
+        Arg::Reached(self.0.iter().map(AsArray::as_array).collect())
     }
 }

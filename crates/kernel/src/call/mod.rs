@@ -26,6 +26,6 @@ pub use check::{Packed, check};
 pub use constant::ConstArray;
 pub use groups::{Groups, Items};
 pub use image::{AddressMode, Filter, Sampled, Sampler, UnknownSampler};
-pub use list::{ArrayArgs, AsArray};
+pub use list::{ArrayArgs, AsArray, Reached};
 pub use memory::MemoryArg;
 pub use shape::{ArgShape, Argument, ArrayShape, tuple_text};

@@ -12,6 +12,7 @@
 //! - with padding inside its elements (`vec3`): arrays whose rows have the same padding;
 //! - without a length, where the shader asks for strides: arrays of any strides, whose elements have the size of its own;
 //! - that is an array of bindings: a list of arrays, each of which fits the type of one;
+//! - that is an address: arrays that begin at a multiple of what the shader says;
 //! - in constant memory: arrays of the declared size, and shorter ones if they are [padded](ArrayShape::is_padded).
 //!
 //! A [`NumberRule`] is the only code that writes a number into the push constants.
@@ -93,14 +94,14 @@ impl ArrayRule {
         Self {
             dtype,
             image: param.image().map(|ty| ImageRule::new(ty, writes)),
-            fast: if is_simple && !param.bindings.is_list() && param.image().is_none() && kind != ParamKind::Sampler {
+            fast: if is_simple && !param.bindings.is_list() && is_buffer(param) {
                 [fixed.max(1), most]
             } else {
                 [1, 0]
             },
             fixed,
             partial: if has_mask { stride.map_or(0, |stride| u64::from(stride) - 1) } else { 0 },
-            misaligned: limits.offset_alignment(kind) - 1,
+            misaligned: limits.offset_alignment(kind).max(param.alignment.into()) - 1,
             kind,
             writes,
             is_constant,
@@ -149,7 +150,10 @@ impl ArrayRule {
         let is_read_only = self.writes && !array.is_writable;
         // `strided.rs` checks the bytes of an array with strides.
         let found = if array.strides.is_none() { length() } else { None };
-        found.or_else(|| is_read_only.then(|| Mismatch::ReadOnly { given: given() }))
+        let found = found.or_else(|| is_read_only.then(|| Mismatch::ReadOnly { given: given() }));
+        let is_off = self.kind == ParamKind::Address && self.is_misaligned(array);
+        let (alignment, offset) = (self.misaligned + 1, array.offset);
+        found.or_else(|| is_off.then(|| Mismatch::Misaligned { alignment, given: given(), offset }))
     }
 
     /// Whether arrays of this type are taken.
@@ -226,7 +230,7 @@ impl ArrayRule {
         let kind = match self.kind {
             ParamKind::Storage => "storage",
             ParamKind::Uniform => "constant memory",
-            ParamKind::Texels | ParamKind::Image | ParamKind::Sampler => return None,
+            ParamKind::Texels | ParamKind::Image | ParamKind::Sampler | ParamKind::Address => return None,
         };
         // Constant memory is bound at its declared size, however short the array.
         let (given, limit) = (bound.max(self.fixed), self.limit);
@@ -252,6 +256,11 @@ impl ArrayRule {
         };
         (array.offset - self.lead(array)) & misaligned != 0
     }
+}
+
+/// Whether it is bound as a buffer, with nothing to be made or written for it.
+fn is_buffer(param: &Param) -> bool {
+    matches!(param.kind, ParamKind::Storage | ParamKind::Uniform)
 }
 
 /// The number of bytes of an array that fills constant memory. Padding behind the last number need not be given.

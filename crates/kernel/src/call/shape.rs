@@ -100,6 +100,8 @@ pub enum ArgShape<'a> {
     Array(ArrayShape<'a>),
     /// Several arrays, for an array of bindings.
     Arrays(&'a [ArrayShape<'a>]),
+    /// Arrays that are reached by addresses in memory. They are for no parameter.
+    Reached(&'a [ArrayShape<'a>]),
     /// Constant memory, which gets the padding of the parameter when it is copied.
     Constant(ArrayShape<'a>),
     /// A sampler.
@@ -121,6 +123,8 @@ pub(crate) enum ArgKind {
     Sampler,
     /// Push constants take numbers.
     Number,
+    /// No parameter takes arrays that are reached by addresses in memory.
+    Reached,
 }
 
 impl ArgShape<'_> {
@@ -129,6 +133,7 @@ impl ArgShape<'_> {
         match self {
             Self::Array(_) | Self::Arrays(_) | Self::Constant(_) => ArgKind::Array,
             Self::Sampler(_) => ArgKind::Sampler,
+            Self::Reached(_) => ArgKind::Reached,
             Self::Scalar(_) | Self::Scalars(_) | Self::Block(_) => ArgKind::Number,
         }
     }
@@ -139,6 +144,7 @@ impl fmt::Display for ArgShape<'_> {
         match self {
             Self::Array(array) | Self::Constant(array) => array.fmt(f),
             Self::Arrays(list) => write!(f, "a list of arrays, {} in number", list.len()),
+            Self::Reached(list) => write!(f, "arrays that are reached, {} in number", list.len()),
             Self::Sampler(_) => f.write_str("a sampler"),
             Self::Scalar(value) => write!(f, "{value} ({})", value.dtype()),
             Self::Scalars(values) => write!(f, "{} numbers", values.len()),

@@ -79,6 +79,9 @@ struct KeptArray(Arc<Block>, SmallVec<[usize; 4]>, Option<SmallVec<[isize; 4]>>,
 /// An array with the sampler of its image as a [`KeptArg`].
 struct KeptImage(KeptArray, Sampler);
 
+/// Arrays that are reached by addresses as a [`KeptArg`].
+struct KeptReached(Vec<KeptArray>);
+
 /// A struct of push constants as a [`KeptArg`].
 struct KeptBlock(SmallVec<[u8; 32]>);
 
@@ -286,6 +289,7 @@ fn kept(arg: &Arg<'_>) -> Result<KeptArg> {
     Ok(match arg {
         Arg::Array(given) => Arc::new(array(given)),
         Arg::Arrays(list) => Arc::new(list.iter().map(|given| array(&given)).collect::<Vec<_>>()),
+        Arg::Reached(list) => Arc::new(KeptReached(list.iter().map(|given| array(&given)).collect())),
         Arg::Sampled(given, sampler) => Arc::new(KeptImage(array(given), *sampler)),
         Arg::Sampler(sampler) => Arc::new(*sampler),
         Arg::Memory(memory) => Arc::new(array(&memory.recordable()?)),
@@ -316,6 +320,12 @@ impl AsArg for KeptImage {
             Arg::Array(array) => Arg::Sampled(array, *sampler),
             other => other,
         }
+    }
+}
+
+impl AsArg for KeptReached {
+    fn as_arg(&self) -> Arg<'_> {
+        Arg::Reached(self.0.iter().map(AsArray::as_array).collect())
     }
 }
 

@@ -15,14 +15,14 @@ use vkarray_driver::hazard::{BlockAccess, Mode, Stage};
 use vkarray_driver::{Device, KeepAlive};
 use vkarray_shader::{Param, ParamKind};
 
-use crate::call::args::{Arg, NamedArg, arguments};
+use crate::call::args::{Arg, ArrayArg, NamedArg, arguments};
 use crate::call::check::check_arguments;
 use crate::call::groups::{GroupCount, Groups, too_many_invocations};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::rules::ArrayRule;
 use crate::dispatch::image::{self, BoundImage, check_samplers};
-use crate::dispatch::memory::{arrays_of, check_aliasing};
+use crate::dispatch::memory::{arrays_of, check_aliasing, reached};
 use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Kernel, Pipeline};
@@ -33,7 +33,7 @@ pub(crate) struct Launch {
     /// behind them the images.
     ///
     /// The shader reaches these ranges alone, since its indices are checked or its builder promised that they are in range,
-    /// and uses each as its own code says.
+    /// and uses each as its own code says. What it reaches by an address lies in these ranges too, as its builder promised.
     pub(crate) accesses: SmallVec<[BlockAccess; 8]>,
     /// The arrays of `accesses`, as they are bound.
     pub(crate) buffers: SmallVec<[vk::DescriptorBufferInfo; 8]>,
@@ -133,6 +133,36 @@ impl Launch {
         Ok(())
     }
 
+    /// Writes the address of an array, which is bound nowhere, where the parameter has it.
+    fn point_to(&mut self, block: &Block, range: Range<u64>, param: &Param) -> Result<()> {
+        block.check_range(range.start, range.end - range.start).map(drop)?;
+        let (address, at) = (block.device_address()? + range.start, param.binding as usize);
+        self.push_constants[at..at + 8].copy_from_slice(&address.to_ne_bytes());
+        self.accesses.push(access(block, range, param.kind, param.writes));
+        self.writes_mapped |= param.writes && block.is_mapped();
+        Ok(())
+    }
+
+    /// Adds an array that is reached by addresses in memory. The uses of other parameters that it overlaps become one with it.
+    fn reach(&mut self, array: &ArrayArg<'_>, writes: bool) {
+        // The elements of a view with gaps lie anywhere in the block.
+        let bytes = if array.shape.is_contiguous { array.bytes() } else { 0..array.block.size() };
+        let mut reached = access(array.block, bytes, ParamKind::Address, writes);
+        self.accesses.retain(|other| {
+            let (own, range) = (&mut reached.range, &other.range);
+            let is_part = (other.block, other.stage) == (reached.block, reached.stage)
+                && range.start < own.end
+                && own.start < range.end;
+            if is_part {
+                *own = own.start.min(range.start)..own.end.max(range.end);
+                reached.mode = if other.mode == Mode::Write { Mode::Write } else { reached.mode };
+            }
+            !is_part
+        });
+        self.accesses.push(reached);
+        self.writes_mapped |= writes && array.block.is_mapped();
+    }
+
     /// Fills the launch if the fast check accepts the call and there is something to launch. Otherwise what it holds means
     /// nothing. `None` if the full check has to decide.
     #[inline]
@@ -153,7 +183,7 @@ impl Launch {
                     numbers.next().is_some_and(|rule| rule.pack(slice::from_ref(value), &mut self.push_constants))
                 }
                 Arg::Scalars(values) => numbers.next().is_some_and(|rule| rule.pack(values, &mut self.push_constants)),
-                Arg::Arrays(_) | Arg::Sampled(..) | Arg::Sampler(_) => false,
+                Arg::Arrays(_) | Arg::Reached(_) | Arg::Sampled(..) | Arg::Sampler(_) => false,
                 Arg::Constant(_) | Arg::Block(_) | Arg::Memory(_) => false,
             };
             if !fits || given.name.is_some() {
@@ -176,7 +206,7 @@ impl Launch {
 #[inline(always)]
 pub(super) fn access(block: &Block, range: Range<u64>, kind: ParamKind, writes: bool) -> BlockAccess {
     let stage = match kind {
-        ParamKind::Storage | ParamKind::Texels => Stage::Compute,
+        ParamKind::Storage | ParamKind::Texels | ParamKind::Address => Stage::Compute,
         ParamKind::Uniform => Stage::Constant,
         ParamKind::Image | ParamKind::Sampler => Stage::Transfer,
     };
@@ -269,6 +299,7 @@ impl Kernel {
         if !P::IS_ONE_OPERATION && arrays().any(is_copied) {
             return Ok(Prepared::WithCopies);
         }
+        launch.push_constants = packed.push_constants;
         let mut samplers = SmallVec::<[_; 2]>::new();
         for (param, (rule, arg)) in pipeline.signature.params.iter().zip(arrays()) {
             if let Arg::Sampled(_, sampler) | Arg::Sampler(sampler) = arg {
@@ -283,7 +314,7 @@ impl Kernel {
                 launch.accesses.push(access);
             }
         }
-        launch.push_constants = packed.push_constants;
+        reached(args).for_each(|array| launch.reach(&array, self.writes_reached()));
         match on_device {
             Some((counts, true)) => counts.launch(launch),
             Some((counts, false)) => counts.launch_gated(self, launch, &mut before)?,
@@ -339,6 +370,9 @@ fn bind(
         Arg::Array(array) => {
             let Range { start, end } = array.bytes();
             let start = start - rule.lead(&array.shape);
+            if param.kind == ParamKind::Address {
+                return launch.point_to(array.block, start..end, param);
+            }
             return Ok(launch.bind(array.block, start..end, param.kind, param.writes)?);
         }
         Arg::Constant(constant) => {
@@ -347,7 +381,13 @@ fn bind(
             let size = if param.is_constant { declared } else { padded };
             (before.constant(constant, size, packing)?, size)
         }
-        Arg::Arrays(_) | Arg::Sampled(..) | Arg::Scalar(_) | Arg::Scalars(_) | Arg::Block(_) | Arg::Memory(_) => {
+        Arg::Arrays(_)
+        | Arg::Reached(_)
+        | Arg::Sampled(..)
+        | Arg::Scalar(_)
+        | Arg::Scalars(_)
+        | Arg::Block(_)
+        | Arg::Memory(_) => {
             unreachable!("the check gave every buffer parameter an array")
         }
     };

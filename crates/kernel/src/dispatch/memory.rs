@@ -1,7 +1,7 @@
 //! The arrays that a call binds, and whether their memory may be bound: alive, of the kernel's device, as long as it says, and
 //! not shared by two parameters of which one is written.
 
-use vkarray_shader::{ImageRole, Param, Signature};
+use vkarray_shader::{Access, ImageRole, Param, ParamKind, Signature};
 
 use crate::call::args::{Arg, ArrayArg, NamedArg};
 use crate::call::check::{Packed, element_name, refusal};
@@ -30,14 +30,40 @@ impl Kernel {
                 }
             }
         }
-        for (_, name, array) in bound_arrays(self.signature(), packed, args) {
+        for (param, name, array) in bound_arrays(self.signature(), packed, args) {
             if let Err(vkarray_allocator::Error::OutOfBounds { size, .. }) = array.block.binding(&array.bytes()) {
                 let (offset, given) = (array.shape.offset, array.shape.nbytes);
                 return Err(refusal(&self.signature().entry, &name(), Mismatch::OutsideMemory { offset, given, size }));
             }
+            if let (ParamKind::Address, Err(reason)) = (param.kind, array.block.device_address()) {
+                let (given, reason) = (array.shape.to_string(), reason.to_string());
+                return Err(refusal(&self.signature().entry, &name(), Mismatch::NoAddress { given, reason }));
+            }
+        }
+        self.check_reached(args)
+    }
+
+    /// Checks the arrays that are reached by addresses in memory, of which the kernel may write each.
+    fn check_reached(&self, args: &[NamedArg<'_>]) -> Result<()> {
+        for (at, array) in reached(args).enumerate() {
+            array.block.check_range(array.shape.offset, array.shape.nbytes).map(drop)?;
+            if self.writes_reached() && !array.shape.is_writable {
+                let problem = Mismatch::ReadOnly { given: array.shape.to_string() };
+                return Err(refusal(&self.signature().entry, &element_name("reached", at), problem));
+            }
         }
         Ok(())
     }
+
+    /// Whether it writes memory that it reaches by addresses in memory.
+    pub(super) fn writes_reached(&self) -> bool {
+        self.signature().reached.is_some_and(|access| access != Access::Read)
+    }
+}
+
+/// The arrays that are reached by addresses in memory.
+pub(super) fn reached<'a>(args: &[NamedArg<'a>]) -> impl Iterator<Item = ArrayArg<'a>> {
+    args.iter().filter(|given| matches!(given.arg, Arg::Reached(_))).flat_map(|given| arrays_of(&given.arg))
 }
 
 /// Refuses two parameters that share bytes if the kernel writes one of them: the result would depend on the order of its
@@ -56,7 +82,7 @@ pub(super) fn check_aliasing(signature: &Signature, packed: &Packed, args: &[Nam
 
 /// The arrays of an argument: one, those of a list, or none.
 pub(super) fn arrays_of<'a>(arg: &Arg<'a>) -> impl Iterator<Item = ArrayArg<'a>> {
-    let list = if let Arg::Arrays(list) = arg { Some(list.iter()) } else { None };
+    let list = if let Arg::Arrays(list) | Arg::Reached(list) = arg { Some(list.iter()) } else { None };
     arg.array().copied().into_iter().chain(list.into_iter().flatten())
 }
 

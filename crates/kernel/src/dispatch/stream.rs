@@ -146,7 +146,8 @@ impl Kernel {
         // SAFETY: the accesses are the ranges that are bound, each compared with its block by `Block::binding`, in the way
         // that the shader's reflection says; a launch binds no others, and its counts' buffer is noted where it is set. The
         // shader reaches bound ranges alone: its indices are checked, or the caller of an unsafe function of the builder or
-        // the source promised that they are in range. `record_launch` gives the recorder the pipeline's owner to keep.
+        // the source promised that they are in range, as that of `assume_addresses` did of addresses, whose arrays are among the
+        // accesses. `record_launch` gives the recorder the pipeline's owner to keep.
         unsafe { stream.record(&launch.accesses, record) }?;
         launch.images().iter().for_each(BoundImage::note);
         Ok(())

@@ -120,6 +120,14 @@ pub enum Mismatch {
     /// A range outside its block of memory.
     #[error("lies at bytes {offset}..{} of its memory, which has {size} bytes", u128::from(*.offset) + u128::from(*.given))]
     OutsideMemory { offset: u64, given: u64, size: u64 },
+    /// An array that does not begin where the shader reaches memory by its address.
+    #[error(
+        "is an address that is a multiple of {alignment}, got {given}, {offset} bytes into its memory; copy it first"
+    )]
+    Misaligned { alignment: u64, given: String, offset: u64 },
+    /// An array that has no address.
+    #[error("is an address, got {given}: {reason}")]
+    NoAddress { given: String, reason: String },
     /// A length that ends inside an element: `given` bytes of array, `rest` of them past the last whole element.
     #[error("is {ty}, {stride} bytes an element, got {given} bytes{after}, {rest} too many")]
     PartialElement { ty: String, stride: u32, given: u64, rest: u64, after: String },

@@ -120,12 +120,6 @@ pub enum Error {
     /// The shader's code needs what no device is opened with, whether it has it or not.
     #[error("kernel `{kernel}` needs {capability}, which vkarray supports on no device")]
     NoCapability { kernel: String, capability: String },
-    /// The shader reaches memory by its address (`PhysicalStorageBufferAddresses`).
-    #[error(
-        "kernel `{kernel}` needs buffer device addresses: what is reached by its address can neither be checked nor \
-         ordered; give it the memory as a parameter"
-    )]
-    Addresses { kernel: String },
     /// Images on a device that does not bound accesses to them. Every device that this library opens does.
     #[error(
         "kernel `{kernel}` has images, and the device was opened without robustImageAccess, which bounds their coordinates; \

@@ -68,8 +68,7 @@ pub(crate) fn limits_of_kernel(device: &DeviceInfo, spirv: &[u32]) -> Limits {
 ///
 /// # Errors
 ///
-/// [`Error::Addresses`] for a kernel that reaches memory by its address; else, about the first capability that is missing,
-/// [`Error::Capability`] if the device lacks it, [`Error::NotEnabled`] if the device was opened without it, and
+/// About the first capability that is missing, [`Error::Capability`] if the device lacks it, [`Error::NotEnabled`] if the device was opened without it, and
 /// [`Error::NoCapability`] if no device is opened with it.
 ///
 /// ```
@@ -87,9 +86,6 @@ pub(crate) fn limits_of_kernel(device: &DeviceInfo, spirv: &[u32]) -> Limits {
 /// # }
 /// ```
 pub fn check_capabilities(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
-    if signature.capabilities.contains(&Capability::BufferAddress) {
-        return Err(Error::Addresses { kernel: signature.entry.clone() });
-    }
     let missing = signature.capabilities.iter().find(|&&capability| !has(device, enabled, capability));
     let Some(missing) = missing else { return Ok(()) };
     let (kernel, capability) = (signature.entry.clone(), missing.to_string());
@@ -149,7 +145,8 @@ fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool
         Capability::SharedLayout16 => features.shared_layout_16bit,
         Capability::SubgroupQuad => has_subgroup(device, 1 << 7),
         Capability::FloatAtomic(atomic) => has_float_atomic(features, atomic),
-        // Buffer addresses and all others are not enabled when a device is opened, whatever it lists.
+        Capability::BufferAddress => features.buffer_device_address,
+        // All others are not enabled when a device is opened, whatever it lists.
         _ => false,
     }
 }
@@ -226,7 +223,7 @@ pub(crate) mod tests {
             (C::SubgroupRotate, [false; 3]),
             (C::SharedLayout, [false; 3]),
             (C::Clock, [false; 3]),
-            (C::BufferAddress, [false, false, false]), // What is reached by address cannot be ordered.
+            (C::BufferAddress, [true, false, true]),
             (C::Other(4433), [false, false, false]),
         ];
         let machines = ["lavapipe_22.3.6", "swiftshader_5.0.0", "h100_580.159"].map(machine);
@@ -259,8 +256,7 @@ pub(crate) mod tests {
             (Capability::Clock, "needs shader clocks, which SwiftShader Device (Subzero) does not have"),
             (
                 Capability::BufferAddress,
-                "needs buffer device addresses: what is reached by its address can neither be checked nor ordered; give it \
-                 the memory as a parameter",
+                "needs buffer device addresses, which SwiftShader Device (Subzero) does not have",
             ),
         ];
         for (capability, message) in cases {

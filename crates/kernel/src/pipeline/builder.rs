@@ -340,6 +340,54 @@ impl KernelBuilder {
         self
     }
 
+    /// Accepts a kernel that reaches memory by its address (GLSL's `buffer_reference`, SPIR-V's `PhysicalStorageBuffer`).
+    ///
+    /// A push constant that is an address takes an array, in the order of the push constants behind all buffers, and is used as
+    /// the shader uses it. Arrays whose addresses are in memory ([`Block::device_address`](vkarray_allocator::Block)) are
+    /// listed at the launch, as [`Reached`](crate::Reached). Nothing bounds these accesses; those of buffers stay bounded.
+    ///
+    /// # Safety
+    ///
+    /// In all kernels and dispatches that [`KernelBuilder::assume_written`] names, each access by an address
+    ///
+    /// - that is a push constant, as it is or moved from there, lies in the array that the call gives for it;
+    /// - of any other origin lies in an array that the call lists as [`Reached`](crate::Reached);
+    ///
+    /// and it is aligned as the shader says.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray_kernel::{Groups, Source};
+    ///
+    /// let ctx = Context::open_default()?;
+    /// if !ctx.device().plan().features.buffer_device_address {
+    ///     return Ok(());
+    /// }
+    /// // SAFETY: each launch below gives an array with an element for each invocation.
+    /// let double = unsafe {
+    ///     ctx.kernel(Source::glsl(
+    ///         "#version 450
+    ///          #extension GL_EXT_buffer_reference : require
+    ///          layout(local_size_x = 1) in;
+    ///          layout(buffer_reference, std430, buffer_reference_align = 4) buffer Numbers { float x[]; };
+    ///          layout(push_constant) uniform Push { Numbers numbers; float factor; };
+    ///          void main() { numbers.x[gl_GlobalInvocationID.x] *= factor; }",
+    ///     ))
+    ///     .assume_addresses()
+    /// }
+    /// .build()?;
+    /// let x = ctx.full(3, 1.5_f32)?;
+    /// double.launch(Groups::exact([3, 1, 1]), (&x, 2.0_f32))?;
+    /// assert_eq!(x.to_vec()?, [3.0; 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub unsafe fn assume_addresses(mut self) -> Self {
+        self.options.assume_addresses = true;
+        self
+    }
+
     /// Builds the kernel, or returns the one that was built before from the same source, constants and options. Compiles on
     /// this thread, or waits for the thread that is compiling the same. [`KernelBuilder`] has an example.
     ///

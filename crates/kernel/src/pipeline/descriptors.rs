@@ -16,6 +16,7 @@ pub(super) fn descriptor_type(param: &Param) -> vk::DescriptorType {
         ParamKind::Storage => vk::DescriptorType::STORAGE_BUFFER,
         ParamKind::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
         ParamKind::Sampler => vk::DescriptorType::SAMPLER,
+        ParamKind::Address => unreachable!("no descriptor binds an address"),
         ParamKind::Texels | ParamKind::Image => {
             let role = param.image().map_or(ImageRole::Sampled, |image| image.role);
             match (param.kind, role) {

@@ -280,9 +280,10 @@ impl Specialization {
 
 /// Push descriptors serve one set of a limited size; other kernels take sets from pools.
 fn plan_binding(signature: &Signature, device: &Device) -> Binding {
-    let first_group = signature.params.first().map_or(0, |param| param.group);
-    let is_one_set = signature.params.iter().all(|param| param.group == first_group);
-    let fits = n_descriptors(&signature.params) <= device.info().limits.max_push_descriptors as usize;
+    let bound = signature.bound();
+    let first_group = bound.first().map_or(0, |param| param.group);
+    let is_one_set = bound.iter().all(|param| param.group == first_group);
+    let fits = n_descriptors(bound) <= device.info().limits.max_push_descriptors as usize;
     if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
 }
 
@@ -291,10 +292,10 @@ fn create_set_layouts(
     signature: &Signature,
     binding: &Binding,
 ) -> Result<Vec<Owned<vk::DescriptorSetLayout>>> {
-    let n_groups = signature.params.last().map_or(0, |param| param.group + 1);
+    let n_groups = signature.bound().last().map_or(0, |param| param.group + 1);
     let create = |group: u32| {
         let bindings: Vec<_> = signature
-            .params
+            .bound()
             .iter()
             .filter(|param| param.group == group)
             .map(|param| {
@@ -348,7 +349,7 @@ fn create_sets(
 ) -> Result<Vec<Set>> {
     let mut sets = Vec::new();
     let mut first = 0;
-    for params in signature.params.chunk_by(|a, b| a.group == b.group) {
+    for params in signature.bound().chunk_by(|a, b| a.group == b.group) {
         let group = params[0].group;
         let entry = |(i, param)| template_entry(n_descriptors(&params[..i]), param);
         let entries: Vec<_> = params.iter().enumerate().map(entry).collect();

@@ -63,6 +63,29 @@ impl<T: Element> DeviceNDArray<T> {
         self.layout().offset()
     }
 
+    /// The address of the first element on the device, to be stored in memory where kernels read addresses.
+    ///
+    /// The number keeps nothing alive. A launch whose kernel reaches the array by it lists the array as
+    /// [`Reached`](vkarray_kernel::Reached), which orders the launch and keeps the memory until it is done.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<f32>(5)?;
+    /// if ctx.device().plan().features.buffer_device_address {
+    ///     assert_eq!(x.slice(s![2..])?.device_address()?, x.device_address()? + 8);
+    /// }
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Block::device_address`](vkarray_allocator::Block::device_address).
+    pub fn device_address(&self) -> Result<u64> {
+        Ok(self.block().device_address()? + (self.offset() * size_of::<T>()) as u64)
+    }
+
     /// The number of axes.
     ///
     /// ```

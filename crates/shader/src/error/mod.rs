@@ -69,6 +69,12 @@ pub enum Error {
          builder leaves all indices as they are"
     )]
     Unbounded { source_name: String, place: String, what: &'static str },
+    /// A kernel reaches memory by its address, without the promise that it stays inside the arrays of the call.
+    #[error(
+        "kernel `{kernel}` reaches memory by {address}, and nothing keeps that inside an array; bind the array as a storage \
+         buffer, or promise it with the unsafe `assume_addresses` of the kernel's builder (`vkarray run --unsafe-addresses`)"
+    )]
+    Addresses { kernel: String, address: String },
     /// An option of the translator, for a kernel that is not translated.
     #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
     NotTranslated { source_name: String, option: &'static str },

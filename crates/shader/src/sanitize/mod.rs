@@ -145,6 +145,10 @@ pub(crate) fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, S
         let reason = format!("`{}` is an array of bindings; build this kernel with `sanitize(false)`", list.name);
         return Err(Error::Sanitize { kernel: request.part.signature.entry.clone(), reason });
     }
+    if let Some(address) = request.part.signature.address() {
+        let reason = format!("no check follows {address}; build this kernel with `sanitize(false)`");
+        return Err(Error::Sanitize { kernel: request.part.signature.entry.clone(), reason });
+    }
     let memory = Memory::of(request, Layouts { contents: request.part.contents, values: request.part.values });
     let plan = prelude::PreludeParams::new(request, &memory, invocations);
     let rewritten = Code::new(request.part.words).and_then(|mut code| {

@@ -74,6 +74,8 @@ pub enum ElementType {
     Image(ImageType),
     /// A sampler.
     Sampler,
+    /// The address of memory, eight bytes, which count as a number: of what it leads to, the name of the type.
+    Address(String),
 }
 
 /// One field of a struct.
@@ -102,6 +104,7 @@ impl ElementType {
                 Some(_) => fields.last().map_or(0, |last| u64::from(last.offset) + last.ty.bytes()),
                 None => u64::from(*bytes),
             },
+            Self::Address(_) => 8,
             Self::Image(_) | Self::Sampler => 0,
         }
     }
@@ -133,6 +136,7 @@ impl ElementType {
             Self::Struct { fields, .. } => {
                 fields.iter().map(|field| field.ty.largest_scalar_bytes()).max().unwrap_or(1)
             }
+            Self::Address(_) => 8,
             Self::Image(_) | Self::Sampler => 1,
         }
     }
@@ -187,6 +191,7 @@ impl ElementType {
                     field.ty.push_leaves(base + field.offset, leaves);
                 }
             }
+            Self::Address(_) => leaves.push((base, DType::U64)),
             Self::Image(_) | Self::Sampler => {}
         }
     }
@@ -203,7 +208,18 @@ impl ElementType {
                 scalars.all(|scalar| scalar == Some(first)).then_some(first)
             }
             Self::Image(ty) => Some(ty.scalar),
+            Self::Address(_) => Some(DType::U64),
             Self::Sampler => None,
+        }
+    }
+
+    /// Whether an address is anywhere in the value.
+    pub(crate) fn has_address(&self) -> bool {
+        match self {
+            Self::Address(_) => true,
+            Self::Array { element, .. } => element.has_address(),
+            Self::Struct { fields, .. } => fields.iter().any(|field| field.ty.has_address()),
+            _ => false,
         }
     }
 
@@ -219,7 +235,7 @@ impl ElementType {
     /// Bytes of the value that hold data, the rest being padding. A runtime array counts as one element.
     pub fn used_bytes(&self) -> u64 {
         match self {
-            Self::Scalar(_) | Self::Atomic(_) | Self::Vector { .. } => self.bytes(),
+            Self::Scalar(_) | Self::Atomic(_) | Self::Vector { .. } | Self::Address(_) => self.bytes(),
             Self::Matrix { columns, rows, scalar, .. } => {
                 u64::from(*columns) * u64::from(*rows) * u64::from(scalar.itemsize())
             }
@@ -249,6 +265,7 @@ impl fmt::Display for ElementType {
             Self::Struct { name, .. } => name.clone(),
             Self::Image(ty) => ty.to_string(),
             Self::Sampler => "sampler".to_owned(),
+            Self::Address(to) => format!("address<{to}>"),
         };
         f.pad(&text)
     }

@@ -64,8 +64,12 @@ pub struct Signature {
     pub entry: String,
     /// Invocations of a workgroup on x, y and z.
     pub workgroup_size: [u32; 3],
-    /// The buffers, images and samplers it uses, ordered by group, then binding.
+    /// The buffers, images and samplers it uses, ordered by group, then binding; behind them the arrays whose addresses are
+    /// push constants.
     pub params: Vec<Param>,
+    /// How it uses memory by addresses that it reads from memory or computes, if it does.
+    #[serde(default)]
+    pub reached: Option<Access>,
     /// Its push constants, if it uses any.
     pub push_constants: Option<PushConstants>,
     /// The constants it depends on, in the order of declaration; those of SPIR-V by number.
@@ -96,7 +100,7 @@ pub struct PushConstants {
     pub ty: String,
     /// Bytes of the block, a multiple of four.
     pub bytes: u32,
-    /// Its members, in order of offset.
+    /// Its members but addresses, in order of offset.
     pub members: Vec<PushMember>,
 }
 
@@ -189,7 +193,7 @@ pub struct SharedVar {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Parameter<'a> {
-    /// A buffer or an image: give an array. Or a sampler: give a `Sampler`.
+    /// A buffer, an image or an address: give an array. Or a sampler: give a `Sampler`.
     Array(&'a Param),
     /// A push constant: give a number.
     Scalar(&'a PushMember),
@@ -274,6 +278,24 @@ impl Signature {
         })
     }
 
+    /// The parameters that descriptors bind: all but addresses.
+    #[doc(hidden)]
+    pub fn bound(&self) -> &[Param] {
+        let n_bound = self.params.iter().take_while(|param| param.kind != ParamKind::Address).count();
+        &self.params[..n_bound]
+    }
+
+    /// By which address it reaches memory, if it does, in words.
+    pub(crate) fn address(&self) -> Option<String> {
+        if let Some(param) = self.params.iter().find(|param| param.kind == ParamKind::Address) {
+            return Some(format!("the address `{}`", param.name));
+        }
+        let holder = self.arguments().find(|parameter| parameter.ty().has_address()).map(|parameter| parameter.name());
+        let text =
+            holder.map_or_else(|| "an address that it computes".to_owned(), |name| format!("an address in `{name}`"));
+        self.reached.map(|_| text)
+    }
+
     /// Adds what arrays of bindings need, whose indices are taken to be computed.
     pub(crate) fn add_capabilities_of_lists(&mut self) {
         let lists = self.params.iter().filter(|param| param.bindings.is_list());
@@ -300,8 +322,12 @@ impl Signature {
                 ParamKind::Texels => "texels",
                 ParamKind::Image => "image",
                 ParamKind::Sampler => "sampler",
+                ParamKind::Address => "address",
             };
-            let place = format!("{kind} {}:{}", param.group, param.binding);
+            let place = match param.kind {
+                ParamKind::Address => format!("{kind} +{}", param.binding),
+                _ => format!("{kind} {}:{}", param.group, param.binding),
+            };
             let first = [param.name.clone(), place, param.access.to_string(), param.type_text()];
             let same =
                 |alias: &Alias| [alias.name.clone(), "  the same".to_owned(), String::new(), alias.ty.to_string()];
@@ -323,7 +349,10 @@ impl Signature {
             let size = bytes_text(variable.bytes);
             [variable.name.clone(), "shared".to_owned(), String::new(), size]
         });
-        buffers.chain(scalars).chain(constants).chain(shared).collect()
+        let reached = self.reached.map(|access| {
+            ["(reached)".to_owned(), "by address".to_owned(), access.to_string(), "any array".to_owned()]
+        });
+        buffers.chain(reached).chain(scalars).chain(constants).chain(shared).collect()
     }
 }
 

@@ -17,7 +17,7 @@ pub struct Param {
     pub name: String,
     /// Descriptor set.
     pub group: u32,
-    /// Binding in the set.
+    /// Binding in the set; of an address, its place in the push constants, in bytes.
     pub binding: u32,
     /// The memory it is bound as.
     pub kind: ParamKind,
@@ -42,6 +42,8 @@ pub struct Param {
     pub stride: Option<u32>,
     /// Elements, when the variable is an array of fixed length.
     pub array_len: Option<u32>,
+    /// Of an address, what it is a multiple of, in bytes; else 1.
+    pub alignment: u32,
 }
 
 /// Another variable at the binding of a [`Param`]: the same memory, seen as another type.
@@ -72,6 +74,7 @@ impl Param {
             fixed_bytes: 0,
             stride: None,
             array_len: None,
+            alignment: 1,
         };
         param.set_type(ty);
         param
@@ -181,6 +184,8 @@ pub enum ParamKind {
     Image,
     /// A sampler. Its type is [`ElementType::Sampler`].
     Sampler,
+    /// Memory whose address is a push constant. It is bound nowhere. Its type is that of the memory.
+    Address,
 }
 
 impl ParamKind {
@@ -192,6 +197,7 @@ impl ParamKind {
             Self::Texels => "a buffer of texels",
             Self::Image => "an image",
             Self::Sampler => "a sampler",
+            Self::Address => "an address",
         }
     }
 }

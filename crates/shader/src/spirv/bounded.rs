@@ -7,6 +7,8 @@
 //! length. Where a pointer comes from another instruction than those known here, nothing is added and the module is refused.
 //! An index into an array of bindings is bounded always, since no device does, and where the device has it, it is marked as one
 //! that may differ between invocations: not to mark such an index is undefined too.
+//! Nothing is added to accesses by address, which have no length: only a kernel whose author promises that they are in range is
+//! built.
 //! Lengths are those that the values of the specialisation constants give. Read next: `constants.rs`.
 
 mod bindings;
@@ -135,7 +137,7 @@ impl Bounder<'_> {
     /// Refuses pointers without a pointee: an access through one is undefined behaviour.
     fn check_constant(&self, instruction: &Instruction<'_>) -> Bounded<()> {
         let is_empty = matches!(instruction.op(), Op::Undef | Op::ConstantNull);
-        if is_empty && self.pointer(instruction.ty).is_some() {
+        if is_empty && self.pointer(instruction.ty).is_some() && !self.is_address(instruction.ty) {
             return unbounded(instruction, "a pointer to nothing");
         }
         Ok(())
@@ -144,18 +146,18 @@ impl Bounder<'_> {
     fn take(&mut self, instruction: &Instruction<'_>, words: &[u32]) -> Bounded<()> {
         match instruction.op() {
             Op::AccessChain | Op::InBoundsAccessChain => return self.chain(instruction, words),
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if self.is_left_to_device(instruction.ty) => {}
+            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if self.is_left(instruction.ty) => {}
             Op::VectorExtractDynamic => return self.component(instruction, words, 1),
             Op::VectorInsertDynamic => return self.component(instruction, words, 2),
             Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => {
                 let pointer = self.value_types.get(&instruction.operand(0)?).copied();
-                if !(self.of_device.matrices && self.is_left_to_device(pointer)) {
+                if !(self.of_device.matrices && self.is_left(pointer) || self.is_address(pointer)) {
                     return unbounded(instruction, "a cooperative matrix in memory of which the device bounds none");
                 }
             }
             Op::Variable | Op::FunctionParameter | Op::FunctionCall | Op::CopyObject | Op::Select | Op::Phi => {}
             Op::ImageTexelPointer => {} // Bounded by `robustImageAccess`, which every device has.
-            _ if self.pointer(instruction.ty).is_some() => {
+            _ if self.pointer(instruction.ty).is_some() && !self.is_address(instruction.ty) => {
                 return unbounded(
                     instruction,
                     "a pointer that is not made from a variable by constant steps and indices",
@@ -176,9 +178,15 @@ impl Bounder<'_> {
         }
     }
 
-    fn is_left_to_device(&self, pointer: Option<u32>) -> bool {
+    /// Whether accesses through the pointer are left as they are: to the device, or to the author of the kernel.
+    fn is_left(&self, pointer: Option<u32>) -> bool {
         let buffers = [StorageClass::StorageBuffer as u32, StorageClass::Uniform as u32];
-        self.of_device.buffers && self.pointer(pointer).is_some_and(|(class, _)| buffers.contains(&class))
+        let is_of_buffer = self.pointer(pointer).is_some_and(|(class, _)| buffers.contains(&class));
+        (self.of_device.buffers && is_of_buffer) || self.is_address(pointer)
+    }
+
+    fn is_address(&self, pointer: Option<u32>) -> bool {
+        self.pointer(pointer).is_some_and(|(class, _)| class == StorageClass::PhysicalStorageBuffer as u32)
     }
 
     /// Bounds each computed index on the way from a pointer to a part of what it leads to.
@@ -186,6 +194,7 @@ impl Bounder<'_> {
         let (base, indices) = (instruction.operand(0)?, &instruction.operands[1..]);
         let base_type = self.value_types.get(&base).copied();
         if let (Some((class, pointee)), [_, ..]) = (self.pointer(base_type), indices)
+            && !self.is_address(base_type)
             && let Some((buffer, length)) = buffers_in(self.contents, pointee)
         {
             return self.pick(instruction, words, ((base, class), (buffer, length)));
@@ -198,7 +207,7 @@ impl Bounder<'_> {
         if let (Some(id), [member]) = (instruction.id, indices) {
             self.members.extend(self.values.count(*member).map(|member| (id, (base, member))));
         }
-        if self.is_left_to_device(base_type) {
+        if self.is_left(base_type) {
             self.functions.extend(words);
             return Ok(());
         }

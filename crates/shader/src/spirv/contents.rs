@@ -1,7 +1,8 @@
 //! What a module of SPIR-V declares: [`Contents`], tables by id.
 //!
 //! Filled by `read.rs`, in the module's order, so that whatever an entry names was declared before it: no table holds a
-//! circle. Read next: `types.rs` and `constants.rs`, which make sense of it.
+//! circle, but for pointers to memory that is reached by its address, which may hold its own address. Read next: `types.rs`
+//! and `constants.rs`, which make sense of it.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -155,6 +156,11 @@ impl Contents {
     pub(crate) fn member_name(&self, id: u32, member: u32) -> Option<&str> {
         self.member_names.get(&(id, member)).map(String::as_str).filter(|name| is_usable(name))
     }
+}
+
+/// Whether it is a pointer to memory that is reached by its address.
+pub(crate) fn is_address(ty: &Type) -> bool {
+    matches!(ty, Type::Pointer { class, .. } if *class == StorageClass::PhysicalStorageBuffer as u32)
 }
 
 fn is_usable(name: &str) -> bool {

@@ -160,7 +160,8 @@ impl Marks {
             | Op::DecorateId
             | Op::DecorateString
             | Op::MemberDecorate
-            | Op::MemberDecorateString => self.ids.contains(&instruction.operand(0)?),
+            | Op::MemberDecorateString
+            | Op::TypeForwardPointer => self.ids.contains(&instruction.operand(0)?),
             _ => instruction.id.is_none_or(|id| self.ids.contains(&id)),
         })
     }

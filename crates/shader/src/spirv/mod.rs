@@ -162,6 +162,7 @@ impl Binary {
         entry: &str,
         given: &BTreeMap<String, f64>,
         (counts, bounds, checks): ([u32; MAX_COUNTED], Option<DeviceBounds>, Checks<'_>),
+        assume_addresses: bool,
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
@@ -181,6 +182,9 @@ impl Binary {
         for param in &mut signature.params {
             let count = counts.as_ref().and_then(|counts| counts.get(&(Some(param.group), Some(param.binding))));
             param.bindings = count.map_or(param.bindings, |&count| Bindings::Counted(count));
+        }
+        if let Some(address) = signature.address().filter(|_| !assume_addresses) {
+            return Err(Error::Addresses { kernel: entry.to_owned(), address });
         }
         signature.matrices =
             matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;

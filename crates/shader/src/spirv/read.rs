@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{AddressingModel, ExecutionMode, ExecutionModel, FPEncoding, Op, StorageClass};
 
-use super::contents::{Contents, DeclaredConstant, EntryPoint, Function, Global, Type, WorkgroupSize};
+use super::contents::{Contents, DeclaredConstant, EntryPoint, Function, Global, Type, WorkgroupSize, is_address};
 use super::instruction::{Checked, HEADER_WORDS, Instruction, MalformedAt, instructions_in};
 use super::sections::{is_debug, is_declaration, is_local, is_of_extension, is_preamble};
 use crate::error::Malformed;
@@ -22,7 +22,8 @@ const MAX_BOUND: u32 = 0x003f_ffff;
 pub(crate) fn read(words: &[u32]) -> Checked<Contents> {
     let bound = check_header(words)?;
     let definitions = Definitions::find(words, bound)?;
-    let mut reader = ModuleReader { contents: Contents::default(), models: 0, function: None, calls: Vec::new() };
+    let mut reader =
+        ModuleReader { contents: Contents::default(), models: 0, function: None, calls: Vec::new(), ahead: Vec::new() };
     let mut ids = Vec::new();
     for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
         let instruction = instruction?;
@@ -106,6 +107,8 @@ struct ModuleReader {
     function: Option<(u32, Function)>,
     /// Calls: where, and of what.
     calls: Vec<(usize, u32)>,
+    /// Types of pointers to memory that is reached by its address, declared ahead: where, and the id.
+    ahead: Vec<(usize, u32)>,
 }
 
 impl ModuleReader {
@@ -229,7 +232,7 @@ impl ModuleReader {
     fn declare(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
         let id = instruction.id.unwrap_or_default();
         match instruction.op() {
-            Op::TypeForwardPointer => foreign(instruction, "a pointer declared ahead", ADDRESSES),
+            Op::TypeForwardPointer => self.declare_ahead(instruction),
             Op::Variable => self.global(instruction, id),
             Op::Undef => self.type_of(instruction).map(drop),
             op if instruction.ty.is_some() => {
@@ -246,10 +249,25 @@ impl ModuleReader {
             }
             _ => {
                 let ty = self.read_type(instruction)?;
+                // A struct that holds itself, in place of a pointer to itself, would have no end.
+                if self.ahead.iter().any(|(_, ahead)| *ahead == id) && !is_address(&ty) {
+                    return instruction.fault(Malformed::Kind { op: instruction.name(), id, wanted: "a pointer" });
+                }
                 self.contents.types.insert(id, ty);
                 Ok(())
             }
         }
+    }
+
+    /// Until its own declaration, such a pointer leads to itself.
+    fn declare_ahead(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        let (id, class) = (instruction.operand(0)?, instruction.operand(1)?);
+        let ty = Type::Pointer { class, pointee: id };
+        if !is_address(&ty) || self.contents.types.insert(id, ty).is_some() {
+            return foreign(instruction, "a pointer declared ahead", "only one to memory reached by its address is");
+        }
+        self.ahead.push((instruction.at, id));
+        Ok(())
     }
 
     fn global(&mut self, instruction: &Instruction<'_>, id: u32) -> Checked<()> {
@@ -337,6 +355,11 @@ impl ModuleReader {
             return fault(end, Malformed::Count { op: "MemoryModel", count: self.models });
         }
         let contents = self.contents;
+        let is_open =
+            |id: u32| matches!(contents.types.get(&id), Some(Type::Pointer { pointee, .. }) if *pointee == id);
+        if let Some(&(word, id)) = self.ahead.iter().find(|(_, id)| is_open(*id)) {
+            return fault(word, Malformed::Undefined { op: "TypeForwardPointer", id });
+        }
         let is_function = |id: &u32| contents.functions.contains_key(id);
         if let Some(&(word, id)) = self.calls.iter().find(|(_, id)| !is_function(id)) {
             return fault(word, Malformed::Kind { op: "FunctionCall", id, wanted: "a function" });
@@ -355,16 +378,13 @@ impl ModuleReader {
     }
 }
 
-const ADDRESSES: &str = "memory reached by its address cannot be ordered by the runtime; bind it as a storage buffer";
-
 fn foreign(instruction: &Instruction<'_>, what: &str, advice: &'static str) -> Checked<()> {
     instruction.fault(Malformed::Foreign { what: what.to_owned(), advice })
 }
 
 fn check_addressing(instruction: &Instruction<'_>) -> Checked<()> {
     match AddressingModel::from_u32(instruction.operand(0)?) {
-        Some(AddressingModel::Logical) => Ok(()),
-        Some(AddressingModel::PhysicalStorageBuffer64) => foreign(instruction, "a buffer device address", ADDRESSES),
+        Some(AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64) => Ok(()),
         Some(AddressingModel::Physical32 | AddressingModel::Physical64) => {
             foreign(instruction, "a physical addressing model", "that is OpenCL's; compile for Vulkan, with clspv")
         }

@@ -4,15 +4,17 @@
 //! else from the block's type; a module without names has `binding_0_1`.
 //! Read next: `uses.rs` for what is read and written.
 
+use std::collections::HashMap;
+
 use spirv::{BuiltIn, Decoration, StorageClass};
 
 use super::binding_arrays::buffer_of;
 use super::constants::{Values, adjustable};
-use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
+use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize, is_address};
 use super::instruction::{Checked, MalformedAt};
 use super::types::{TypeReader, resource};
 use super::unique_names::make_names_unique;
-use super::uses::{Use, uses};
+use super::uses::{ANYWHERE, Use, address_root, uses};
 use crate::error::Malformed;
 use crate::error::{Error, Resource};
 use crate::signature::{
@@ -96,7 +98,8 @@ pub(super) fn signature(
     }
     let uses = uses(words, contents, entry.function)?;
     let workgroup_size = workgroup_size(contents, entry, values)?;
-    let mut reader = SignatureReader { contents, values, signature: Signature::default() };
+    let mut reader =
+        SignatureReader { contents, values, uses: &uses, addresses: Vec::new(), signature: Signature::default() };
     let of_stage = |global: &&Global| matches!(global.class, Some(StorageClass::Input | StorageClass::Output));
     let is_taken =
         |global: &&Global| uses.contains_key(&global.id) || (of_stage(global) && entry.interface.contains(&global.id));
@@ -105,7 +108,13 @@ pub(super) fn signature(
     for global in taken {
         reader.variable(global, uses.get(&global.id).copied().unwrap_or_default())?;
     }
-    let mut signature = reader.signature;
+    let SignatureReader { mut signature, mut addresses, .. } = reader;
+    signature.params.append(&mut addresses);
+    signature.reached = uses.get(&ANYWHERE).map(|used| match (used.reads, used.writes) {
+        (true, true) => Access::ReadWrite,
+        (false, true) => Access::Write,
+        (_, false) => Access::Read,
+    });
     signature.entry.clone_from(&entry.name);
     signature.workgroup_size = workgroup_size;
     signature.capabilities = capabilities(&contents.capabilities, words);
@@ -180,6 +189,9 @@ fn check_size(size: [u32; 3]) -> Option<[u32; 3]> {
 struct SignatureReader<'a> {
     contents: &'a Contents,
     values: &'a Values,
+    uses: &'a HashMap<u32, Use>,
+    /// The arrays whose addresses are push constants.
+    addresses: Vec<Param>,
     signature: Signature,
 }
 
@@ -339,13 +351,45 @@ impl SignatureReader<'_> {
         if is_wrapped {
             ty = fields[0].ty.to_string();
         }
-        let member = |field: Field| {
-            let name = if is_wrapped { name.to_owned() } else { field.name };
-            PushMember { name, offset: field.offset, ty: field.ty }
-        };
-        let members = fields.into_iter().map(member).collect();
+        let mut members = Vec::new();
+        for Field { name: own, offset, ty } in fields {
+            let name = if is_wrapped { name.to_owned() } else { own };
+            match self.address(global.pointee, offset).filter(|_| matches!(ty, ElementType::Address(_))) {
+                Some(pointer) => {
+                    let address = self.array_at(pointer, name, offset)?;
+                    self.addresses.push(address);
+                }
+                None => members.push(PushMember { name, offset, ty }),
+            }
+        }
         self.signature.push_constants = Some(PushConstants { name: name.to_owned(), ty, bytes, members });
         Ok(())
+    }
+
+    /// The type of the address that lies so many bytes into a struct.
+    fn address(&self, mut ty: u32, mut offset: u32) -> Option<u32> {
+        while let Type::Struct { members } = &self.contents.types[&ty] {
+            let place = |(member, part): (u32, &u32)| {
+                Some((self.contents.decoration(ty, Some(member), Decoration::Offset)?, *part))
+            };
+            let before = (0..).zip(members).filter_map(place).filter(|(start, _)| *start <= offset);
+            let (start, part) = before.max_by_key(|(start, _)| *start)?;
+            (ty, offset) = (part, offset - start);
+        }
+        Some(ty).filter(|ty| is_address(&self.contents.types[ty]) && offset == 0)
+    }
+
+    /// The array whose address lies there in the push constants.
+    fn array_at(&self, pointer: u32, name: String, offset: u32) -> Result<Param, Malformed> {
+        let types = TypeReader { contents: self.contents, values: self.values, variable: &name };
+        let ty = types.addressed(pointer)?;
+        let roots = [address_root(offset), ANYWHERE].into_iter().filter_map(|root| self.uses.get(&root));
+        let Use { reads, writes, alignment } = roots.fold(Use::default(), |all, used| all.join(*used));
+        let access = if writes { Access::ReadWrite } else { Access::Read };
+        let alignment = alignment.max(1).checked_next_power_of_two().unwrap_or(1);
+        let mut param = Param { binding: offset, access, reads, writes, ..Param::of_type(ParamKind::Address, ty) };
+        param.unwrap_block();
+        Ok(Param { name, alignment, ..param })
     }
 
     fn shared(&mut self, global: &Global, name: String) -> Result<(), Malformed> {

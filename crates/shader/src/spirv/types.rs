@@ -8,7 +8,7 @@
 use spirv::{Decoration, Dim, Op};
 
 use super::constants::{Values, scalar_dtype};
-use super::contents::{Contents, Type};
+use super::contents::{Contents, Type, is_address};
 use crate::error::Malformed;
 use crate::error::Resource;
 use crate::signature::{DType, ElementType, Field, ImageDim, ImageRole, ImageType, Param, ParamKind, TexelFormat};
@@ -80,11 +80,35 @@ impl TypeReader<'_> {
             }
             Type::RuntimeArray { element } => self.array(id, *element, None, (matrix, depth, parts)),
             Type::Struct { members } => self.structure(id, members, depth, parts),
+            ty @ Type::Pointer { pointee, .. } if is_address(ty) => Ok(ElementType::Address(self.leads_to(*pointee))),
             Type::Pointer { .. } => self.holds("a pointer"),
             Type::CooperativeMatrix { .. } => self.holds(Resource::CooperativeMatrix.what()),
             Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler => self.holds(HANDLE),
             Type::Other(op) => self.holds(resource(*op).what()),
         }
+    }
+
+    /// What is called the type that an address leads to. It is not read: it may hold the same address.
+    fn leads_to(&self, id: u32) -> String {
+        match &self.contents.types[&id] {
+            Type::Struct { .. } => self.contents.name(id).unwrap_or("struct").to_owned(),
+            _ => self.scalar(id).map_or_else(|_| "memory".to_owned(), |scalar| scalar.to_string()),
+        }
+    }
+
+    /// The array that an address leads to, of a block without an array at its end one after the other.
+    pub(super) fn addressed(&self, pointer: u32) -> Read<ElementType> {
+        let Type::Pointer { pointee, .. } = self.contents.types[&pointer] else { return self.holds("a pointer") };
+        let element = self.element(pointee)?;
+        if element.runtime_array().is_some() {
+            return Ok(element);
+        }
+        let bytes = u32::try_from(element.bytes()).or_else(|_| self.layout("an address of more than 4 GiB"))?;
+        let stride = self.contents.decoration(pointer, None, Decoration::ArrayStride).unwrap_or(bytes);
+        if u64::from(stride) < element.tight_bytes() || stride == 0 {
+            return self.layout(format!("an address leads to elements of {bytes} bytes, {stride} apart"));
+        }
+        Ok(ElementType::Array { element: Box::new(element), len: None, stride })
     }
 
     fn scalar(&self, id: u32) -> Read<DType> {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::signature::{Param, Signature};
+use crate::signature::{Param, ParamKind, Signature};
 
 /// Buffers that share a name are called by their places: a call by name must mean one.
 pub(super) fn make_names_unique(signature: &mut Signature) {
@@ -13,9 +13,12 @@ pub(super) fn make_names_unique(signature: &mut Signature) {
             *counts.entry(name.clone()).or_default() += 1;
         }
     }
-    for Param { name, aliases, group, binding, .. } in &mut signature.params {
+    for Param { name, aliases, group, binding, kind, .. } in &mut signature.params {
         for name in aliases.iter_mut().map(|alias| &mut alias.name).chain([name]).filter(|name| counts[*name] > 1) {
-            *name = format!("binding_{group}_{binding}");
+            *name = match kind {
+                ParamKind::Address => format!("push_{binding}"),
+                _ => format!("binding_{group}_{binding}"),
+            };
         }
     }
     let mut taken: HashSet<String> = HashSet::new();

@@ -3,7 +3,10 @@
 //! The runtime orders work by what kernels write, so a use that is missed is a race. Pointers are followed through access
 //! chains, copies and calls; whatever else touches a pointer counts as reading and writing it. Where pointers are chosen
 //! at run time (`OpSelect`, `OpPhi`, a function's result), every buffer of the kernel counts as read and written.
+//! `addresses.rs` follows pointers to memory that is reached by its address.
 //! Read next: `signature/mod.rs`.
+
+mod addresses;
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,6 +16,8 @@ use spirv::{Op, StorageClass};
 use super::contents::{Contents, Function, Type};
 use super::instruction::{Checked, Instruction, MalformedAt, instructions_in};
 use crate::error::Malformed;
+pub(super) use addresses::{ANYWHERE, address_root};
+use addresses::{Addresses, aligned};
 
 /// Variables that one parameter is followed to; beyond that all buffers count as read and written.
 const MAX_ROOTS: usize = 16;
@@ -22,23 +27,35 @@ const MAX_ROOTS: usize = 16;
 pub(super) struct Use {
     pub(super) reads: bool,
     pub(super) writes: bool,
+    /// What an address is a multiple of where it is used, at least. Bytes.
+    pub(super) alignment: u32,
+}
+
+impl Use {
+    pub(super) fn join(self, other: Self) -> Self {
+        let (reads, writes) = (self.reads || other.reads, self.writes || other.writes);
+        Self { reads, writes, alignment: self.alignment.max(other.alignment) }
+    }
 }
 
 /// Variables that a pointer may lead to.
 type Roots = SmallVec<[u32; 1]>;
 
-/// The variables that functions reached from the entry point mention, and how they use them.
+/// The variables that functions reached from the entry point mention, and how they use them. Memory that is reached by its
+/// address is among them, under [`address_root`] and [`ANYWHERE`].
 pub(super) fn uses(words: &[u32], contents: &Contents, entry: u32) -> Checked<HashMap<u32, Use>> {
-    let mut walk = UseWalk { contents, roots: HashMap::new(), uses: HashMap::new(), is_wild: false };
+    let addresses = Addresses::new(contents);
+    let mut walk = UseWalk { contents, roots: HashMap::new(), uses: HashMap::new(), is_wild: false, addresses };
     for global in &contents.globals {
         walk.roots.insert(global.id, smallvec::smallvec![global.id]);
     }
-    for function in callers_first(contents, entry)? {
-        walk.function(words, function)?;
+    let functions = callers_first(contents, entry)?;
+    while walk.starts_round() {
+        functions.iter().try_for_each(|function| walk.function(words, function))?;
     }
     let UseWalk { mut uses, is_wild, .. } = walk;
     if is_wild {
-        uses.values_mut().for_each(|used| *used = Use { reads: true, writes: true });
+        uses.values_mut().for_each(|used| *used = used.join(BOTH));
     }
     Ok(uses)
 }
@@ -82,11 +99,16 @@ fn is_sample(op: Op) -> bool {
         || matches!(op, ImageSampleProjImplicitLod | ImageSampleDrefExplicitLod | ImageSampleDrefImplicitLod)
 }
 
+const READS: Use = Use { reads: true, writes: false, alignment: 0 };
+const WRITES: Use = Use { reads: false, writes: true, alignment: 0 };
+const BOTH: Use = Use { reads: true, writes: true, alignment: 0 };
+
 struct UseWalk<'a> {
     contents: &'a Contents,
     roots: HashMap<u32, Roots>,
     uses: HashMap<u32, Use>,
     is_wild: bool,
+    addresses: Addresses,
 }
 
 impl UseWalk<'_> {
@@ -109,8 +131,6 @@ impl UseWalk<'_> {
                 self.uses.entry(root).or_default();
             }
         }
-        let (reads, writes, both) =
-            (Use { reads: true, writes: false }, Use { reads: false, writes: true }, Use { reads: true, writes: true });
         let op = instruction.op();
         match op {
             Op::AccessChain
@@ -118,36 +138,52 @@ impl UseWalk<'_> {
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain
             | Op::CopyObject => {
+                self.derive_push(instruction)?;
                 return self.derive(instruction);
             }
-            Op::FunctionParameter | Op::Variable | Op::ArrayLength => return Ok(()),
+            Op::FunctionParameter | Op::Variable => {
+                self.declare(instruction);
+                return Ok(());
+            }
+            Op::ArrayLength => return Ok(()),
+            Op::Load if self.is_address(instruction.ty) => self.load_address(instruction)?,
             // An image or a sampler that is loaded is used by what follows.
             Op::Load if self.is_handle(instruction.ty) => return self.derive(instruction),
             Op::Image => return self.derive(instruction),
             Op::SampledImage => {
-                self.mark(instruction.operand(1)?, reads);
+                self.mark(instruction.operand(1)?, READS);
                 return self.derive(instruction);
             }
             Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryLevels => {}
             Op::ImageWrite => {
                 let image = instruction.operand(0)?;
                 self.is_wild |= !self.roots.contains_key(&image);
-                self.mark(image, writes);
+                self.mark(image, WRITES);
             }
-            op if reads_image(op) => self.mark(instruction.operand(0)?, reads),
-            Op::Load | Op::AtomicLoad | Op::CooperativeMatrixLoadKHR => self.mark(instruction.operand(0)?, reads),
+            op if reads_image(op) => self.mark(instruction.operand(0)?, READS),
+            Op::Load => self.mark(instruction.operand(0)?, aligned(READS, instruction, 1)),
+            Op::AtomicLoad | Op::CooperativeMatrixLoadKHR => self.mark(instruction.operand(0)?, READS),
             Op::Store => {
-                self.mark(instruction.operand(0)?, writes);
-                self.mark(instruction.operand(1)?, both); // A pointer that is stored may be used anywhere.
+                self.mark(instruction.operand(0)?, aligned(WRITES, instruction, 2));
+                self.mark_variables(instruction.operand(1)?); // A pointer that is stored may be used anywhere.
+                self.hold(instruction.operand(0)?, instruction.operand(1)?);
             }
-            Op::AtomicStore | Op::CooperativeMatrixStoreKHR => self.mark(instruction.operand(0)?, writes),
+            Op::AtomicStore | Op::CooperativeMatrixStoreKHR => self.mark(instruction.operand(0)?, WRITES),
             Op::CopyMemory | Op::CopyMemorySized => {
-                self.mark(instruction.operand(0)?, writes);
-                self.mark(instruction.operand(1)?, reads);
+                self.mark(instruction.operand(0)?, WRITES);
+                self.mark(instruction.operand(1)?, READS);
+                self.lose(instruction.operand(0)?);
             }
+            // An address that is a number, or one of several, leads anywhere.
+            Op::ConvertPtrToU | Op::Bitcast => {}
+            Op::Select | Op::Phi | Op::ReturnValue => ids.iter().for_each(|&id| self.mark_variables(id)),
             Op::FunctionCall => self.pass(instruction)?,
-            _ => ids.iter().for_each(|&id| self.mark(id, both)),
+            _ => ids.iter().for_each(|&id| {
+                self.mark(id, BOTH);
+                self.lose(id);
+            }),
         }
+        self.find_address(instruction);
         // A pointer made in any other way may lead anywhere.
         self.is_wild |= instruction.ty.is_some_and(|ty| self.is_buffer_pointer(ty));
         Ok(())
@@ -156,7 +192,7 @@ impl UseWalk<'_> {
     fn mark(&mut self, id: u32, used: Use) {
         for &root in self.roots.get(&id).into_iter().flatten() {
             let all = self.uses.entry(root).or_default();
-            *all = Use { reads: all.reads || used.reads, writes: all.writes || used.writes };
+            *all = all.join(used);
         }
     }
 
@@ -181,10 +217,12 @@ impl UseWalk<'_> {
                 if known.contains(&root) {
                     continue;
                 }
-                if known.len() == MAX_ROOTS {
+                if known.len() >= MAX_ROOTS {
                     self.is_wild = true;
+                    self.addresses.add_anywhere(known);
                     break;
                 }
+                self.addresses.has_grown = true;
                 known.push(root);
             }
         }
@@ -197,7 +235,7 @@ impl UseWalk<'_> {
     }
 
     fn is_buffer_pointer(&self, ty: u32) -> bool {
-        let classes = [StorageClass::StorageBuffer, StorageClass::Uniform, StorageClass::PhysicalStorageBuffer];
+        let classes = [StorageClass::StorageBuffer, StorageClass::Uniform];
         match self.contents.types.get(&ty) {
             Some(Type::Pointer { class, .. }) => classes.iter().any(|of| *of as u32 == *class),
             _ => false,

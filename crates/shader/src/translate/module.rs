@@ -161,7 +161,8 @@ impl Module {
     /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
     /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
     /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], [`Error::Unbounded`] for an access that
-    /// nothing can bound, and [`Error::NotTranslated`] for
+    /// nothing can bound, [`Error::Addresses`] for memory that is reached by its address without
+    /// [`Options::assume_addresses`], and [`Error::NotTranslated`] for
     /// [`Options::assume_written`] and [`Options::fold`].
     pub fn translate(
         &self,
@@ -238,7 +239,8 @@ impl Module {
         };
         let mut checks = options.sanitize.map(|sanitize| move |part: ChosenPart<'_>| instrument(part, sanitize));
         let checks = checks.as_mut().map(|checks| checks as &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>);
-        let chosen = binary.choose(&self.source_name, entry, constants, (options.binding_counts, bounds, checks))?;
+        let wanted = (options.binding_counts, bounds, checks);
+        let chosen = binary.choose(&self.source_name, entry, constants, wanted, options.assume_addresses)?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {

@@ -31,6 +31,9 @@ pub struct Options {
     /// Whether the shader's author promises that each element of shared memory is written before it is read. Otherwise
     /// shared memory starts as zeros, as WGSL says.
     pub assume_written: bool,
+    /// Whether the shader's author promises that what it reaches by an address lies in the arrays of the call. Otherwise a
+    /// shader that has addresses is refused.
+    pub assume_addresses: bool,
     /// Whether the device is opened with `shaderZeroInitializeWorkgroupMemory`, and the driver zeroes shared memory.
     /// Otherwise the invocations of a workgroup do, before the kernel's first statement.
     pub driver_zeroes: bool,

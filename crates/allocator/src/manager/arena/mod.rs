@@ -163,6 +163,11 @@ impl ArenaManager {
         // stays as long as one of its blocks. The ring gives them out once until they came back, at multiples of 256.
         let pointer =
             unsafe { MemoryPointer::new(frame.buffer(), frame.offset() + offset, size, kind) }.carrying(previous_uses);
+        let pointer = match frame.is_addressable() {
+            // SAFETY: the buffer is the frame's, of which the other manager says so.
+            true => unsafe { pointer.with_device_address() },
+            false => pointer,
+        };
         let Some(start) = frame.mapping() else { return Ok(pointer) };
         // SAFETY: the offset lies inside the frame's mapping, and is a multiple of 256.
         let mapping = unsafe { start.after(offset) };

@@ -250,7 +250,9 @@ impl PassthroughState {
         let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), label });
         // SAFETY: the source made the buffer for every use, on this device, with at least `size` bytes rounded up to 16.
         // Nothing else lies in it, and it stays in `live` until `memfree`, then in `pending` until the last uses are over.
-        let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) }.with_tag(tag);
+        let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) };
+        // SAFETY: the source makes each buffer and its memory so.
+        let pointer = unsafe { pointer.with_device_address() }.with_tag(tag);
         Ok(match mapping {
             // SAFETY: the source mapped the chunk from its first byte on, which gpu-allocator aligned to at least 16, for
             // as long as it lives, and says whether it is coherent.

@@ -309,7 +309,8 @@ fn pointer(need: &Need, cache: usize, id: SlotId, taken: CachedRange<PendingUses
     // of 256 bytes, is a multiple of 256 long and as long as the request, and is given out once: it was taken from its cache
     // or its chunk, and its slot is live until `put`. The chunk stays until all of it is back and its uses are over.
     let pointer = unsafe { MemoryPointer::new(buffer, offset, need.size, need.kind) };
-    let pointer = pointer.with_tag(tag(cache, id)).carrying(taken.uses);
+    // SAFETY: the source makes each buffer and its memory so.
+    let pointer = unsafe { pointer.with_device_address() }.with_tag(tag(cache, id)).carrying(taken.uses);
     match mapping {
         // SAFETY: the chunk is mapped for as long as it lives, and says whether it is coherent.
         Some(mapping) => unsafe { pointer.with_mapping(mapping) },

@@ -102,6 +102,13 @@ pub(super) fn bind_arguments<'a>(
     arguments: &[Argument<'_>],
 ) -> Result<(Targets<'a>, ArgumentOrder)> {
     const UNBOUND: usize = usize::MAX;
+    if arguments.iter().any(is_reached) {
+        let others = arguments.iter().copied().enumerate().filter(|(_, given)| !is_reached(given));
+        let (places, others): (Vec<usize>, Vec<Argument<'_>>) = others.unzip();
+        let (targets, mut order) = bind_arguments(signature, &others)?;
+        order.iter_mut().for_each(|place| *place = places[*place]);
+        return Ok((targets, order));
+    }
     let kernel = || signature.entry.clone();
     let targets = Targets::new(signature, arguments)?;
     let n_targets = targets.iter().count();
@@ -136,6 +143,10 @@ pub(super) fn bind_arguments<'a>(
             found: targets.names(),
         }),
     }
+}
+
+fn is_reached(given: &Argument<'_>) -> bool {
+    given.shape.kind() == ArgKind::Reached
 }
 
 /// The target of each argument without a name: the next of its kind. If there are more arguments of a kind than parameters,
