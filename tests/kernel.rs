@@ -8,12 +8,13 @@
 //! | `language.rs`, `pointers.rs`, `shared.rs`, `local.rs`, `atomics.rs`, `capabilities.rs`, `subgroups.rs` | what WGSL computes |
 //! | `glsl.rs`, `spirv.rs`, `compilers.rs`, `collection.rs`, `inference.rs`, `renderer.rs` | shaders of other
 //! languages, compilers and authors |
-//! | `images.rs` | images, samplers and buffers of texels |
+//! | `images.rs`, `addresses.rs` | images, samplers and buffers of texels; memory that is reached by its address |
 //! | `library.rs`, `typed.rs` | the shader library, `kernel!` |
 //! | `cache.rs`, `disk.rs`, `steady.rs` | caches, and dispatches without allocations |
 //! | `sanitizer.rs` | kernels with planted faults |
 //! | `numba_shared.rs` | numba's tests of shared and local memory, ported |
 
+mod addresses;
 mod aliases;
 mod atomics;
 mod binding_arrays;
