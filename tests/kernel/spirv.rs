@@ -248,8 +248,8 @@ fn floats_are_added_atomically_or_refused() {
 }
 
 #[test]
-fn a_missing_capability_is_named() {
+fn an_address_is_named() {
     let fixture = Fixture::open();
     let text = fixture.kernel(source("address.spv")).build().unwrap_err().to_string();
-    assert!(text.contains("a buffer device address is not for"), "{text}");
+    assert!(text.contains("reaches memory by ") && text.contains("`assume_addresses`"), "{text}");
 }

@@ -44,6 +44,7 @@ fn translated(name: &str, constants: &[(&str, f64)]) -> Result<Translated> {
 const UNCHECKED: Options = Options {
     bounds: Bounds::Unchecked,
     assume_written: false,
+    assume_addresses: false,
     driver_zeroes: false,
     loops: crate::Loops::AssumeFinite,
     unchecked_division: false,

@@ -120,6 +120,7 @@ const OPTIONS: [Options; 5] = {
         driver_zeroes: false,
         loops: Loops::Bounded,
         unchecked_division: false,
+        assume_addresses: false,
         exact_floats: false,
         integer_dot_product: false,
         max_uniform_bytes: None,
