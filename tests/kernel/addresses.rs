@@ -61,7 +61,8 @@ fn numbered(fixture: &Fixture, n: u32) -> DeviceNDArray<u32> {
 fn addresses_in_push_constants_take_arrays() {
     let fixture = Fixture::open();
     let Some(axpy) = built(&fixture, AXPY, "addresses_in_push_constants_take_arrays") else { return };
-    let params: Vec<_> = axpy.signature().params.iter().map(|param| (&*param.name, param.reads, param.writes)).collect();
+    let params: Vec<_> =
+        axpy.signature().params.iter().map(|param| (&*param.name, param.reads, param.writes)).collect();
     assert_eq!((params, axpy.signature().reached), (vec![("x", true, false), ("y", true, true)], None));
     let (x, y) = (numbered(&fixture, 103), fixture.full::<u32>([103], 7).unwrap());
     axpy.launch(Groups::covering(103), (&x, &y, 103_u32, 3_u32)).unwrap();
@@ -157,7 +158,8 @@ fn refusals_name_the_address() {
         for builder in [fixture.kernel(Source::glsl(text)), unchecked] {
             let error = builder.build().unwrap_err();
             assert!(matches!(error, KernelError::Shader(ShaderError::Addresses { .. })), "{error}");
-            let expected = format!("kernel `main` reaches memory by {address}, and nothing keeps that inside an array; bind ");
+            let expected =
+                format!("kernel `main` reaches memory by {address}, and nothing keeps that inside an array; bind ");
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
     }
@@ -165,7 +167,10 @@ fn refusals_name_the_address() {
     // SAFETY: no kernel is built.
     let checked = unsafe { fixture.kernel(Source::glsl(AXPY)).sanitize(true).assume_addresses() };
     let error = checked.build().unwrap_err().to_string();
-    assert_eq!(error, "kernel `main` cannot be sanitized: no check follows the address `x`; build this kernel with `sanitize(false)`");
+    assert_eq!(
+        error,
+        "kernel `main` cannot be sanitized: no check follows the address `x`; build this kernel with `sanitize(false)`"
+    );
     let (x, y) = (numbered(&fixture, 9), numbered(&fixture, 9));
     let refused = |x: &dyn vkarray::kernel::AsArg, y: &dyn vkarray::kernel::AsArg| {
         let error = axpy.launch(Groups::covering(9), (x, y, 9_u32, 1_u32)).unwrap_err();
@@ -178,7 +183,8 @@ fn refusals_name_the_address() {
     assert!(refused(&x, &y.clone().read_only()).starts_with("y is written by the kernel"));
     assert!(refused(&x, &7_u64).contains("takes") || refused(&x, &7_u64).contains("is"), "{}", refused(&x, &7_u64));
     let bytes = fixture.zeros::<u8>([41]).unwrap();
-    let odd = vkarray::kernel::ArrayShape { offset: 2, ..vkarray::kernel::ArrayShape::new(vkarray::DType::U32, &[9], 36) };
+    let odd =
+        vkarray::kernel::ArrayShape { offset: 2, ..vkarray::kernel::ArrayShape::new(vkarray::DType::U32, &[9], 36) };
     let odd = vkarray::kernel::ArrayArg::new(bytes.block(), odd);
     let error = axpy.launch(Groups::covering(9), (vkarray::kernel::Arg::Array(odd), &y, 9_u32, 1_u32)).unwrap_err();
     let KernelError::Argument { problem, .. } = error else { panic!("{error}") };

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{BuiltIn, Capability, Decoration, Op};
 
-use super::contents::{Contents, EntryPoint};
+use super::contents::{Contents, EntryPoint, Type};
 use super::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at, instructions_in};
 use super::uses::callers_first;
 use crate::spirv::extensions::is_needed as is_extension_needed;
@@ -27,7 +27,9 @@ pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Ch
     }
     marks.roots.extend(entry.interface.iter().copied());
     marks.take_roots(words, contents, entry)?;
-    let needed = Needed::of(words, &marks)?;
+    let mut needed = Needed::of(words, &marks)?;
+    let mut kept = contents.globals.iter().filter(|global| marks.ids.contains(&global.id));
+    needed.has_open_lists = kept.any(|global| matches!(contents.types[&global.pointee], Type::RuntimeArray { .. }));
     let capabilities: Vec<u32> = contents.capabilities.iter().copied().filter(|&number| needed.has(number)).collect();
     if capabilities.len() == contents.capabilities.len() {
         return Ok(None);
@@ -195,6 +197,8 @@ struct Needed {
     integers: HashSet<u32>,
     floats: HashSet<u32>,
     has_subgroups: bool,
+    /// Whether an array of bindings has no length. glslang takes an array of addresses in a buffer for one.
+    has_open_lists: bool,
 }
 
 impl Needed {
@@ -267,6 +271,7 @@ impl Needed {
                 | C::GroupNonUniformClustered
                 | C::GroupNonUniformQuad,
             ) => self.has_subgroups,
+            Some(C::RuntimeDescriptorArray) => self.has_open_lists,
             Some(C::CooperativeMatrixKHR) => any(&[Op::TypeCooperativeMatrixKHR]),
             Some(C::RayQueryKHR) => any(&[Op::TypeRayQueryKHR]),
             Some(

@@ -266,8 +266,9 @@ fn either_byte_order_is_read() {
 
 #[test]
 fn what_is_no_buffer_is_refused_by_name() {
-    let message = "address: SPIR-V word 24: a buffer device address is not for Vulkan's compute kernels: memory reached by its \
-                   address cannot be ordered by the runtime; bind it as a storage buffer";
+    let message = "kernel `main` reaches memory by the address `far`, and nothing keeps that inside an array; bind the array as \
+                   a storage buffer, or promise it with the unsafe `assume_addresses` of the kernel's builder (`vkarray run \
+                   --unsafe-addresses`)";
     assert_eq!(translated("address", &[]).unwrap_err().to_string(), message);
     let picture = &translated("texture", &[]).unwrap().signature.params[0];
     assert_eq!((picture.name.as_str(), picture.ty.to_string().as_str()), ("picture", "texture_storage_2d<rgba8unorm>"));
@@ -281,6 +282,7 @@ fn what_a_translator_does_is_not_done_to_spirv() {
     assert_eq!(module.translate(None, &BTreeMap::new(), &options).unwrap_err().to_string(), message);
 }
 
+mod addresses;
 mod binding_arrays;
 mod bounds;
 mod hostile;

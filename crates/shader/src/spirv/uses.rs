@@ -174,9 +174,11 @@ impl UseWalk<'_> {
                 self.mark(instruction.operand(1)?, READS);
                 self.lose(instruction.operand(0)?);
             }
-            // An address that is a number, or one of several, leads anywhere.
+            // An address that is a number, one of several, or part of a value, leads anywhere.
             Op::ConvertPtrToU | Op::Bitcast => {}
-            Op::Select | Op::Phi | Op::ReturnValue => ids.iter().for_each(|&id| self.mark_variables(id)),
+            Op::Select | Op::Phi | Op::ReturnValue | Op::CompositeConstruct => {
+                ids.iter().for_each(|&id| self.mark_variables(id))
+            }
             Op::FunctionCall => self.pass(instruction)?,
             _ => ids.iter().for_each(|&id| {
                 self.mark(id, BOTH);

@@ -286,7 +286,9 @@ fn n_kernels(bytes: &[u8]) -> Result<usize> {
     let binary = Binary::parse("x", bytes)?;
     let entries: Vec<_> = binary.entry_points().map(str::to_owned).collect();
     entries.iter().try_for_each(|entry| {
-        binary.choose("x", entry, &BTreeMap::new(), ([0; MAX_COUNTED], Some(DeviceBounds::default()), None)).map(drop)
+        binary
+            .choose("x", entry, &BTreeMap::new(), ([0; MAX_COUNTED], Some(DeviceBounds::default()), None), true)
+            .map(drop)
     })?;
     Ok(entries.len())
 }
