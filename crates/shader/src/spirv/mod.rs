@@ -158,11 +158,10 @@ impl Binary {
     /// Reflects one entry point, which exists, with values for its constants.
     pub(crate) fn choose(
         &self,
-        source_name: &str,
-        entry: &str,
+        (source_name, entry): (&str, &str),
         given: &BTreeMap<String, f64>,
-        (counts, bounds, checks): ([u32; MAX_COUNTED], Option<DeviceBounds>, Checks<'_>),
-        assume_addresses: bool,
+        (counts, assume_addresses): ([u32; MAX_COUNTED], bool),
+        (bounds, checks): (Option<DeviceBounds>, Checks<'_>),
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;

@@ -239,8 +239,8 @@ impl Module {
         };
         let mut checks = options.sanitize.map(|sanitize| move |part: ChosenPart<'_>| instrument(part, sanitize));
         let checks = checks.as_mut().map(|checks| checks as &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>);
-        let wanted = (options.binding_counts, bounds, checks);
-        let chosen = binary.choose(&self.source_name, entry, constants, wanted, options.assume_addresses)?;
+        let asked = (options.binding_counts, options.assume_addresses);
+        let chosen = binary.choose((&self.source_name, entry), constants, asked, (bounds, checks))?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {

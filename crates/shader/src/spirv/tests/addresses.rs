@@ -5,8 +5,11 @@ use crate::signature::Access;
 
 const OPTIONS: Options = Options { assume_addresses: true, ..UNCHECKED };
 
+/// The name of an address, whether it is read and written, and what it is a multiple of.
+type AddressUse = (String, bool, bool, u32);
+
 /// A kernel with three addresses, and the statements of its entry point.
-fn uses_of(statements: &str) -> (Vec<(String, bool, bool, u32)>, Option<Access>) {
+fn uses_of(statements: &str) -> (Vec<AddressUse>, Option<Access>) {
     let text = format!(
         "#version 450
         #extension GL_EXT_buffer_reference : require

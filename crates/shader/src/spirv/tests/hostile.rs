@@ -287,7 +287,7 @@ fn n_kernels(bytes: &[u8]) -> Result<usize> {
     let entries: Vec<_> = binary.entry_points().map(str::to_owned).collect();
     entries.iter().try_for_each(|entry| {
         binary
-            .choose("x", entry, &BTreeMap::new(), ([0; MAX_COUNTED], Some(DeviceBounds::default()), None), true)
+            .choose(("x", entry), &BTreeMap::new(), ([0; MAX_COUNTED], true), (Some(DeviceBounds::default()), None))
             .map(drop)
     })?;
     Ok(entries.len())
