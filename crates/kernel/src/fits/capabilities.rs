@@ -68,7 +68,8 @@ pub(crate) fn limits_of_kernel(device: &DeviceInfo, spirv: &[u32]) -> Limits {
 ///
 /// # Errors
 ///
-/// About the first capability that is missing, [`Error::Capability`] if the device lacks it, [`Error::NotEnabled`] if the device was opened without it, and
+/// About the first capability that is missing, [`Error::Capability`] if the device lacks it, [`Error::NotEnabled`] if
+/// the device was opened without it, and
 /// [`Error::NoCapability`] if no device is opened with it.
 ///
 /// ```

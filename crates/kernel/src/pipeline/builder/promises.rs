@@ -11,7 +11,8 @@ impl KernelBuilder {
     /// # Safety
     ///
     /// Each element of shared memory is written before it is read. This holds for every kernel that is built from this builder
-    /// or a clone of it, whatever is set on it later, for its variants ([`Kernel::shared`]), and for every dispatch of them.
+    /// or a clone of it, whatever is set on it later, for its variants ([`Kernel::shared`](crate::Kernel::shared)), and for
+    /// every dispatch of them.
     pub unsafe fn assume_written(mut self) -> Self {
         self.options.assume_written = true;
         self
