@@ -22,7 +22,7 @@ pub(super) struct Tile {
 impl Tile {
     /// The tile for rows of a length, with keys of one or two words.
     ///
-    /// Twelve teams with sixteen keys a lane sort 2^27 `u32` fastest: 30.8 Gkeys/s, against 30.3 with 8 or 16 teams, and
+    /// Twelve teams with sixteen keys a lane sort 2^27 hashed `u32` fastest: 30.8 Gkeys/s, against 30.3 with 8 or 16, and
     /// 28.0 with twenty keys (H100, driver 580.159.04, 2026-11-26). Short rows have the fewest teams that take at most
     /// eight keys a lane.
     pub(super) fn new(device: &DeviceInfo, n_words: usize, length: usize) -> Self {
