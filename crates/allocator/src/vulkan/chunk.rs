@@ -298,8 +298,8 @@ impl ChunkSource {
     }
 }
 
-/// Creates a buffer. Memory of the handle type can be bound to it, if there is one; other memory has an address on devices with
-/// the feature.
+/// Creates a buffer. Memory of the handle type can be bound to it, if there is one. Other memory has an address on devices
+/// with the feature.
 pub(super) fn create_buffer(
     device: &Device,
     size: u64,

@@ -420,3 +420,33 @@ fn copies_are_explained_with_their_routes_and_reasons() {
         assert!(line.starts_with(copy) && line[copy.len()..].contains(": "), "{line}");
     }
 }
+
+#[test]
+fn a_shader_with_addresses_runs_where_the_user_answers_for_it() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::empty();
+    folder.put(
+        "scale.comp",
+        "#version 450
+        #extension GL_EXT_buffer_reference : require
+        layout(local_size_x = 64) in;
+        layout(buffer_reference, std430, buffer_reference_align = 4) buffer Floats { float v[]; };
+        layout(push_constant) uniform Push { Floats x; uint n; float factor; };
+        void main() { uint i = gl_GlobalInvocationID.x; if (i < n) x.v[i] *= factor; }",
+    );
+    let inspected = text(&folder.done("inspect scale.comp").stdout);
+    assert!(inspected.contains("\n  x       address +0  read_write  array<f32>\n"), "{inspected}");
+    let line =
+        "run scale.comp --arg x=arange:f32[101] --arg n=101 --arg factor=1.5 --covering 101 --out x=x.npy --quiet";
+    let error = folder.refused(2, &mut folder.command(line));
+    assert!(error.contains("the address `x`") && error.contains("--unsafe-addresses"), "{error}");
+    let output = folder.command(&format!("{line} --unsafe-addresses")).output().unwrap();
+    if !output.status.success() {
+        assert!(text(&output.stderr).contains("needs buffer device addresses, which "), "{}", text(&output.stderr));
+        return;
+    }
+    let found: Array1<f32> = read_npy(folder.path("x.npy")).unwrap();
+    assert_eq!(found, Array1::from_iter((0_u8..101).map(|i| f32::from(i) * 1.5)));
+}

@@ -87,7 +87,7 @@ impl KernelBuilder {
     /// Accepts a kernel that reaches memory by its address (GLSL's `buffer_reference`, SPIR-V's `PhysicalStorageBuffer`).
     ///
     /// A push constant that is an address takes an array, in the order of the push constants behind all buffers, and is used as
-    /// the shader uses it. Arrays whose addresses are in memory ([`Block::device_address`](vkarray_allocator::Block)) are
+    /// the shader uses it. Arrays whose addresses are in memory ([`Block::device_address`](vkarray_allocator::Block::device_address)) are
     /// listed at the launch, as [`Reached`](crate::Reached). Nothing bounds these accesses; those of buffers stay bounded.
     ///
     /// # Safety
