@@ -14,6 +14,7 @@
 //! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
 //! | `reductions.rs` | refused reductions, and their streams |
 //! | `sorting.rs` | sorts of every type, length and pattern |
+//! | `scans.rs` | running sums of every type and length, and without the sums of other workgroups |
 //! | `steady.rs` | the allocations of evaluating a known expression |
 
 mod elementary;
@@ -28,6 +29,7 @@ mod products;
 mod reduced_expressions;
 mod reductions;
 mod refusals;
+mod scans;
 mod sorting;
 mod steady;
 mod texts;

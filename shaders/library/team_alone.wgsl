@@ -21,3 +21,11 @@ fn meet() {}
 fn sum_before(value: u32) -> u32 {
     return 0u;
 }
+
+fn word_before(word: u32, by: u32) -> u32 {
+    return word;
+}
+
+fn last_word(word: u32, place: Place) -> u32 {
+    return word;
+}

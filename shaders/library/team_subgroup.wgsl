@@ -36,3 +36,13 @@ fn meet() {
 fn sum_before(value: u32) -> u32 {
     return subgroupExclusiveAdd(value);
 }
+
+// The word of the lane that is `by` lanes before this one; any word in the first `by` lanes of the team.
+fn word_before(word: u32, by: u32) -> u32 {
+    return subgroupShuffleUp(word, by);
+}
+
+// The word of the last lane of the team.
+fn last_word(word: u32, place: Place) -> u32 {
+    return subgroupShuffle(word, place.half * LANES + LANES - 1u);
+}

@@ -86,6 +86,9 @@ pub const SORT_KEYS: &str = include_str!("../library/sort_keys.wgsl");
 /// Teams of one invocation.
 pub const TEAM_ALONE: &str = include_str!("../library/team_alone.wgsl");
 
+/// Scans of one number for each invocation.
+pub const TEAM_SCAN: &str = include_str!("../library/team_scan.wgsl");
+
 /// Teams that are subgroups.
 pub const TEAM_SUBGROUP: &str = include_str!("../library/team_subgroup.wgsl");
 
@@ -116,8 +119,12 @@ mod tests {
                       alias Key = u32;\nfn to_key(words: vec2<u32>) -> Key { return words.x; }\n\
                       fn words_of(key: Key) -> vec2<u32> { return vec2(key, 0u); }\n";
         let radix = "const TEAMS = 12u;\nconst ITEMS = 16u;\nconst PASSES = 4u;\n";
-        let numbers = "alias T = vec2<u32>;\nconst ZERO = vec2(0u);\nconst PER_LANE = 8u;\n\
-                       fn identity() -> T { return ZERO; }\n\
+        let numbers = "alias T = vec2<u32>;\nconst WORDS = 2u;\nconst TEAMS = 8u;\nconst ITEMS = 16u;\nalias S = u32;\n\
+                       fn widen(number: S) -> T { return vec2(number, 0u); }\n\
+                       fn words_of(number: T) -> vec2<u32> { return number; }\n\
+                       fn of_words(words: vec2<u32>) -> T { return words; }\n\
+                       fn publishes(tile: u32) -> bool { return true; }\n\
+                       fn identity() -> T { return vec2(0u); }\n\
                        fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n";
         let philox = "const LANES = 8u;\nfn philox(c: vec2<u32>) -> array<u32, LANES> { return philox_4x64(c); }\n\
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
@@ -136,7 +143,8 @@ mod tests {
             [key, KEY_ORDER, SEARCH].concat(),
             [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
-            [PAIRS, numbers, SCAN].concat(),
+            [PAIRS, TEAM_ALONE, numbers, TEAM_SCAN, SCAN].concat(),
+            [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, TEAM_SCAN, SCAN].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),
         ];

@@ -3,6 +3,7 @@
 //! | folder or file | what it is |
 //! |---|---|
 //! | `operand.rs` | how arrays are given to kernels: contiguous, as words, in parts |
+//! | `team.rs` | invocations that exchange words: subgroups |
 //! | `scan/` | running sums and products |
 //! | `indexing/` | elements by index and by mask |
 //! | `sorting/` | sorting, searching, different values, histograms |
@@ -21,6 +22,7 @@ mod random;
 mod reduce;
 mod scan;
 mod sorting;
+mod team;
 
 pub use indexing::{IndexElement, IndexMode};
 pub use joining::{PadMode, broadcast_arrays, concat, meshgrid, stack};

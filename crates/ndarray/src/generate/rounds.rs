@@ -34,6 +34,8 @@ mod tests {
         let tile = 1024 + 1; // The units of a tile, if one invocation copied it.
         let part = PRODUCTS as u64 / 16;
         let (items, passes) = (16, 8);
+        // Workgroups that Mesa's driver for processors runs at a time, each in a thread. Sums of others have been published.
+        let waiting = 32;
         let digits = 256 + 1; // The digits of one invocation, if it had a workgroup for itself.
         [
             // 64 steps of 16 words, each with a search of at most 8,192 edges; then the sums of 64 bins.
@@ -56,8 +58,9 @@ mod tests {
             ("philox.wgsl", (4, 11 + 5)),
             ("put.wgsl", (1, walk + 65)),
             ("radix.wgsl", (24, passes * (6 * digits + 5 * (items + 1)) + 3 * (items + 1))),
-            ("scan.wgsl", (7, 5 * 8 + 2 * 9)),
+            ("scan.wgsl", (7, 3 * 33 + (waiting + 1) * (65 + 33 + 2))),
             ("search.wgsl", (1, search)),
+            ("team_scan.wgsl", (2, (waiting + 2) * (33 * 6 + 9))),
             ("team_subgroup.wgsl", (1, passes * items * (8 + 1))),
             ("triangle.wgsl", (1, 5)),
             ("walk.wgsl", (1, walk)),

@@ -1,31 +1,27 @@
 //! Running sums and products along an axis: [`DeviceNDArray::cumulative_sum`], [`DeviceNDArray::cumulative_prod`].
 //!
-//! A row is cut into blocks. The totals of the blocks are scanned in the same way, and then each block is scanned
-//! behind the total of the blocks before it. The order of operations depends on the shape alone, so floats have the
-//! same bits on every run. This folder does not reduce an axis. The kernels are in `shaders/library/scan.wgsl`;
-//! `piece.rs` decides what one launch scans, `text.rs` scans with an operation that a program wrote.
+//! A row is cut into tiles, and one launch scans all tiles: each number is read and written once. The order of operations
+//! depends on shape and device alone, so floats have the same bits on every run. The kernel is in
+//! `shaders/library/scan.wgsl`. `tile.rs` decides about tiles, `piece.rs` what one launch scans; `operator.rs` writes the
+//! operation, `text.rs` scans with an operation that a program wrote.
 
+mod operator;
 mod piece;
 mod text;
+mod tile;
 
+use operator::Operator;
 use piece::{Bound, pieces};
+use tile::ScanTile;
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, Element};
+use vkarray_kernel::{Element, Groups};
 use vkarray_layout::{Index, IntoAxis};
-use vkarray_shaders::functions;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::functions::operand::{Arithmetic, Widen, axis_of, converted, kernel, numbers, packed, widened};
+use crate::functions::operand::{Widen, axis_of, converted, packed, to_u32, widened, words};
 
 pub use text::ScanKernel;
-
-/// Number of elements of a row that one workgroup scans.
-const BLOCK: usize = 256 * PER_LANE;
-
-/// Number of elements that one invocation scans.
-const PER_LANE: usize = 7;
-const PER_LANE_TEXT: &str = "const PER_LANE = 7u;\n";
 
 impl<T: Widen> DeviceNDArray<T> {
     /// The sum of each element and the elements before it along an axis: the array API's `cumulative_sum`, NumPy's
@@ -54,7 +50,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "cumsum")]
     pub fn cumulative_sum(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T::Sum>> {
-        scan(self, axis.into_axis(), Operation::Sum, false)
+        scan(self, axis.into_axis(), false, false)
     }
 
     /// The product of each element and the elements before it along an axis: the array API's `cumulative_prod`, NumPy's
@@ -77,7 +73,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`DeviceNDArray::cumulative_sum`].
     #[doc(alias = "cumprod")]
     pub fn cumulative_prod(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T::Sum>> {
-        scan(self, axis.into_axis(), Operation::Product, false)
+        scan(self, axis.into_axis(), true, false)
     }
 
     /// [`DeviceNDArray::cumulative_sum`] with a zero in front, so that the axis is longer by one: `include_initial` of the array
@@ -99,7 +95,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Kernel`](crate::Error::Kernel) for `f64` on a device without it; and the errors of
     /// [`DeviceNDArray::cumulative_sum`].
     pub fn cumulative_sum_from_zero(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T::Sum>> {
-        scan(self, axis.into_axis(), Operation::Sum, true)
+        scan(self, axis.into_axis(), false, true)
     }
 
     /// [`DeviceNDArray::cumulative_prod`] with a one in front, so that the axis is longer by one: `include_initial` of the array
@@ -121,43 +117,21 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Kernel`](crate::Error::Kernel) for `f64` on a device without it; and the errors of
     /// [`DeviceNDArray::cumulative_prod`].
     pub fn cumulative_prod_from_one(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<T::Sum>> {
-        scan(self, axis.into_axis(), Operation::Product, true)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operation {
-    Sum,
-    Product,
-}
-
-impl Operation {
-    /// The text that defines the type of the numbers, the operation and its identity.
-    fn text<T: Widen>(self) -> String {
-        let arithmetic = Arithmetic::of::<T>();
-        let (function, identity) = match self {
-            Self::Sum => ("add", arithmetic.zero),
-            Self::Product => ("multiply", arithmetic.one),
-        };
-        let rest = format!(
-            "{PER_LANE_TEXT}fn op(a: T, b: T) -> T {{\n    return {function}(a, b);\n}}\n\
-             fn identity() -> T {{\n    return {identity};\n}}\n"
-        );
-        [arithmetic.text(), rest].concat()
+        scan(self, axis.into_axis(), true, true)
     }
 }
 
 fn scan<T: Widen>(
     x: &DeviceNDArray<T>,
     axis: isize,
-    operation: Operation,
+    is_product: bool,
     is_from_identity: bool,
 ) -> Result<DeviceNDArray<T::Sum>> {
     let (stream, ctx) = (x.stream(), x.context());
     let axis = axis_of(axis, x.ndim())?.cast_signed();
-    let sums = converted::<T, T::Sum>(&x.move_axis(axis, -1)?, stream)?;
-    let rows = widened(&sums.on(stream))?;
-    let scanned = scan_rows(&rows, stream, &operation.text::<<T::Sum as Widen>::Wide>(), numbers)?;
+    let rows = widened(&x.move_axis(axis, -1)?.on(stream))?;
+    let operator = Operator::of_numbers::<T::Wide, <T::Sum as Widen>::Wide>(is_product);
+    let scanned: DeviceNDArray<<T::Sum as Widen>::Wide> = scan_rows(&rows, stream, &operator)?;
     let scanned = converted::<_, T::Sum>(&scanned, stream)?.move_axis(-1, axis)?;
     if !is_from_identity {
         return Ok(scanned);
@@ -165,7 +139,7 @@ fn scan<T: Widen>(
     let mut shape = scanned.shape().to_vec();
     shape[axis.unsigned_abs()] += 1;
     let out = ctx.device_array::<T::Sum>(shape)?;
-    let identity = ctx.full([], i32::from(operation == Operation::Product))?;
+    let identity = ctx.full([], i32::from(is_product))?;
     let identity = identity.on(stream).astype::<T::Sum>()?;
     out.slice_axis(axis, 0..1)?.on(stream).assign(&identity)?;
     out.slice_axis(axis, Index::from(1..))?.on(stream).copy_from_device(&scanned)?;
@@ -174,15 +148,14 @@ fn scan<T: Widen>(
 
 /// Numbers the flags that are set: the inclusive sums of words of 0 and 1.
 pub(crate) fn number_flags(flags: &DeviceNDArray<u32>, stream: &Stream) -> Result<DeviceNDArray<u32>> {
-    scan_rows(&packed(&flags.on(stream))?, stream, &Operation::Sum.text::<u32>(), numbers)
+    scan_rows(&packed(&flags.on(stream))?, stream, &Operator::of_numbers::<u32, u32>(false))
 }
 
-/// Scans the rows of a packed array. `arg` gives the array to kernels.
-fn scan_rows<T: Element>(
-    rows: &DeviceNDArray<T>,
+/// Scans the rows of a packed array.
+fn scan_rows<S: Element, T: Element>(
+    rows: &DeviceNDArray<S>,
     stream: &Stream,
-    text: &str,
-    arg: fn(&DeviceNDArray<T>) -> Arg<'_>,
+    operator: &Operator,
 ) -> Result<DeviceNDArray<T>> {
     let (ctx, count) = (rows.context(), rows.size());
     let out = ctx.device_array::<T>(rows.shape())?;
@@ -190,28 +163,23 @@ fn scan_rows<T: Element>(
         return Ok(out);
     }
     let n = rows.shape()[rows.ndim() - 1];
-    let n_blocks = n.div_ceil(BLOCK);
-    let text = [text, functions::SCAN];
-    let pieces = pieces(count / n, n, &Bound::of(rows));
-    let (all, all_out) = (rows.reshape([count])?, out.reshape([count])?);
-    let mut before = None;
-    if n_blocks > 1 {
-        let totals = ctx.device_array::<T>([count / n, n_blocks])?;
-        let kernel = kernel(ctx, "scan.wgsl", &text, "scan_totals")?;
-        for piece in &pieces {
-            let source = all.slice_axis(0, piece.bound())?;
-            let [n, blocks, base, block, first] = piece.words()?;
-            kernel.dispatch(stream, piece.groups(), (arg(&source), arg(&totals), n, blocks, base, block, first))?;
-        }
-        before = Some(scan_rows(&totals, stream, text[0], arg)?);
+    let tile = ScanTile::new(ctx.info(), operator.n_words, n);
+    let n_tiles = n.div_ceil(tile.len());
+    let (all_tiles, all_blocks) = (count / n * n_tiles, count / n * n_tiles.div_ceil(tile.n_threads()));
+    let kernel = tile.team.kernel(ctx, "scan.wgsl", operator.kernel_text(tile), "scan_tiles")?;
+    // Rows of one tile need no state.
+    let n_slots = if n_tiles > 1 { all_tiles + all_blocks } else { 0 };
+    let state = ctx.device_array::<u32>([1 + 2 * operator.n_words as usize * n_slots])?;
+    if n_tiles > 1 {
+        state.on(stream).fill(0)?;
     }
-    let kernel = kernel(ctx, "scan.wgsl", &text, "scan_blocks")?;
-    for piece in &pieces {
-        let [source, target] = [all.slice_axis(0, piece.bound())?, all_out.slice_axis(0, piece.bound())?];
-        let before = before.as_ref().unwrap_or(&source); // Rows of one block read none.
-        let [n, blocks, base, block, first] = piece.words()?;
-        let args = (arg(&source), arg(&target), arg(before), n, blocks, base, block, first);
-        kernel.dispatch(stream, piece.groups(), args)?;
+    let (all, all_out) = (rows.reshape([count])?, out.reshape([count])?);
+    for piece in pieces(count / n, n, &Bound::of::<S, T>(ctx, tile.len(), count)) {
+        let (source, target) = (all.slice_axis(0, piece.bound())?, all_out.slice_axis(0, piece.bound())?);
+        let [n, base, first] = piece.words()?;
+        let (n_tiles, all_tiles) = (to_u32(n_tiles)?, to_u32(all_tiles)?);
+        let args = (operator.arg(&source), operator.arg(&target), words(&state), n, n_tiles, base, first, all_tiles);
+        kernel.dispatch(stream, Groups::covering(piece.n_tiles() * tile.n_threads()), args)?;
     }
     Ok(out)
 }

@@ -1,19 +1,20 @@
 //! [`ScanKernel`]: scans by an operation that is written in WGSL.
 
-use vkarray_kernel::{AsArg, DType};
+use vkarray_kernel::DType;
 use vkarray_layout::{Index, IntoAxis};
 
-use super::{PER_LANE_TEXT, scan_rows};
+use super::operator::Operator;
+use super::scan_rows;
 use crate::array::DeviceNDArray;
 use crate::elementwise::{ElementwiseKernel, Evaluate};
 use crate::error::Result;
 use crate::functions::operand::{Word, packed};
-use crate::generate::{Combine, value_type, with_functions};
+use crate::generate::Combine;
 
 /// Scans by an associative operation that a program writes: PyCUDA's `InclusiveScanKernel` and `ExclusiveScanKernel`.
 ///
-/// The kernels are built at the first use with a type and are kept on disk. The order of operations depends on the
-/// shape alone.
+/// The kernels are built at the first use with a type and are kept on disk. The order of operations depends on
+/// shape and device alone.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -53,9 +54,7 @@ impl ScanKernel {
         let axis = axis.into_axis();
         let rows = packed(&x.move_axis(axis, -1)?)?;
         let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
-        let ty = value_type(DType::of::<T>());
-        let text = with_functions(&format!("alias T = {ty};\n{PER_LANE_TEXT}{}", combine.text()));
-        let scanned = scan_rows(&rows, x.stream(), &text, DeviceNDArray::as_arg);
+        let scanned = scan_rows(&rows, x.stream(), &Operator::of_text::<T>(&combine));
         scanned.map_err(|error| combine.explained(error))?.move_axis(-1, axis)
     }
 

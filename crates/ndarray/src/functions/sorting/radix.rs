@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arguments, Groups, Kernel, Source};
+use vkarray_kernel::{Arguments, Groups, Kernel};
 use vkarray_shaders::functions;
 
 use super::keys::{KeyKind, Keys, bits_of, of_bits};
@@ -137,12 +137,7 @@ impl TileSort<'_> {
         let order = if is_exact { functions::RADIX_KEYS } else { functions::RADIX_ORDER };
         let passes = format!("const PASSES = {}u;\n", kind.n_digits());
         let text = [&kind.text(is_descending, is_exact), &self.tile.text(), &passes, order, functions::RADIX].concat();
-        let builder = ctx.kernel(Source::wgsl(text).named("radix.wgsl")).entry(entry);
-        Ok(match self.tile.subgroup {
-            Some(size) => builder.subgroup_size(size).full_subgroups(true),
-            None => builder,
-        }
-        .build()?)
+        self.tile.team.kernel(ctx, "radix.wgsl", text, entry)
     }
 
     /// Runs a kernel with a workgroup for each tile.

@@ -1,10 +1,8 @@
 //! [`Tile`]: how many keys a workgroup of the radix sort has, and how they are shared among its invocations. Pure.
 
 use vkarray_driver::DeviceInfo;
-use vkarray_shaders::functions;
 
-/// `VkSubgroupFeatureFlagBits` of the operations that `team_subgroup.wgsl` uses: basic, arithmetic, ballot.
-const OPERATIONS: u32 = 1 | 4 | 8;
+use crate::functions::team::Team;
 
 /// The digits that a key is sorted by have so many values, each with a counter in every team.
 const DIGITS: u32 = 256;
@@ -12,8 +10,7 @@ const DIGITS: u32 = 256;
 /// The tile of one workgroup. A team is a subgroup, or a part of one; see `radix.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tile {
-    /// Invocations of a subgroup, if teams use its operations.
-    pub(super) subgroup: Option<u32>,
+    pub(super) team: Team,
     teams: u32,
     /// Keys of an invocation.
     items: u32,
@@ -27,23 +24,17 @@ impl Tile {
     /// eight keys a lane.
     pub(super) fn new(device: &DeviceInfo, n_words: usize, length: usize) -> Self {
         let words = if n_words == 1 { 1 } else { 2 };
-        let info = &device.subgroup;
-        let has_operations = info.in_compute && info.operations & OPERATIONS == OPERATIONS;
-        let is_full = device.features.compute_full_subgroups && device.features.subgroup_size_control;
-        let subgroup = Some(info.size).filter(|size| has_operations && is_full && (4..=64).contains(size));
-        let lanes = subgroup.unwrap_or(1).min(32);
-        let at_least = subgroup.map_or(1, |size| size / lanes);
+        let team = Team::new(device);
+        let lanes = team.lanes();
         let covers = |teams: u32, items: u32| (teams * lanes * items) as usize >= length;
-        let limits = &device.limits;
-        let fits = |&teams: &u32| teams * lanes <= limits.max_compute_work_group_invocations;
-        let mut teams = [1, 2, 4, 8, 12].into_iter().filter(|teams| teams % at_least == 0).filter(fits);
-        let teams = teams.clone().find(|&teams| covers(teams, 8)).or_else(|| teams.next_back()).unwrap_or(at_least);
+        let mut teams = team.allowed(device, [1, 2, 4, 8, 12]);
+        let teams = teams.clone().find(|&teams| covers(teams, 8)).or_else(|| teams.next_back()).unwrap_or(1);
         // Counters, the starts and moves of digits, and a word for alignment leave the rest to the exchange of keys.
-        let rest = limits.max_compute_shared_memory_size.saturating_sub(4 * (DIGITS * (teams + 2) + lanes) + 16);
+        let rest = device.limits.max_compute_shared_memory_size.saturating_sub(4 * (DIGITS * (teams + 2) + lanes) + 16);
         let most = (rest / (4 * words * teams * lanes)).clamp(1, 16 / words);
         let items =
             [1, 2, 4, 8, 12, 16].into_iter().find(|&items| items <= most && covers(teams, items)).unwrap_or(most);
-        Self { subgroup, teams, items }
+        Self { team, teams, items }
     }
 
     /// The number of keys.
@@ -53,15 +44,11 @@ impl Tile {
 
     /// Invocations of a workgroup.
     pub(super) fn n_threads(self) -> u32 {
-        self.teams * self.subgroup.unwrap_or(1).min(32)
+        self.teams * self.team.lanes()
     }
 
     /// The text that defines the tile.
     pub(super) fn text(self) -> String {
-        let team = match self.subgroup {
-            Some(size) => [&format!("const SUBGROUP = {size}u;\n"), functions::TEAM_SUBGROUP].concat(),
-            None => functions::TEAM_ALONE.to_owned(),
-        };
-        format!("{team}const TEAMS = {}u;\nconst ITEMS = {}u;\n", self.teams, self.items)
+        format!("{}const ITEMS = {}u;\n", self.team.text(self.teams), self.items)
     }
 }

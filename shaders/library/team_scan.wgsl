@@ -1,0 +1,55 @@
+// Scans of one number for each invocation of a workgroup
+//
+// The text before this file defines `team_subgroup.wgsl` or `team_alone.wgsl`; TEAMS; `T`, `op`, which is associative, and
+// `identity`; `words_of` and `of_words`, which take numbers as two words, and WORDS, 1 if the second word is always 0.
+
+const THREADS = TEAMS * LANES;
+
+// The combination of some numbers before a place, and of all numbers.
+struct Sums { before: T, all: T }
+
+var<workgroup> team_sums: array<T, TEAMS>;
+
+fn lane_before(number: T, by: u32) -> T {
+    var words = words_of(number);
+    words.x = word_before(words.x, by);
+    if WORDS == 2u {
+        words.y = word_before(words.y, by);
+    }
+    return of_words(words);
+}
+
+fn last_lane(number: T, place: Place) -> T {
+    var words = words_of(number);
+    words.x = last_word(words.x, place);
+    if WORDS == 2u {
+        words.y = last_word(words.y, place);
+    }
+    return of_words(words);
+}
+
+// The numbers of the lanes of the team up to this one, combined.
+fn scan_lanes(number: T, place: Place) -> T {
+    var sum = number;
+    for (var by = 1u; by < LANES; by *= 2u) {
+        sum = select(sum, op(lane_before(sum, by), sum), place.lane >= by);
+    }
+    return sum;
+}
+
+// The sums of the teams before this one, and of all teams. All lanes of a team have its sum.
+fn scan_teams(sum: T, place: Place) -> Sums {
+    workgroupBarrier();
+    if place.lane == 0u {
+        team_sums[place.team] = sum;
+    }
+    workgroupBarrier();
+    var sums = Sums(identity(), identity());
+    for (var team = 0u; team < TEAMS; team++) {
+        if team == place.team {
+            sums.before = sums.all;
+        }
+        sums.all = op(sums.all, team_sums[team]);
+    }
+    return sums;
+}
