@@ -3,11 +3,12 @@
 // Flags are the bytes of words, and blocks have BLOCK of them. `count_flags` writes the number of set flags of each
 // block; `ends` are the inclusive sums of these numbers. `compact_elements` writes elements of PARTS words,
 // `compact_places` places, which are counted from `first` on. The first result is word `base` of `out` or `places`. The
-// text before this file defines PARTS. Each kernel has a workgroup for each block.
+// text before this file defines PARTS, and `team_scan.wgsl` for sums of `u32`. Each kernel has a workgroup for each block.
 
-const BLOCK = 4096u;
-const WORDS = BLOCK / 4u;
-const WORDS_PER_LANE = WORDS / 256u;
+const FLAGS = 16u; // Of an invocation.
+const BLOCK = FLAGS * THREADS;
+const WORDS_OF_LANE = FLAGS / 4u;
+const BLOCK_WORDS = BLOCK / 4u;
 
 struct Compact { count: u32, base: u32, first: u32 }
 
@@ -19,67 +20,49 @@ struct Compact { count: u32, base: u32, first: u32 }
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;
 var<immediate> compact: Compact;
 
-var<workgroup> lanes: array<u32, 256>;
-var<workgroup> masks: array<u32, WORDS>;
-var<workgroup> before: array<u32, WORDS>;
+var<workgroup> masks: array<u32, BLOCK_WORDS>;
+var<workgroup> numbers: array<u32, BLOCK_WORDS>;
 
 // The lowest bit of each byte: whether the flag is set. Bytes after the last flag count as not set.
 fn mask_of(word: u32) -> u32 {
-    if word * 4u >= compact.count {
-        return 0u;
-    }
-    var bits = flags[word];
+    var bits = flags[min(word, (compact.count - 1u) / 4u)];
     bits |= bits >> 4u;
     bits |= bits >> 2u;
     bits |= bits >> 1u;
-    return bits & (0x01010101u >> (8u * (4u - min(4u, compact.count - word * 4u))));
+    let n_valid = min(4u, compact.count - min(word * 4u, compact.count));
+    return select(0u, bits & (0x01010101u >> (8u * (4u - max(n_valid, 1u)))), n_valid > 0u);
 }
 
-@compute @workgroup_size(256)
-fn count_flags(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+@compute @workgroup_size(THREADS)
+fn count_flags(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
+    let place = place_of(invocation);
     var sum = 0u;
-    for (var i = 0u; i < WORDS_PER_LANE; i++) {
-        sum += countOneBits(mask_of(group.x * WORDS + i * 256u + lane));
+    for (var i = 0u; i < WORDS_OF_LANE; i++) {
+        sum += countOneBits(mask_of(group.x * BLOCK_WORDS + i * THREADS + place.thread));
     }
-    lanes[lane] = sum;
-    for (var half = 128u; half > 0u; half >>= 1u) {
-        workgroupBarrier();
-        if lane < half {
-            lanes[lane] += lanes[lane + half];
-        }
-    }
-    if lane == 0u {
-        counts[group.x] = lanes[0];
+    let total = scan_teams(last_lane(scan_lanes(sum, place), place), place).all;
+    if place.thread == 0u {
+        counts[group.x] = total;
     }
 }
 
-// Fills `masks` and `before`: the flags, and the number of set flags before each word.
-fn number_words(block: u32, lane: u32) {
+// Fills `masks` and `numbers`: the flags, and the number of set flags before each word.
+fn number_words(block: u32, place: Place) {
+    var own: array<u32, WORDS_OF_LANE>;
     var sum = 0u;
-    for (var i = 0u; i < WORDS_PER_LANE; i++) {
-        let word = lane * WORDS_PER_LANE + i;
-        let mask = mask_of(block * WORDS + word);
-        masks[word] = mask;
-        before[word] = sum;
-        sum += countOneBits(mask);
+    for (var i = 0u; i < WORDS_OF_LANE; i++) {
+        own[i] = mask_of(block * BLOCK_WORDS + place.thread * WORDS_OF_LANE + i);
+        sum += countOneBits(own[i]);
     }
-    lanes[lane] = sum;
-    workgroupBarrier();
-    for (var step = 1u; step < 256u; step *= 2u) {
-        var total = lanes[lane];
-        if lane >= step {
-            total += lanes[lane - step];
-        }
-        workgroupBarrier();
-        lanes[lane] = total;
-        workgroupBarrier();
-    }
-    var first = lanes[lane] - sum;
+    let lanes = scan_lanes(sum, place);
+    var number = scan_teams(last_lane(lanes, place), place).before + lanes - sum;
     if block > 0u {
-        first += ends[block - 1u];
+        number += ends[block - 1u];
     }
-    for (var i = 0u; i < WORDS_PER_LANE; i++) {
-        before[lane * WORDS_PER_LANE + i] += first;
+    for (var i = 0u; i < WORDS_OF_LANE; i++) {
+        masks[place.thread * WORDS_OF_LANE + i] = own[i];
+        numbers[place.thread * WORDS_OF_LANE + i] = number;
+        number += countOneBits(own[i]);
     }
     workgroupBarrier();
 }
@@ -90,49 +73,35 @@ const NOT_SET = 0xffffffffu;
 fn number_of(flag: u32) -> u32 {
     let mask = masks[flag / 4u];
     let bit = 1u << (8u * (flag % 4u));
-    return select(NOT_SET, before[flag / 4u] + countOneBits(mask & (bit - 1u)), (mask & bit) != 0u);
+    return select(NOT_SET, numbers[flag / 4u] + countOneBits(mask & (bit - 1u)), (mask & bit) != 0u);
 }
 
-fn element_at(number: u32, word: u32) -> u32 {
-    if number == NOT_SET {
-        return 0u;
-    }
-    return source[word];
-}
-
-fn write_element(number: u32, part: u32, word: u32) {
-    if number != NOT_SET {
-        out[compact.base + number * PARTS + part] = word;
-    }
-}
-
-@compute @workgroup_size(256)
-fn compact_elements(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    number_words(group.x, lane);
-    for (var flag = lane; flag < BLOCK; flag += 1024u) {
-        let a = number_of(flag);
-        let b = number_of(flag + 256u);
-        let c = number_of(flag + 512u);
-        let d = number_of(flag + 768u);
-        for (var part = 0u; part < PARTS; part++) {
-            let word = (group.x * BLOCK + flag) * PARTS + part;
-            // Four loads overlap.
-            let a_word = element_at(a, word);
-            let b_word = element_at(b, word + 256u * PARTS);
-            let c_word = element_at(c, word + 512u * PARTS);
-            let d_word = element_at(d, word + 768u * PARTS);
-            write_element(a, part, a_word);
-            write_element(b, part, b_word);
-            write_element(c, part, c_word);
-            write_element(d, part, d_word);
+@compute @workgroup_size(THREADS)
+fn compact_elements(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
+    let place = place_of(invocation);
+    number_words(group.x, place);
+    for (var part = 0u; part < PARTS; part++) {
+        // Loads have no branches between them, so that they overlap.
+        var words: array<u32, FLAGS>;
+        for (var i = 0u; i < FLAGS; i++) {
+            let element = min(group.x * BLOCK + i * THREADS + place.thread, compact.count - 1u);
+            words[i] = source[element * PARTS + part];
+        }
+        for (var i = 0u; i < FLAGS; i++) {
+            let number = number_of(i * THREADS + place.thread);
+            if number != NOT_SET {
+                out[compact.base + number * PARTS + part] = words[i];
+            }
         }
     }
 }
 
-@compute @workgroup_size(256)
-fn compact_places(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    number_words(group.x, lane);
-    for (var flag = lane; flag < BLOCK; flag += 256u) {
+@compute @workgroup_size(THREADS)
+fn compact_places(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
+    let place = place_of(invocation);
+    number_words(group.x, place);
+    for (var i = 0u; i < FLAGS; i++) {
+        let flag = i * THREADS + place.thread;
         let number = number_of(flag);
         if number != NOT_SET {
             places[compact.base + number] = compact.first + group.x * BLOCK + flag;

@@ -126,6 +126,10 @@ mod tests {
                        fn publishes(tile: u32) -> bool { return true; }\n\
                        fn identity() -> T { return vec2(0u); }\n\
                        fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n";
+        let words_of = "alias T = u32;\nconst WORDS = 1u;\nconst TEAMS = 8u;\n\
+                     fn words_of(number: T) -> vec2<u32> { return vec2(number, 0u); }\n\
+                     fn of_words(words: vec2<u32>) -> T { return words.x; }\n\
+                     fn identity() -> T { return 0u; }\nfn op(a: T, b: T) -> T { return a + b; }\n";
         let philox = "const LANES = 8u;\nfn philox(c: vec2<u32>) -> array<u32, LANES> { return philox_4x64(c); }\n\
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
         let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
@@ -135,7 +139,7 @@ mod tests {
             [words, indices, INDICES, GATHER].concat(),
             [units, indices, INDICES, PUT].concat(),
             [indices, INDICES, INDEX_CHECK].concat(),
-            ["const PARTS = 2u;\n", COMPACT].concat(),
+            [TEAM_ALONE, words_of, TEAM_SCAN, "const PARTS = 2u;\n", COMPACT].concat(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),
             [key_of, KEY_OF, SORT_KEYS].concat(),
             [key_of, KEY_OF, TEAM_ALONE, radix, RADIX_KEYS, RADIX].concat(),

@@ -41,7 +41,7 @@ mod tests {
             // 64 steps of 16 words, each with a search of at most 8,192 edges; then the sums of 64 bins.
             ("bins.wgsl", (5, 65 * (1 + 16 * 15) + 1025 * 16 + 65 * 34)),
             ("cast.wgsl", (1, 5)),
-            ("compact.wgsl", (8, 3 * 5 + 2 * 9 + 5 + 4 * 5 + 17)),
+            ("compact.wgsl", (7, 2 * 5 + 5 + 4 * 2 * 17)),
             ("copy_strided.wgsl", (1, walk + 5)),
             ("copy_tile.wgsl", (2, walk + 2 * tile)),
             ("copy_tile_quads.wgsl", (1, walk + 5)),

@@ -4,20 +4,49 @@
 use std::ops::Range;
 
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, Bool, Element, Groups};
+use vkarray_kernel::{Arg, Bool, Element, Groups, Kernel};
 use vkarray_shaders::functions;
 
 use super::take::{IndexMode, gather_axis};
 use crate::array::DeviceNDArray;
+use crate::context::Context;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::expr::Operand;
-use crate::functions::operand::{converted, flat, kernel, packed, part, parts, to_u32, words, words_of_block};
-use crate::functions::scan::number_flags;
+use crate::functions::operand::{converted, flat, packed, part, parts, to_u32, words, words_of_block};
+use crate::functions::scan::{number_flags, sums_of_words};
+use crate::functions::team::Team;
 use crate::generate::word;
 
-/// Number of flags that one workgroup of `compact.wgsl` reads.
-const BLOCK: usize = 4096;
+/// The workgroups of `compact.wgsl`.
+#[derive(Clone, Copy)]
+struct Block {
+    team: Team,
+    teams: u32,
+}
+
+impl Block {
+    /// Up to eight teams, as `team_scan.wgsl` adds up the sums of teams one after the other.
+    fn new(ctx: &Context) -> Self {
+        let team = Team::new(ctx.info());
+        Self { team, teams: team.allowed(ctx.info(), [1, 2, 4, 8]).next_back().unwrap_or(1) }
+    }
+
+    fn n_threads(self) -> usize {
+        (self.teams * self.team.lanes()) as usize
+    }
+
+    /// Number of flags that one workgroup reads.
+    fn len(self) -> usize {
+        16 * self.n_threads()
+    }
+
+    fn kernel(self, ctx: &Context, n_parts: usize, entry: &str) -> Result<Kernel> {
+        let parts = format!("const PARTS = {n_parts}u;\n");
+        let text = [&sums_of_words(), &self.team.text(self.teams), functions::TEAM_SCAN, &parts, functions::COMPACT];
+        self.team.kernel(ctx, "compact.wgsl", text.concat(), entry)
+    }
+}
 
 /// A part of the flags that a kernel binds at once.
 struct FlagPart {
@@ -35,13 +64,14 @@ struct FlagPart {
 fn flag_parts(flags: &DeviceNDArray<Bool>, itemsize: usize, stream: &Stream) -> Result<(Vec<FlagPart>, usize)> {
     let flags = flat(&packed(&flags.on(stream))?)?;
     let (ctx, mut found, mut n_set) = (flags.context(), Vec::new(), 0);
+    let block = Block::new(ctx);
     to_u32(flags.size())?;
-    for range in parts(ctx, flags.size(), itemsize, BLOCK) {
+    for range in parts(ctx, flags.size(), itemsize, block.len()) {
         let own = part(&flags, &range)?;
-        let counts = ctx.device_array::<u32>([range.len().div_ceil(BLOCK)])?;
-        let count = kernel(ctx, "compact.wgsl", &["const PARTS = 1u;\n", functions::COMPACT], "count_flags")?;
+        let counts = ctx.device_array::<u32>([range.len().div_ceil(block.len())])?;
+        let count = block.kernel(ctx, 1, "count_flags")?;
         let args = (words(&own), words(&counts), to_u32(range.len())?, 0_u32, 0_u32);
-        count.dispatch(stream, Groups::covering(counts.size() * 256), args)?;
+        count.dispatch(stream, Groups::covering(counts.size() * block.n_threads()), args)?;
         let ends = number_flags(&counts, stream)?;
         let first = n_set;
         n_set += part(&ends, &(ends.size() - 1..ends.size()))?.on(stream).copy_to_host()?[0] as usize;
@@ -61,9 +91,9 @@ impl FlagPart {
         if self.numbers.is_empty() {
             return Ok(());
         }
-        let text = [&format!("const PARTS = {}u;\n", size_of::<T>() / 4), functions::COMPACT];
         let entry = if rows.is_some() { "compact_elements" } else { "compact_places" };
-        let kernel = kernel(out.context(), "compact.wgsl", &text, entry)?;
+        let block = Block::new(out.context());
+        let kernel = block.kernel(out.context(), size_of::<T>() / 4, entry)?;
         let rows = rows.map(|rows| part(rows, &self.range)).transpose()?;
         let [first, end] = [self.numbers.start, self.numbers.end].map(|number| out.offset() + number);
         let (target, skipped) = words_of_block(out, &(first..end));
@@ -71,7 +101,7 @@ impl FlagPart {
         args.extend(rows.as_ref().map(words));
         args.push(target);
         args.extend([self.range.len() as u64, skipped / 4, self.range.start as u64].map(|n| Arg::Scalar(word(n))));
-        Ok(kernel.dispatch(stream, Groups::covering(self.ends.size() * 256), args.as_slice())?)
+        Ok(kernel.dispatch(stream, Groups::covering(self.ends.size() * block.n_threads()), args.as_slice())?)
     }
 }
 

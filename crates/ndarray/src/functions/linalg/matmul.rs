@@ -12,12 +12,12 @@ use super::tile::{ProductPlan, Sizes};
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
-use crate::expr::{Expr, Operand};
+use crate::expr::Operand;
 use crate::functions::operand::{
     Arithmetic, Units, Widen, converted, flat, kernel, longest, numbers, packed, part, parts, run, to_u32, widened,
     words,
 };
-use crate::functions::reduce::{IntoAxes, Reduction, reduce};
+use crate::functions::reduce::{IntoAxes, Reduction, dot, reduce};
 use crate::generate::dtype_code;
 
 /// Keeps the keys of kernels of products apart from the keys of other kernels.
@@ -98,10 +98,8 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
     let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, usize::saturating_mul) };
     let largest = most_elements([stack_a, stack_b], sizes);
     let (ctx, itemsize) = (left.context(), size_of::<T::Wide>());
-    let (longest, features) = (longest(ctx, itemsize, 1), &ctx.device().plan().features);
-    // A reduction multiplies integers of 64 bits by the device's own, and the tiles by pairs of words.
-    let is_reducible = !matches!(DType::of::<T::Wide>(), DType::I64 | DType::U64) || features.shader_int64;
-    if (m == 1 || n == 1) && largest <= longest && is_reducible {
+    let longest = longest(ctx, itemsize, 1);
+    if (m == 1 || n == 1) && largest <= longest {
         return vectors(x, right, n == 1)?.reshape(shape.as_slice());
     }
     let out = ctx.device_array::<T::Wide>(shape.as_slice())?;
@@ -126,7 +124,9 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
     }
     let parts = ctx.device_array::<T::Wide>([&[n_parts], shape.as_slice()].concat())?.on(stream);
     products_in_tiles(&operands, &parts, sizes, plan)?;
-    sum(&parts.expr(), 0)
+    // Integers wrap around.
+    let sums = reduce::<T::Wide, <T::Wide as Widen>::Sum>(&parts.expr(), &0.into_axes(), Reduction::Sum)?;
+    converted(&sums, stream)
 }
 
 /// Runs the kernel of a plan, which writes the sums of each part of the inner axis to `out`. Each operand comes with the
@@ -157,14 +157,10 @@ fn vectors<T: Widen>(
 ) -> Result<DeviceNDArray<T::Wide>> {
     let (left, right) =
         if is_column { (left.clone(), right.swap_axes(-2, -1)?) } else { (left.swap_axes(-2, -1)?, right.clone()) };
-    let products = left.cast::<T::Wide>() * right.cast::<T::Wide>();
-    sum(&products.on(left.stream()), if is_column { -1 } else { -2 })
-}
-
-/// Sums along an axis, in the type of the numbers: integers wrap around.
-fn sum<W: Widen>(numbers: &Expr<W>, axis: isize) -> Result<DeviceNDArray<W>> {
-    let sums = reduce::<W, W::Sum>(numbers, &axis.into_axes(), Reduction::Sum)?;
-    converted(&sums, sums.stream())
+    let (axis, stream) = (if is_column { -1 } else { -2 }, left.stream());
+    let operands = [left.cast::<T::Wide>().on(stream), right.cast::<T::Wide>().on(stream)];
+    let sums = dot::<T::Wide, <T::Wide as Widen>::Sum>(operands, &axis.into_axes())?;
+    converted(&sums, stream)
 }
 
 /// Computes the two halves of products whose matrices are longer than what the device binds, cut along the longest axis.

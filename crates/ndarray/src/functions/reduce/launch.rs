@@ -45,9 +45,15 @@ pub(super) fn reduce_by<T: Element>(expr: &Expr<T>, axes: &Axes, combine: &Combi
     reduce_task(&Task { exprs, shape: expr.shape(), reduction: Reduction::Text, combine: Some(combine) }, axes)
 }
 
-/// The sums of the products of integers, computed in 64 bits.
-pub(super) fn dot<T: Element + Numeric, R: Element>(exprs: [Expr<T>; 2], axes: &Axes) -> Result<DeviceNDArray<R>> {
+/// The sums of products. Products of integers have 64 bits, as the sums have, on every device.
+pub(in crate::functions) fn dot<T: Element + Numeric, R: Element>(
+    exprs: [Expr<T>; 2],
+    axes: &Axes,
+) -> Result<DeviceNDArray<R>> {
     let product = &exprs[0] * &exprs[1]; // Has the common shape, or the error.
+    if !DType::of::<T>().is_integer() {
+        return reduce(&product, axes, Reduction::Sum);
+    }
     Program::default().add_results(&[product.node()])?;
     reduce_task(&Task { exprs: &exprs, shape: product.shape(), reduction: Reduction::Dot, combine: None }, axes)
 }

@@ -1,7 +1,7 @@
 //! [`Reduce`]: sums, products, extremes, positions and truth of elements over axes.
 
 use half::{bf16, f16};
-use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element};
+use vkarray_kernel::{Bool, Complex32, Complex64, Element};
 
 use super::axes::IntoAxes;
 use super::kind::Reduction;
@@ -147,7 +147,7 @@ where
     where
         Self::Item: Numeric,
     {
-        if DType::of::<Self::Item>().is_integer() {
+        if size_of::<<Self::Item as Reducible>::Sum>() >= 4 {
             return dot([self.expr(), other.into_expr()], &axes.into_axes());
         }
         total(&(self.expr() * other), axes, Reduction::Sum)

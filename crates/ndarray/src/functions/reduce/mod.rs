@@ -28,7 +28,7 @@ mod text;
 
 pub use axes::{Axes, IntoAxes, keepdims};
 pub(super) use kind::Reduction;
-pub(super) use launch::reduce;
+pub(super) use launch::{dot, reduce};
 pub use methods::{Reduce, Reducible};
 pub use statistics::{Precise, Statistics};
 pub use text::{ReductionCall, ReductionKernel};

@@ -151,6 +151,11 @@ pub(crate) fn number_flags(flags: &DeviceNDArray<u32>, stream: &Stream) -> Resul
     scan_rows(&packed(&flags.on(stream))?, stream, &Operator::of_numbers::<u32, u32>(false))
 }
 
+/// The text that `team_scan.wgsl` needs for sums of words.
+pub(crate) fn sums_of_words() -> String {
+    Operator::of_numbers::<u32, u32>(false).text
+}
+
 /// Scans the rows of a packed array.
 fn scan_rows<S: Element, T: Element>(
     rows: &DeviceNDArray<S>,

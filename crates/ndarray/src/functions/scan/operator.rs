@@ -11,7 +11,7 @@ use crate::generate::{Combine, value_type, with_functions};
 /// What a scan reads and combines.
 pub(super) struct Operator {
     /// The definitions of `S`, `T`, `widen`, `op`, `identity`, `words_of`, `of_words` and WORDS.
-    text: String,
+    pub(super) text: String,
     /// Words of a result.
     pub(super) n_words: u32,
     /// Kernels see integers of 64 bits as pairs of words.
@@ -25,7 +25,9 @@ impl Operator {
         let (function, identity) = if is_product { ("multiply", arithmetic.one) } else { ("add", arithmetic.zero) };
         let read = match DType::of::<S>() {
             DType::U32 if size_of::<T>() == 8 => widening("u32", "vec2(number, 0u)"),
-            DType::I32 if size_of::<T>() == 8 => widening("i32", "vec2(bitcast<u32>(number), bitcast<u32>(number >> 31u))"),
+            DType::I32 if size_of::<T>() == 8 => {
+                widening("i32", "vec2(bitcast<u32>(number), bitcast<u32>(number >> 31u))")
+            }
             _ => widening("T", "number"),
         };
         let operation = format!(

@@ -20,7 +20,8 @@ use crate::functions::operand::{UniformFloat, Widen, converted, kernel, longest,
 /// Words that an invocation reads before it counts the first one.
 const WORDS: usize = 16;
 
-/// Workgroups that keep a device busy: four on each of the 132 multiprocessors of an H200.
+/// Workgroups that keep a device busy: four on each of the 132 multiprocessors of an H200, whose memory allows no more. Not
+/// measured against other numbers, as is [`STEPS`].
 const GROUPS: usize = 528;
 
 /// The most times that an invocation reads [`WORDS`].

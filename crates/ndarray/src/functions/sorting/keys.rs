@@ -29,7 +29,7 @@ pub(super) struct KeyKind {
     /// What `key_of.wgsl` calls the type.
     name: &'static str,
     /// The bits of infinity in the high word, if the numbers are floats.
-    infinity: Option<u32>,
+    pub(super) infinity: Option<u32>,
 }
 
 impl KeyKind {
@@ -53,6 +53,11 @@ impl KeyKind {
         self.infinity.is_some()
     }
 
+    /// The bit of the sign in the high word.
+    pub(super) fn sign(self) -> u32 {
+        1 << ((self.bits - 1) % 32)
+    }
+
     /// The number of digits of eight bits.
     pub(super) fn n_digits(self) -> u32 {
         self.bits / 8
@@ -73,7 +78,7 @@ impl KeyKind {
 
     /// The text that defines how numbers become keys. If `is_exact`, the keys become numbers again.
     pub(super) fn text(self, is_descending: bool, is_exact: bool) -> String {
-        let (sign, infinity) = (1_u32 << ((self.bits - 1) % 32), self.infinity.unwrap_or(0));
+        let (sign, infinity) = (self.sign(), self.infinity.unwrap_or(0));
         let constants = format!(
             "const KIND = {};\nconst SIGN = {sign}u;\nconst INFINITY = {infinity}u;\n\
              const DESCENDING = {is_descending};\nconst EXACT = {is_exact};\n",

@@ -186,7 +186,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "unique")]
     pub fn unique_values(&self) -> Result<DeviceNDArray<T>> {
-        unique::unique(self)?.values()
+        unique::sorted_runs(self)?.values()
     }
 
     /// The different values and how often each occurs: `unique_counts` of the array API; see [`DeviceNDArray::unique_values`].
@@ -207,7 +207,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn unique_counts(&self) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
-        let runs = unique::unique(self)?;
+        let runs = unique::sorted_runs(self)?;
         Ok((runs.values()?, runs.counts()?))
     }
 
@@ -230,8 +230,8 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn unique_inverse(&self) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
-        let runs = unique::unique(self)?;
-        Ok((runs.values()?, runs.inverse()?))
+        let (runs, ordered) = unique::unique(self)?;
+        Ok((runs.values()?, ordered.inverse()?))
     }
 
     /// The different values with their first places, counts and inverse: `unique_all` of the array API; see
@@ -253,9 +253,8 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn unique_all(&self) -> Result<Unique<T>> {
-        let runs = unique::unique(self)?;
-        let (values, indices) = (runs.values()?, runs.first_places()?);
-        Ok(Unique { values, indices, inverse: runs.inverse()?, counts: runs.counts()? })
+        let (runs, ordered) = unique::unique(self)?;
+        Ok(Unique { values: runs.values()?, counts: runs.counts()?, inverse: ordered.inverse()?, indices: runs.places })
     }
 
     /// How many elements lie in each bin between ascending edges: NumPy's `histogram` with an array of edges. A bin

@@ -4,8 +4,8 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{Bool, Element};
 use vkarray_layout::{Index, Order};
 
-use super::keys::Keys;
-use super::radix::order_rows;
+use super::keys::{KeyKind, bits_of};
+use super::radix::{order_rows, sort};
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
@@ -31,53 +31,90 @@ pub struct Unique<T: Element> {
 pub(super) struct KeyRuns<'a, T: Element> {
     /// The elements, as an array of one axis.
     flat: DeviceNDArray<T>,
-    shape: Vec<usize>,
-    /// The places of the elements in sorted order.
-    order: DeviceNDArray<u32>,
-    /// For each place in sorted order, whether a run begins there.
-    begins: DeviceNDArray<Bool>,
+    /// The place of the first element of each run in `flat`.
+    pub(super) places: DeviceNDArray<u32>,
     /// The places in sorted order at which runs begin.
     starts: DeviceNDArray<u32>,
     stream: &'a Stream,
 }
 
-/// Finds the runs. Waits for the number of runs.
-pub(super) fn unique<'a, T: Widen>(x: &'a DeviceNDArray<T>) -> Result<KeyRuns<'a, T>> {
+/// The elements in sorted order.
+pub(super) struct Ordered<'a> {
+    shape: &'a [usize],
+    /// The places of the elements.
+    order: DeviceNDArray<u32>,
+    /// For each place in sorted order, whether a run begins there.
+    begins: DeviceNDArray<Bool>,
+    stream: &'a Stream,
+}
+
+/// Finds the runs, and the places of all their elements. Waits for the number of runs.
+pub(super) fn unique<T: Widen>(x: &DeviceNDArray<T>) -> Result<(KeyRuns<'_, T>, Ordered<'_>)> {
     let stream = x.stream();
     let flat = x.reshape_copy(x.size(), Order::C)?;
     let (order, keys) = order_rows(&flat, false)?;
-    let begins = changes(&keys, stream)?;
+    let words = keys.words.reshape([keys.count, keys.kind.n_words])?;
+    let begins = begins(&words, stream, |before, own| keys_differ(before, own, keys.kind))?;
     let starts = positions_of(&begins.on(stream))?;
-    Ok(KeyRuns { flat, shape: x.shape().to_vec(), order, begins, starts, stream })
+    let places = gather_axis(&order.on(stream), &starts, 0)?;
+    Ok((KeyRuns { flat, places, starts, stream }, Ordered { shape: x.shape(), order, begins, stream }))
 }
 
-/// For each sorted key, whether it differs from the key before it. Each NaN, which has the greatest key, differs.
-fn changes(keys: &Keys, stream: &Stream) -> Result<DeviceNDArray<Bool>> {
-    let (ctx, n) = (keys.words.context(), keys.count);
-    let flags = ctx.device_array::<Bool>([n])?;
-    flags.on(stream).fill(Bool::from(true))?;
-    if n < 2 {
-        return Ok(flags);
+/// Finds the runs of the sorted elements. Waits for the number of runs.
+pub(super) fn sorted_runs<T: Widen>(x: &DeviceNDArray<T>) -> Result<KeyRuns<'_, T>> {
+    let (stream, kind) = (x.stream(), KeyKind::of::<T>());
+    if kind.n_words > 1 {
+        return Ok(unique(x)?.0);
     }
-    let rows = keys.words.reshape([n, keys.kind.n_words])?;
-    let (mut differs, mut is_nan) = (Expr::scalar(Bool::from(false)), Expr::scalar(Bool::from(keys.kind.is_float())));
-    for word in 0..keys.kind.n_words {
-        let word = rows.slice([Index::from(..), Index::At(word.cast_signed())])?;
-        let (before, own) = (part(&word, &(0..n - 1))?, part(&word, &(1..n))?);
-        differs = differs | own.not_equal(before);
+    let flat = sort(&x.reshape_copy(x.size(), Order::C)?.on(stream), 0, false)?;
+    let begins = begins(&bits_of(&flat)?, stream, |before, own| Ok(numbers_differ(before, own, kind)))?;
+    let starts = positions_of(&begins.on(stream))?;
+    Ok(KeyRuns { flat, places: starts.clone(), starts, stream })
+}
+
+/// For each sorted element, whose words are a row, whether it is the first or differs from the element before it.
+fn begins(
+    words: &DeviceNDArray<u32>,
+    stream: &Stream,
+    differ: impl Fn(&DeviceNDArray<u32>, &DeviceNDArray<u32>) -> Result<Expr<Bool>>,
+) -> Result<DeviceNDArray<Bool>> {
+    let n = words.shape()[0];
+    let flags = words.context().device_array::<Bool>([n])?;
+    flags.on(stream).fill(Bool::from(true))?;
+    if n > 1 {
+        let (before, own) = (words.slice_axis(0, Index::from(..-1))?, words.slice_axis(0, Index::from(1..))?);
+        differ(&before, &own)?.on(stream).assign_to(&part(&flags, &(1..n))?)?;
+    }
+    Ok(flags)
+}
+
+/// Whether keys differ. Each NaN, which has the greatest key, differs.
+fn keys_differ(before: &DeviceNDArray<u32>, own: &DeviceNDArray<u32>, kind: KeyKind) -> Result<Expr<Bool>> {
+    let (mut differs, mut is_nan) = (Expr::scalar(Bool::from(false)), Expr::scalar(Bool::from(kind.is_float())));
+    for word in 0..kind.n_words {
+        let word = [Index::from(..), Index::At(word.cast_signed())];
+        let own = own.slice(word)?;
+        differs = differs | own.not_equal(before.slice(word)?);
         is_nan = is_nan & own.equal(u32::MAX);
     }
-    (differs | is_nan).on(stream).assign_to(&part(&flags, &(1..n))?)?;
-    Ok(flags)
+    Ok(differs | is_nan)
+}
+
+/// Whether the numbers with these bits differ. Zeros are equal, and each NaN differs.
+fn numbers_differ(before: &DeviceNDArray<u32>, own: &DeviceNDArray<u32>, kind: KeyKind) -> Expr<Bool> {
+    let (differs, without_sign) = (own.not_equal(before), !kind.sign());
+    match kind.infinity {
+        None => differs,
+        Some(infinity) => {
+            let are_zeros = ((own | before) & without_sign).equal(0);
+            (differs & are_zeros.logical_not()) | (own & without_sign).greater(infinity)
+        }
+    }
 }
 
 impl<T: Element> KeyRuns<'_, T> {
     pub(super) fn values(&self) -> Result<DeviceNDArray<T>> {
-        gather_axis(&self.flat.on(self.stream), &self.first_places()?, 0)
-    }
-
-    pub(super) fn first_places(&self) -> Result<DeviceNDArray<u32>> {
-        gather_axis(&self.order.on(self.stream), &self.starts, 0)
+        gather_axis(&self.flat.on(self.stream), &self.places, 0)
     }
 
     /// The distances of the places at which runs begin, of the last one from the end.
@@ -94,9 +131,12 @@ impl<T: Element> KeyRuns<'_, T> {
         (&counts - &self.starts).on(self.stream).assign_to(&counts)?;
         Ok(counts)
     }
+}
 
+impl Ordered<'_> {
+    /// For each element of the array, the number of its run.
     pub(super) fn inverse(&self) -> Result<DeviceNDArray<u32>> {
-        let inverse = self.flat.context().device_array::<u32>(self.shape.as_slice())?;
+        let inverse = self.order.context().device_array::<u32>(self.shape)?;
         let begins = self.begins.on(self.stream).astype::<u32>()?;
         let numbers = (&number_flags(&begins, self.stream)? - 1).on(self.stream).eval()?;
         put(&inverse.on(self.stream), &self.order, &numbers, IndexMode::Clip)?;
