@@ -1,10 +1,10 @@
 // out[row, i] = source[row, 0] op … op source[row, i]
 //
-// Rows are cut into tiles of TILE numbers, and each tile has a workgroup. Item i of a lane of a team is number
-// (team * ITEMS + i) * LANES + lane of the tile, so that the lanes of a team, taken together, have numbers in their order.
+// Rows are cut into tiles of TILE numbers, and each tile has a workgroup. A lane has QUADS times four neighbouring numbers,
+// one four of each LANES fours of its team, so that the lanes of a team, taken together, have numbers in their order.
 //
 // A row of one tile needs nothing else. In longer rows a workgroup publishes the sum of its tile, and adds up what lies
-// before the tile from the sums that others publish: a row has blocks of THREADS tiles, the sum before each block is
+// before the tile from the sums that others publish: a row has blocks of BLOCK tiles, the sum before each block is
 // published by its predecessor's last tile, and each workgroup reads the sums of the tiles of its own block. Numbers are
 // combined in an order that depends on their places alone, so results are the same on every run. Tiles are given out in
 // order, by a counter, so that the sums that a workgroup needs are those of workgroups that have begun.
@@ -16,28 +16,30 @@
 // each block. A published word is cut into halves, each with a bit beside it that says that it is there, so that no other
 // memory has to be ordered.
 //
-// The text before this file defines `team_scan.wgsl`; ITEMS; S, the type of the numbers that are read, and `widen`, which
-// makes T of it; and `publishes`, whether the workgroup of a tile publishes its sum, which tests deny. A launch has whole
-// rows, or a part of one row that begins with a tile: number `base` of the bound range is its first, `first` the number
-// of its first tile among the tiles of all rows, and `n` the number of elements of a row, or of the part.
+// The text before this file defines `team_scan.wgsl`; QUADS; `number_of`, which makes a number of the words that are read;
+// and `publishes`, whether the workgroup of a tile publishes its sum, which tests deny. The buffers, `load` and `store` are
+// in `scan_numbers.wgsl` or `scan_quads.wgsl`. A launch has whole rows, or a part of one row that begins with a tile: number
+// `base` of the bound range is its first, `first` the number of its first tile among the tiles of all rows, and `n` the
+// number of elements of a row, or of the part. Lines in capitals stand for text that is repeated for each four of a lane, so
+// that numbers are in registers: NVIDIA's compiler does not unroll loops of a kernel as long as this one.
 
-const TILE = THREADS * ITEMS;
-const PATIENCE = 64u;
+const TILE = 4u * QUADS * THREADS;
+const BLOCK = 2u * LANES;
+const PATIENCE = 500u;
 const PRESENT = 0x10000u;
 const NONE = 0xffffffffu;
 
 struct Scan { n: u32, n_tiles: u32, base: u32, first: u32, all_tiles: u32 }
 
-@group(0) @binding(0) var<storage, read> source: array<S>;
-@group(0) @binding(1) var<storage, read_write> out: array<T>;
 @group(0) @binding(2) var<storage, read_write> state: array<atomic<u32>>;
 var<immediate> scan: Scan;
 
 var<workgroup> ticket: u32;
-var<workgroup> first_missing: atomic<u32>;
 var<workgroup> missing: u32;
+var<workgroup> before_tile: T;
+var<workgroup> block_sum: T;
 var<workgroup> block_known: u32;
-var<workgroup> sum_known: T;
+var<workgroup> before_block: T;
 
 // Where the numbers of a tile are: the position of the first number of its row, or part, in the bound range, and the
 // tile's first number, counted from there.
@@ -49,10 +51,15 @@ fn range_of(tile: u32) -> Range {
     return Range(scan.base + row * scan.n, start);
 }
 
-// A number of the tile; behind the end of the row, the identity.
-fn number_at(range: Range, item: u32, place: Place) -> T {
-    let at = range.start + (place.team * ITEMS + item) * LANES + place.lane;
-    return select(identity(), widen(source[range.base + min(at, scan.n - 1u)]), at < scan.n);
+// The number of the range with which a four of the lane begins.
+fn start_of(range: Range, quad: u32, place: Place) -> u32 {
+    return range.start + ((place.team * QUADS + quad) * LANES + place.lane) * 4u;
+}
+
+fn scan_four(numbers: ptr<function, array<T, 4>>) {
+    for (var i = 1u; i < 4u; i++) {
+        (*numbers)[i] = op((*numbers)[i - 1u], (*numbers)[i]);
+    }
 }
 
 fn tile_slot(tile: u32) -> u32 {
@@ -61,7 +68,7 @@ fn tile_slot(tile: u32) -> u32 {
 
 // The slot of the sum before a block of a row.
 fn block_slot(row: u32, block: u32) -> u32 {
-    return tile_slot(scan.all_tiles + row * ((scan.n_tiles - 1u) / THREADS + 1u) + block);
+    return tile_slot(scan.all_tiles + row * ((scan.n_tiles - 1u) / BLOCK + 1u) + block);
 }
 
 fn publish_word(slot: u32, word: u32) {
@@ -106,86 +113,132 @@ fn wait_for(slot: u32) -> Published {
 fn sum_of_tile(tile: u32, place: Place) -> T {
     let range = range_of(tile);
     var sum = identity();
-    for (var i = 0u; i < ITEMS; i++) {
-        sum = op(sum, last_lane(scan_lanes(number_at(range, i, place), place), place));
+    for (var i = 0u; i < QUADS; i++) {
+        var numbers = load(range, start_of(range, i, place));
+        scan_four(&numbers);
+        sum = op(sum, last_lane(scan_lanes(numbers[3], place), place));
     }
     return scan_teams(sum, place).all;
 }
 
-// The sums of the first `count` tiles of a block, and of all THREADS tiles if `own` is the sum of the tile behind the first
-// `count`, and this tile is the last.
-fn sums_of_block(first: u32, count: u32, own: T, place: Place) -> Sums {
-    for (var round = 0u; round <= THREADS; round++) {
-        var number = select(identity(), own, place.thread == count);
-        if place.thread == 0u {
-            atomicStore(&first_missing, NONE);
-        }
-        workgroupBarrier();
-        if place.thread < count {
-            let found = wait_for(tile_slot(first + place.thread));
-            number = of_words(found.words);
-            if !found.is_present {
-                atomicMin(&first_missing, place.thread);
-            }
-        }
-        workgroupBarrier();
-        if place.thread == 0u {
-            missing = atomicLoad(&first_missing);
-        }
-        let lost = workgroupUniformLoad(&missing);
-        if lost == NONE {
-            let sum = scan_lanes(number, place);
-            let teams = scan_teams(last_lane(sum, place), place);
-            if place.thread + 1u == count {
-                sum_known = op(teams.before, sum);
-            }
-            let before = workgroupUniformLoad(&sum_known);
-            return Sums(before, teams.all);
-        }
-        let sum = sum_of_tile(first + lost, place);
-        if place.thread == 0u {
-            publish(tile_slot(first + lost), sum);
+// In the first team, the sum of the tiles of a block, if all of them are there: `count` tiles with published sums, and one
+// more with the sum `own`. Each lane has two tiles. `before_tile` becomes the sum of the `count` tiles, `missing` the number
+// of a lane whose tiles are not there, or NONE.
+fn look_at_block(first: u32, count: u32, own: T, place: Place) -> T {
+    var numbers = array<T, 2>(identity(), identity());
+    var is_missing = false;
+    for (var i = 0u; i < 2u; i++) {
+        let at = 2u * place.lane + i;
+        if at < count {
+            let found = wait_for(tile_slot(first + at));
+            numbers[i] = of_words(found.words);
+            is_missing |= !found.is_present;
+        } else if at == count {
+            numbers[i] = own;
         }
     }
-    return Sums(identity(), identity());
+    let absent = lanes_where(is_missing, place);
+    let sums = scan_lanes(op(numbers[0], numbers[1]), place);
+    var before = previous_lane(sums, place);
+    if count % 2u == 1u {
+        before = op(before, numbers[0]);
+    }
+    if place.lane == count / 2u {
+        before_tile = before;
+    }
+    if place.lane == 0u {
+        missing = select(NONE, firstTrailingBit(absent), absent != 0u);
+    }
+    return last_lane(sums, place);
+}
+
+// The same in all teams, which compute sums that are not there.
+fn sum_of_block(first: u32, count: u32, own: T, place: Place) -> T {
+    for (var round = 0u; round <= LANES; round++) {
+        if place.team == 0u {
+            let sum = look_at_block(first, count, own, place);
+            if place.lane == 0u {
+                block_sum = sum;
+            }
+        }
+        let lane = workgroupUniformLoad(&missing);
+        if lane == NONE {
+            break;
+        }
+        for (var at = 2u * lane; at < min(2u * lane + 2u, count); at++) {
+            let sum = sum_of_tile(first + at, place);
+            if place.thread == 0u {
+                publish(tile_slot(first + at), sum);
+            }
+        }
+    }
+    return block_sum;
+}
+
+// The last block up to this one before which the sum is known, and this sum. If it is this block, the sum before the next
+// one is published by the block's last tile.
+fn find_start(row: u32, block: u32, is_last: bool, sum: T) {
+    var found = Published(vec2(0u), false);
+    var known = block;
+    if block > 0u {
+        found = wait_for(block_slot(row, block));
+        for (var i = 0u; i < block; i++) {
+            if found.is_present {
+                break;
+            }
+            known--;
+            found = look(block_slot(row, known));
+        }
+    }
+    var before = identity();
+    if found.is_present {
+        before = of_words(found.words);
+    }
+    if is_last && known == block {
+        publish(block_slot(row, block + 1u), op(before, sum));
+    }
+    block_known = known;
+    before_block = before;
 }
 
 // The sum of the tiles of a row before a tile, whose own sum is `own`.
 fn sum_before_tile(tile: u32, own: T, place: Place) -> T {
     let row = tile / scan.n_tiles;
     let at = tile % scan.n_tiles;
-    let block = at / THREADS;
-    let count = at % THREADS;
-    let sums = sums_of_block(tile - count, count, own, place);
-    if place.thread == 0u {
-        block_known = block;
-        if block > 0u {
-            var found = wait_for(block_slot(row, block));
-            for (var i = 0u; i < block; i++) {
-                if found.is_present {
-                    break;
-                }
-                block_known--;
-                found = look(block_slot(row, block_known));
+    let block = at / BLOCK;
+    let count = at % BLOCK;
+    let is_last = count == BLOCK - 1u && at + 1u < scan.n_tiles;
+    // The tile's own block comes first, and then those before it of which nobody has published the sum.
+    var before = identity();
+    var own_sum = identity();
+    var of_block = block;
+    var n_published = count;
+    for (var round = 0u; round <= block + 1u; round++) {
+        let sum = sum_of_block(row * scan.n_tiles + of_block * BLOCK, n_published, own, place);
+        if round == 0u {
+            own_sum = sum;
+            if place.thread == 0u {
+                find_start(row, block, is_last, sum);
             }
-            sum_known = of_words(found.words);
+            of_block = workgroupUniformLoad(&block_known);
+            before = before_block;
+            n_published = BLOCK;
+        } else {
+            before = op(before, sum);
+            of_block++;
+            if place.thread == 0u {
+                publish(block_slot(row, of_block), before);
+            }
+            workgroupBarrier(); // All have read `block_sum`.
+        }
+        if of_block == block {
+            if round > 0u && is_last && place.thread == 0u {
+                publish(block_slot(row, block + 1u), op(before, own_sum));
+            }
+            break;
         }
     }
-    let known = workgroupUniformLoad(&block_known);
-    var before = workgroupUniformLoad(&sum_known);
-    if known == 0u {
-        before = identity();
-    }
-    for (var i = known; i < block; i++) {
-        before = op(before, sums_of_block(row * scan.n_tiles + i * THREADS, THREADS, own, place).all);
-        if place.thread == 0u {
-            publish(block_slot(row, i + 1u), before);
-        }
-    }
-    if place.thread == 0u && count == THREADS - 1u && at + 1u < scan.n_tiles {
-        publish(block_slot(row, block + 1u), op(before, sums.all));
-    }
-    return select(op(before, sums.before), before, count == 0u);
+    return op(before, before_tile);
 }
 
 @compute @workgroup_size(THREADS)
@@ -199,29 +252,23 @@ fn scan_tiles(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
         tile = workgroupUniformLoad(&ticket);
     }
     let range = range_of(tile);
-    // Loads have no branches between them, so that they overlap.
-    var numbers: array<T, ITEMS>;
-    for (var i = 0u; i < ITEMS; i++) {
-        numbers[i] = number_at(range, i, place);
+    // Loads have no branches between them, so that they overlap, and the fours of a lane are scanned side by side, because
+    // each step waits for the step before.
+    LOADS
+    SCANS
+    for (var by = 1u; by < LANES; by *= 2u) {
+        STEPS
     }
     var sum = identity();
-    for (var i = 0u; i < ITEMS; i++) {
-        let number = scan_lanes(numbers[i], place);
-        numbers[i] = op(sum, number);
-        sum = op(sum, last_lane(number, place));
-    }
+    SUMS
     let sums = scan_teams(sum, place);
     var before = sums.before;
     if scan.n_tiles > 1u {
         if place.thread == 0u && publishes(tile) {
             publish(tile_slot(tile), sums.all);
         }
+        storageBarrier(); // No lane waits for others before the sum is published.
         before = op(sum_before_tile(tile, sums.all, place), before);
     }
-    for (var i = 0u; i < ITEMS; i++) {
-        let at = range.start + (place.team * ITEMS + i) * LANES + place.lane;
-        if at < scan.n {
-            out[range.base + at] = op(before, numbers[i]);
-        }
-    }
+    STORES
 }

@@ -16,6 +16,10 @@ fn peers_of(digit: u32, place: Place) -> u32 {
     return 1u;
 }
 
+fn lanes_where(flag: bool, place: Place) -> u32 {
+    return select(0u, 1u, flag);
+}
+
 fn meet() {}
 
 fn sum_before(value: u32) -> u32 {

@@ -28,13 +28,23 @@ fn last_lane(number: T, place: Place) -> T {
     return of_words(words);
 }
 
+// The combination with the number of the lane that is `by` lanes before, if the team has it.
+fn with_lane_before(number: T, by: u32, place: Place) -> T {
+    return select(number, op(lane_before(number, by), number), place.lane >= by);
+}
+
 // The numbers of the lanes of the team up to this one, combined.
 fn scan_lanes(number: T, place: Place) -> T {
     var sum = number;
     for (var by = 1u; by < LANES; by *= 2u) {
-        sum = select(sum, op(lane_before(sum, by), sum), place.lane >= by);
+        sum = with_lane_before(sum, by, place);
     }
     return sum;
+}
+
+// The number of the lane before this one; the identity in the first lane.
+fn previous_lane(number: T, place: Place) -> T {
+    return select(identity(), lane_before(number, 1u), place.lane > 0u);
 }
 
 // The sums of the teams before this one, and of all teams. All lanes of a team have its sum.

@@ -22,9 +22,14 @@ fn peers_of(digit: u32, place: Place) -> u32 {
     var peers = 0xffffffffu >> (32u - LANES);
     for (var bit = 0u; bit < 8u; bit++) {
         let is_set = ((digit >> bit) & 1u) != 0u;
-        peers &= subgroupBallot(is_set)[place.half] ^ select(0xffffffffu, 0u, is_set);
+        peers &= lanes_where(is_set, place) ^ select(0xffffffffu, 0u, is_set);
     }
     return peers;
+}
+
+// The lanes of the team with the flag, as bits.
+fn lanes_where(flag: bool, place: Place) -> u32 {
+    return subgroupBallot(flag)[place.half];
 }
 
 // Waits for the other lanes, whose writes to shared memory are seen from here on.

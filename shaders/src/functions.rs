@@ -74,8 +74,14 @@ pub const RADIX_KEYS: &str = include_str!("../library/radix_keys.wgsl");
 /// A part of [`RADIX`] with the places that keys had at first.
 pub const RADIX_ORDER: &str = include_str!("../library/radix_order.wgsl");
 
-/// Running sums and other scans.
+/// Running sums and other scans, with lines in capitals for text that is generated.
 pub const SCAN: &str = include_str!("../library/scan.wgsl");
+
+/// The buffers of [`SCAN`] for rows of any length.
+pub const SCAN_NUMBERS: &str = include_str!("../library/scan_numbers.wgsl");
+
+/// The buffers of [`SCAN`] for rows of whole fours.
+pub const SCAN_QUADS: &str = include_str!("../library/scan_quads.wgsl");
 
 /// Places of keys among sorted keys.
 pub const SEARCH: &str = include_str!("../library/search.wgsl");
@@ -119,8 +125,10 @@ mod tests {
                       alias Key = u32;\nfn to_key(words: vec2<u32>) -> Key { return words.x; }\n\
                       fn words_of(key: Key) -> vec2<u32> { return vec2(key, 0u); }\n";
         let radix = "const TEAMS = 12u;\nconst ITEMS = 16u;\nconst PASSES = 4u;\n";
-        let numbers = "alias T = vec2<u32>;\nconst WORDS = 2u;\nconst TEAMS = 8u;\nconst ITEMS = 16u;\nalias S = u32;\n\
-                       fn widen(number: S) -> T { return vec2(number, 0u); }\n\
+        let numbers = "alias T = vec2<u32>;\nconst WORDS = 2u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\nalias Read = u32;\nalias Written = T;\n\
+                       fn number_of(words: vec2<u32>) -> T { return words; }\n\
+                       fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
+                       fn written_words(number: T) -> Written { return number; }\n\
                        fn words_of(number: T) -> vec2<u32> { return number; }\n\
                        fn of_words(words: vec2<u32>) -> T { return words; }\n\
                        fn publishes(tile: u32) -> bool { return true; }\n\
@@ -134,6 +142,8 @@ mod tests {
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
         let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
                     fn distance(number: vec2<u32>) -> f32 { return bitcast<f32>(number.x) - bins.origin; }\n";
+        let scan = SCAN.replace("LOADS", "var four0 = load(range, 0u);").replace("SCANS", "").replace("STEPS", "");
+        let scan = scan.replace("SUMS", "sum = four0[0];").replace("STORES", "store(range, 0u, before, four0);");
         let texts = [
             [units, indices, INDICES, GATHER].concat(),
             [words, indices, INDICES, GATHER].concat(),
@@ -147,8 +157,8 @@ mod tests {
             [key, KEY_ORDER, SEARCH].concat(),
             [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
-            [PAIRS, TEAM_ALONE, numbers, TEAM_SCAN, SCAN].concat(),
-            [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, TEAM_SCAN, SCAN].concat(),
+            [PAIRS, TEAM_ALONE, numbers, TEAM_SCAN, SCAN_NUMBERS, &scan].concat(),
+            [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, TEAM_SCAN, SCAN_QUADS, &scan].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),
         ];

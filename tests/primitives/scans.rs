@@ -115,23 +115,32 @@ fn sums_of_floats_have_the_same_bits_on_every_run() {
 #[test]
 fn workgroups_do_without_the_sums_of_others() {
     let fixture = Fixture::open();
-    let operation = "alias T = u32;\nalias S = u32;\nconst WORDS = 1u;\n\
-                     fn widen(number: S) -> T { return number; }\n\
+    let operation = "alias T = u32;\nconst WORDS = 1u;\nalias Read = u32;\nalias Written = u32;\n\
+                     fn number_of(words: vec2<u32>) -> T { return words.x; }\n\
+                     fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
+                     fn written_words(number: T) -> Written { return number; }\n\
                      fn op(a: T, b: T) -> T { return a + b; }\nfn identity() -> T { return 0u; }\n\
                      fn words_of(number: T) -> vec2<u32> { return vec2(number, 0u); }\n\
                      fn of_words(words: vec2<u32>) -> T { return words.x; }\n\
-                     const TEAMS = 8u;\nconst ITEMS = 2u;\n";
-    for publishes in ["true", "false", "(tile * 7919u) % 5u < 2u", "tile % 8u != 7u", "tile % 8u == 7u"] {
+                     const TEAMS = 4u;\nconst QUADS = 1u;\n";
+    for publishes in ["true", "false", "(tile * 7919u) % 5u < 2u", "tile % 2u == 0u", "tile % 2u == 1u"] {
         let publishes = format!("fn publishes(tile: u32) -> bool {{ return {publishes}; }}\n");
-        let text = [functions::TEAM_ALONE, operation, &publishes, functions::TEAM_SCAN, functions::SCAN].concat();
+        let scan = functions::SCAN
+            .replace("LOADS", "var four = load(range, start_of(range, 0u, place));")
+            .replace("SCANS", "scan_four(&four);")
+            .replace("STEPS", "")
+            .replace("SUMS", "sum = four[3];")
+            .replace("STORES", "store(range, start_of(range, 0u, place), before, four);");
+        let buffers = functions::SCAN_NUMBERS;
+        let text = [functions::TEAM_ALONE, operation, &publishes, functions::TEAM_SCAN, buffers, &scan].concat();
         let kernel = fixture.kernel(Source::wgsl(text)).entry("scan_tiles").build().unwrap();
-        // Tiles of 16 numbers in blocks of 8.
+        // Tiles of 16 numbers in blocks of two.
         for n in [17_usize, 128, 129, 5003] {
             let numbers: Vec<u32> = (0..2 * n).map(|i| scattered(i) as u32).collect();
             let source = fixture.slice_to_device(&numbers).unwrap();
             let out = fixture.zeros::<u32>(2 * n).unwrap();
             let n_tiles = n.div_ceil(16);
-            let state = fixture.zeros::<u32>(1 + 4 * (n_tiles + n_tiles.div_ceil(8))).unwrap();
+            let state = fixture.zeros::<u32>(1 + 4 * (n_tiles + n_tiles.div_ceil(2))).unwrap();
             let [length, tiles, all] = [n, n_tiles, 2 * n_tiles].map(|count| u32::try_from(count).unwrap());
             let groups = Groups::exact([all, 1, 1]);
             let args = (&source, &out, &state, length, tiles, 0_u32, 0_u32, all);
