@@ -48,8 +48,8 @@ pub use self::matrix_shape::{MatrixShape, scope_name};
 pub use self::messages::ValidationMessage;
 use self::messages::{Messages, messenger_info, shader_accesses};
 pub use self::physical::PhysicalDevice;
-use self::plan::COOPERATIVE_MATRIX;
 pub(crate) use self::plan::check_support;
+use self::plan::{COOPERATIVE_MATRIX, SUBGROUP_ROTATE};
 pub use self::plan::{DevicePlan, DeviceRequest, MINIMUM_VERSION, QueuePlan};
 pub use self::select::Selection;
 
@@ -57,6 +57,9 @@ const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// The first release with [`COOPERATIVE_MATRIX`].
 const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
+
+/// The first SDK whose layer knows [`SUBGROUP_ROTATE`].
+const SUBGROUP_ROTATE_SINCE: u32 = vk::make_api_version(0, 1, 3, 280);
 
 /// A function that gets the name and address of an entry point and returns the address to call in its place.
 pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction;
@@ -201,7 +204,7 @@ impl Instance {
 
     /// Lists the devices, in the loader's order. Every device is listed, even one that cannot be opened.
     ///
-    /// A validation layer that is older than cooperative matrices hides them on every device.
+    /// A validation layer that is older than cooperative matrices, or than rotation in subgroups, hides them on every device.
     ///
     /// # Errors
     ///
@@ -225,10 +228,14 @@ impl Instance {
         };
         // A layer that is older than the extension reports errors about it and removes its features when a device is
         // created.
-        let supports_matrices = !self.is_validating() || layer_version(&self.entry)? >= Some(COOPERATIVE_MATRIX_SINCE);
+        let layer = if self.is_validating() { layer_version(&self.entry)? } else { Some(u32::MAX) };
         let describe = |raw| {
             let mut info = query::device_info(&self.raw, raw)?;
-            if !supports_matrices {
+            if layer < Some(SUBGROUP_ROTATE_SINCE) {
+                info.extensions.remove(SUBGROUP_ROTATE);
+                (info.features.subgroup_rotate, info.features.subgroup_rotate_clustered) = (false, false);
+            }
+            if layer < Some(COOPERATIVE_MATRIX_SINCE) {
                 info.extensions.remove(COOPERATIVE_MATRIX);
                 info.features.cooperative_matrix = false;
                 info.features.cooperative_matrix_robust_buffers = false;
