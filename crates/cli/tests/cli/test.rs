@@ -74,6 +74,22 @@ fn the_repository_passes_and_is_reported() {
     assert!(junit.contains("<testsuites name=\"vkarray-test\" tests=\"25\" failures=\"0\""), "{junit}");
 }
 
+/// The programs of `tests/programs`, which are shaders with results that are known beforehand.
+#[test]
+fn programs_compute_what_is_known() {
+    if !has_device() {
+        return;
+    }
+    let repository = Repository::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs");
+    let files = ["collective", "images", "memory", "numbers", "addresses"].map(|name| format!("{folder}/{name}.toml"));
+    let output = repository.run(&format!("{} --profile plain --unsafe-addresses", files.join(" ")));
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let lines =
+        text(&output.stdout).lines().filter(|line| line.starts_with("ok  ") || line.starts_with("skip  ")).count();
+    assert_eq!(lines, 107);
+}
+
 /// A fault: the file, the text that is replaced, the new text, the flags, and words of the report that all name it.
 type Fault = (&'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
 
