@@ -80,6 +80,7 @@ pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
 pub struct InstanceBuilder {
     /// `None` if the environment decides.
     validation: Option<bool>,
+    instruments_shaders: bool,
     limits: Option<LimitProfile>,
     intercept: Option<Intercept>,
 }
@@ -90,6 +91,13 @@ impl InstanceBuilder {
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = Some(on);
         self
+    }
+
+    /// Loads the validation layer, which also adds checks of its own to each shader (GPU-assisted validation). If it cannot,
+    /// the messages of a device that is opened say why.
+    pub fn instrument_shaders(mut self) -> Self {
+        self.instruments_shaders = true;
+        self.validation(true)
     }
 
     /// Restricts every device to the limits of a smaller device, and to its features where the profile comes from a
@@ -132,7 +140,7 @@ impl InstanceBuilder {
             self.validation.map_or_else(|| environment::switch("VKARRAY_VALIDATION"), |on| Ok(Some(on)))?;
         let entry = load()?;
         let messages = validation.unwrap_or(false).then(|| Box::new(Messages::new(Rank::Messages, Vec::new())));
-        let mut raw = create(&entry, messages.as_deref())?;
+        let mut raw = create(&entry, messages.as_deref(), self.instruments_shaders)?;
         if let Some(intercept) = self.intercept {
             raw = intercepted(&entry, &raw, intercept);
         }
@@ -317,7 +325,7 @@ fn load() -> Result<ash::Entry> {
         .map_err(|reason| Error::LoaderMissing { reason: reason.to_string(), hint: INSTALL_DRIVER })
 }
 
-fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instance> {
+fn create(entry: &ash::Entry, messages: Option<&Messages>, instruments_shaders: bool) -> Result<ash::Instance> {
     let application = vk::ApplicationInfo::default().application_name(c"vkarray").api_version(vk::API_VERSION_1_3);
     let mut layers = Vec::new();
     let mut extensions = Vec::new();
@@ -327,8 +335,10 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
         flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
     }
     let mut info = vk::InstanceCreateInfo::default().application_info(&application).flags(flags);
-    let synchronisation = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
-    let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&synchronisation);
+    use vk::ValidationFeatureEnableEXT as Checks;
+    let checks = [Checks::SYNCHRONIZATION_VALIDATION, Checks::GPU_ASSISTED, Checks::GPU_ASSISTED_RESERVE_BINDING_SLOT];
+    let n_checks = if instruments_shaders { checks.len() } else { 1 };
+    let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&checks[..n_checks]);
     let settings = [shader_accesses(&vk::TRUE)];
     let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let mut messenger;
