@@ -4,10 +4,11 @@
 use vkarray::kernel::Error as KernelError;
 use vkarray::{Groups, Kernel, Source};
 
+use super::spirv::source;
 use crate::fixture::{Fixture, contents};
 
-fn built(fixture: &Fixture, text: &'static str, has: bool, name: &str) -> Option<Kernel> {
-    let built = fixture.kernel(Source::glsl(text)).build();
+fn built(fixture: &Fixture, source: Source, has: bool, name: &str) -> Option<Kernel> {
+    let built = fixture.kernel(source).build();
     if has {
         return Some(built.unwrap());
     }
@@ -36,7 +37,7 @@ fn clocks_run_or_are_refused() {
             x[3] = uint(clock2x32ARB().x != 0xffffffffu);
         }";
     let has = features.subgroup_clock && features.device_clock;
-    let Some(kernel) = built(&fixture, text, has, "shader clocks") else { return };
+    let Some(kernel) = built(&fixture, Source::glsl(text), has, "shader clocks") else { return };
     let x = fixture.zeros::<u32>([4]).unwrap();
     kernel.launch(Groups::exact([1, 1, 1]), (&x,)).unwrap();
     assert_eq!(contents(&x)[1..3], [0, 1]);
@@ -58,9 +59,22 @@ fn shared_blocks_lie_on_each_other_or_are_refused() {
             x[i] = b.pairs[i / 2].x * 100 + b.pairs[i / 2].y;
         }";
     let has = fixture.info().features.shared_layout;
-    let Some(kernel) = built(&fixture, text, has, "explicit layout of shared memory") else { return };
+    let Some(kernel) = built(&fixture, Source::glsl(text), has, "explicit layout of shared memory") else { return };
     assert_eq!(kernel.signature().shared_bytes, 32);
     let x = fixture.zeros::<u32>([8]).unwrap();
     kernel.launch(Groups::exact([1, 1, 1]), (&x,)).unwrap();
     assert_eq!(contents(&x), [104, 104, 710, 710, 1316, 1316, 1922, 1922]);
+}
+
+#[test]
+fn values_rotate_in_parts_of_a_subgroup_or_the_kernel_is_refused() {
+    let fixture = Fixture::open();
+    let features = fixture.info().features;
+    let has = features.subgroup_rotate && features.subgroup_rotate_clustered;
+    let Some(kernel) = built(&fixture, source("rotate.spv"), has, "subgroup rotation") else { return };
+    let x: Vec<u32> = (0..32).map(|i| i * i).collect();
+    let (from, to) = (fixture.slice_to_device(&x).unwrap(), fixture.zeros::<u32>([32]).unwrap());
+    kernel.launch(Groups::exact([1, 1, 1]), (&from, &to)).unwrap();
+    let rotated: Vec<u32> = (0..32).map(|i| x[i / 4 * 4 + (i + 2) % 4]).collect();
+    assert_eq!(contents(&to), rotated);
 }

@@ -4,7 +4,7 @@
 use vkarray::kernel::Sampler;
 use vkarray::{Groups, Kernel, Source};
 
-use crate::fixture::{Fixture, contents, skipped};
+use crate::fixture::{Fixture, contents};
 
 #[test]
 fn a_filter_of_opengl_es_runs() {
@@ -167,9 +167,8 @@ fn an_index_out_of_range_of_any_memory_does_no_harm() {
 #[test]
 fn shared_memory_starts_as_zeros() {
     let fixture = Fixture::open();
-    if !fixture.info().features.zero_initialize_workgroup_memory || fixture.info().name.contains("SwiftShader") {
-        return skipped("shared_memory_starts_as_zeros", "shaderZeroInitializeWorkgroupMemory");
-    }
+    let is_zeroed =
+        fixture.info().features.zero_initialize_workgroup_memory && !fixture.info().name.contains("SwiftShader");
     let text = "#version 450
         layout(local_size_x = 64) in;
         layout(std430, binding = 0) buffer X { uint x[]; };
@@ -188,5 +187,7 @@ fn shared_memory_starts_as_zeros() {
     for fill in [1_u32, 2] {
         kernel.launch(Groups::exact([16, 1, 1]), (&x, fill)).unwrap();
     }
-    assert_eq!(contents(&x), [0]);
+    // Elsewhere the memory holds anything, as GLSL leaves it.
+    let found = contents(&x);
+    assert!(found == [0] || !is_zeroed, "{found:?}");
 }

@@ -40,7 +40,7 @@ pub(crate) struct TestArgs {
     /// Device, by a selector as `vkarray run` takes it, or `all`; may be given several times
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) device: Vec<String>,
-    /// Profiles: `plain`, `sanitized`, `limits-` and a profile of limits
+    /// Profiles: `plain`, `sanitized`, `gpu-av`, `limits-` and a profile of limits
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "plain,sanitized")]
     pub(crate) profile: Vec<String>,
     /// Run only tests with this text in their names

@@ -26,9 +26,9 @@ struct Inspected {
     signature: Signature,
     /// Whether the kernel uses subgroups in any way.
     uses_subgroups: bool,
-    /// The constant that is taken as 1, since the kernel is not valid at its default.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instead: Option<String>,
+    /// The constants that are taken as 1, since they have no default, or the kernel is not valid at it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    instead: Vec<String>,
 }
 
 /// Reads the shader and prints what its entry points take.
@@ -63,10 +63,20 @@ fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64
     // code, so the code needs no bounds checks, and no promise for what it reaches by addresses.
     let options =
         Options { integer_dot_product: true, bounds: Bounds::Unchecked, assume_addresses: true, ..Options::default() };
-    let translate = |constants: &BTreeMap<String, f64>| module.translate(entry, constants, &options);
-    let (translated, instead) = match translate(constants) {
-        Err(error @ ShaderError::Constants { .. }) => valid_instead(module, constants, &translate).ok_or(error)?,
-        translated => (translated?, None),
+    let (mut values, mut instead) = (constants.clone(), Vec::new());
+    let translated = loop {
+        match module.translate(entry, &values, &options) {
+            Err(ShaderError::MissingConstant { constant, .. }) if !values.contains_key(&constant) => {
+                values.insert(constant.clone(), 1.0);
+                instead.push(constant);
+            }
+            Err(error @ ShaderError::Constants { .. }) => {
+                let (translated, name) = valid_instead(module, entry, &values, &options).ok_or(error)?;
+                instead.push(name);
+                break translated;
+            }
+            translated => break translated?,
+        }
     };
     let signature = translated.signature;
     let uses_subgroups = signature.capabilities.iter().copied().any(Capability::is_of_subgroups);
@@ -77,22 +87,22 @@ fn kernel(module: &Module, entry: Option<&str>, constants: &BTreeMap<String, f64
 /// makes the shader valid is taken as 1.
 fn valid_instead(
     module: &Module,
+    entry: Option<&str>,
     constants: &BTreeMap<String, f64>,
-    translate: &impl Fn(&BTreeMap<String, f64>) -> std::result::Result<Translated, ShaderError>,
-) -> Option<(Translated, Option<String>)> {
+    options: &Options,
+) -> Option<(Translated, String)> {
     let names = module.constant_names().0;
     names.into_iter().filter(|name| !constants.contains_key(name)).find_map(|name| {
         let changed = constants.clone().into_iter().chain([(name.clone(), 1.0)]).collect();
-        Some((translate(&changed).ok()?, Some(name)))
+        Some((module.translate(entry, &changed, options).ok()?, name))
     })
 }
 
 /// The lines about a constant whose value is not the shader's default, and about probable mistakes.
 fn note(kernel: &Inspected) -> String {
-    let note =
-        |name: &String| format!("  with `{name}` = 1: the kernel is not valid at its default, so it must be set\n");
+    let note = |name: &String| format!("  with `{name}` = 1: it has no default that is valid, so it must be set\n");
     let warnings = kernel.signature.warnings().into_iter().map(|warning| format!("  warning: {warning}\n"));
-    kernel.instead.as_ref().map(note).into_iter().chain(warnings).collect()
+    kernel.instead.iter().map(note).chain(warnings).collect()
 }
 
 /// The signature, then the block of push constants and each struct that the block names.

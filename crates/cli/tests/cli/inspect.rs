@@ -251,6 +251,24 @@ fn macros_and_include_folders_of_glsl_are_flags() {
 }
 
 #[test]
+fn constants_without_a_default_are_taken_as_one() {
+    let folder = folder();
+    folder.put(
+        "open.wgsl",
+        "override size: u32; @id(7) override gain: f32; override half = gain * 0.5;
+        @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+        @compute @workgroup_size(size) fn scale(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] *= half; }",
+    );
+    let found = text(&folder.done("inspect open.wgsl --const size=64").stdout);
+    assert!(found.contains("scale: workgroup 64×1×1") && found.contains("array<f32>"), "{found}");
+    assert!(found.contains("with `gain` = 1: it has no default that is valid, so it must be set"), "{found}");
+    assert!(!found.contains("with `size`"), "{found}");
+    let found: serde_json::Value =
+        serde_json::from_slice(&folder.done("inspect open.wgsl --json").stdout).expect("JSON");
+    assert_eq!(found[0]["instead"], serde_json::json!(["size", "gain"]));
+}
+
+#[test]
 fn a_default_that_makes_a_kernel_invalid_does_not_hide_what_it_takes() {
     let folder = folder();
     folder.put(
@@ -264,7 +282,7 @@ fn a_default_that_makes_a_kernel_invalid_does_not_hide_what_it_takes() {
     let found = text(&folder.done("inspect inverse.wgsl").stdout);
     assert!(found.contains("x        storage 0:0  read_write  array<f32>"), "{found}");
     assert!(found.contains("m        constant                 f32 = 1 (default 0)"), "{found}");
-    assert!(found.contains("with `m` = 1: the kernel is not valid at its default, so it must be set"), "{found}");
+    assert!(found.contains("with `m` = 1: it has no default that is valid, so it must be set"), "{found}");
     let found = text(&folder.done("inspect inverse.wgsl --const m=4").stdout);
     assert!(found.contains("f32 = 4 (default 0)") && !found.contains("not valid"), "{found}");
     // No constant alone makes the shader valid.

@@ -74,6 +74,51 @@ fn the_repository_passes_and_is_reported() {
     assert!(junit.contains("<testsuites name=\"vkarray-test\" tests=\"25\" failures=\"0\""), "{junit}");
 }
 
+/// The programs of `tests/programs`, which are shaders with results that are known beforehand.
+#[test]
+fn programs_compute_what_is_known() {
+    if !has_device() {
+        return;
+    }
+    let repository = Repository::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs");
+    let files = ["collective", "images", "memory", "numbers", "addresses"].map(|name| format!("{folder}/{name}.toml"));
+    let output = repository.run(&format!("{} --profile plain --unsafe-addresses", files.join(" ")));
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let lines =
+        text(&output.stdout).lines().filter(|line| line.starts_with("ok  ") || line.starts_with("skip  ")).count();
+    assert_eq!(lines, 107);
+}
+
+/// Nothing in the library bounds an address, and on a CPU such an access ends the process.
+#[test]
+fn the_layer_finds_an_address_that_is_in_no_array() {
+    if !has_device() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.put(
+        "far.comp",
+        "#version 450\n#extension GL_EXT_buffer_reference : require\nlayout(local_size_x = 1) in;
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer X { float v[]; };
+layout(push_constant) uniform Push { X x; uint at; };
+void main() {
+    x.v[at] += 1.0;
+}",
+    );
+    for (at, code, part) in [(3, 0, "1 passed"), (500_000_000, 1, "out of bounds")] {
+        let test = format!(
+            "[[test]]\nshader = \"far.comp\"\nneeds = [\"buffer_device_address\"]\narrays = {{ x = \"zeros:f32[4]\", i = \"arange:u32[4]\" }}\n\
+             groups = 1\narg = {{ x = \"x\", at = {at} }}\nexpect.x = {{ text = \"f32(i == 3)\" }}"
+        );
+        folder.put("t.toml", test);
+        let output = folder.command("test t.toml --profile gpu-av --unsafe-addresses").output().unwrap();
+        let printed = text(&output.stdout);
+        let is_judged = output.status.code() == Some(code) && printed.contains(part);
+        assert!(is_judged || printed.contains("skip  "), "{printed}{}", text(&output.stderr));
+    }
+}
+
 /// A fault: the file, the text that is replaced, the new text, the flags, and words of the report that all name it.
 type Fault = (&'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
 

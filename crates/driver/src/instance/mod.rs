@@ -48,8 +48,8 @@ pub use self::matrix_shape::{MatrixShape, scope_name};
 pub use self::messages::ValidationMessage;
 use self::messages::{Messages, messenger_info, shader_accesses};
 pub use self::physical::PhysicalDevice;
-use self::plan::COOPERATIVE_MATRIX;
 pub(crate) use self::plan::check_support;
+use self::plan::{COOPERATIVE_MATRIX, SUBGROUP_ROTATE};
 pub use self::plan::{DevicePlan, DeviceRequest, MINIMUM_VERSION, QueuePlan};
 pub use self::select::Selection;
 
@@ -57,6 +57,9 @@ const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// The first release with [`COOPERATIVE_MATRIX`].
 const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
+
+/// The first SDK whose layer knows [`SUBGROUP_ROTATE`].
+const SUBGROUP_ROTATE_SINCE: u32 = vk::make_api_version(0, 1, 3, 280);
 
 /// A function that gets the name and address of an entry point and returns the address to call in its place.
 pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction;
@@ -77,6 +80,7 @@ pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction
 pub struct InstanceBuilder {
     /// `None` if the environment decides.
     validation: Option<bool>,
+    instruments_shaders: bool,
     limits: Option<LimitProfile>,
     intercept: Option<Intercept>,
 }
@@ -87,6 +91,13 @@ impl InstanceBuilder {
     pub fn validation(mut self, on: bool) -> Self {
         self.validation = Some(on);
         self
+    }
+
+    /// Loads the validation layer, which also adds checks of its own to each shader (GPU-assisted validation). If it cannot,
+    /// the messages of a device that is opened say why.
+    pub fn instrument_shaders(mut self) -> Self {
+        self.instruments_shaders = true;
+        self.validation(true)
     }
 
     /// Restricts every device to the limits of a smaller device, and to its features where the profile comes from a
@@ -129,7 +140,7 @@ impl InstanceBuilder {
             self.validation.map_or_else(|| environment::switch("VKARRAY_VALIDATION"), |on| Ok(Some(on)))?;
         let entry = load()?;
         let messages = validation.unwrap_or(false).then(|| Box::new(Messages::new(Rank::Messages, Vec::new())));
-        let mut raw = create(&entry, messages.as_deref())?;
+        let mut raw = create(&entry, messages.as_deref(), self.instruments_shaders)?;
         if let Some(intercept) = self.intercept {
             raw = intercepted(&entry, &raw, intercept);
         }
@@ -201,7 +212,7 @@ impl Instance {
 
     /// Lists the devices, in the loader's order. Every device is listed, even one that cannot be opened.
     ///
-    /// A validation layer that is older than cooperative matrices hides them on every device.
+    /// A validation layer that is older than cooperative matrices, or than rotation in subgroups, hides them on every device.
     ///
     /// # Errors
     ///
@@ -225,10 +236,14 @@ impl Instance {
         };
         // A layer that is older than the extension reports errors about it and removes its features when a device is
         // created.
-        let supports_matrices = !self.is_validating() || layer_version(&self.entry)? >= Some(COOPERATIVE_MATRIX_SINCE);
+        let layer = if self.is_validating() { layer_version(&self.entry)? } else { Some(u32::MAX) };
         let describe = |raw| {
             let mut info = query::device_info(&self.raw, raw)?;
-            if !supports_matrices {
+            if layer < Some(SUBGROUP_ROTATE_SINCE) {
+                info.extensions.remove(SUBGROUP_ROTATE);
+                (info.features.subgroup_rotate, info.features.subgroup_rotate_clustered) = (false, false);
+            }
+            if layer < Some(COOPERATIVE_MATRIX_SINCE) {
                 info.extensions.remove(COOPERATIVE_MATRIX);
                 info.features.cooperative_matrix = false;
                 info.features.cooperative_matrix_robust_buffers = false;
@@ -310,7 +325,7 @@ fn load() -> Result<ash::Entry> {
         .map_err(|reason| Error::LoaderMissing { reason: reason.to_string(), hint: INSTALL_DRIVER })
 }
 
-fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instance> {
+fn create(entry: &ash::Entry, messages: Option<&Messages>, instruments_shaders: bool) -> Result<ash::Instance> {
     let application = vk::ApplicationInfo::default().application_name(c"vkarray").api_version(vk::API_VERSION_1_3);
     let mut layers = Vec::new();
     let mut extensions = Vec::new();
@@ -320,8 +335,10 @@ fn create(entry: &ash::Entry, messages: Option<&Messages>) -> Result<ash::Instan
         flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
     }
     let mut info = vk::InstanceCreateInfo::default().application_info(&application).flags(flags);
-    let synchronisation = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
-    let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&synchronisation);
+    use vk::ValidationFeatureEnableEXT as Checks;
+    let checks = [Checks::SYNCHRONIZATION_VALIDATION, Checks::GPU_ASSISTED, Checks::GPU_ASSISTED_RESERVE_BINDING_SLOT];
+    let n_checks = if instruments_shaders { checks.len() } else { 1 };
+    let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&checks[..n_checks]);
     let settings = [shader_accesses(&vk::TRUE)];
     let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let mut messenger;

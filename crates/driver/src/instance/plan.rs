@@ -26,15 +26,14 @@ pub(super) const ATOMIC_FLOAT_2: &str = "VK_EXT_shader_atomic_float2";
 /// The extension of workgroup memory whose layout the shader declares.
 pub(super) const SHARED_LAYOUT: &str = "VK_KHR_workgroup_memory_explicit_layout";
 
-/// The extension of the rotation of values in a subgroup. It is enabled on request: it is newer than the validation layers
-/// of some systems, which report it where it is enabled.
+/// The extension of the rotation of values in a subgroup.
 pub(super) const SUBGROUP_ROTATE: &str = "VK_KHR_shader_subgroup_rotate";
 
 /// The extension of clocks that shaders read.
 pub(super) const SHADER_CLOCK: &str = "VK_KHR_shader_clock";
 
 /// Extensions that the runtime uses where a device has them; none is required.
-const USEFUL_EXTENSIONS: [&str; 14] = [
+const USEFUL_EXTENSIONS: [&str; 15] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
     "VK_EXT_external_memory_host",
@@ -47,6 +46,7 @@ const USEFUL_EXTENSIONS: [&str; 14] = [
     ATOMIC_FLOAT,
     ATOMIC_FLOAT_2,
     SHARED_LAYOUT,
+    SUBGROUP_ROTATE,
     SHADER_CLOCK,
     // Vulkan requires that a device which lists this extension is created with it.
     "VK_KHR_portability_subset",

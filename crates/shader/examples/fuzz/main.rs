@@ -1,11 +1,12 @@
 //! Feeds damaged shaders to [`Module`]: `cargo run -p vkarray-shader --example fuzz -- SECONDS [SEED [FOLDER]…]`.
 //!
 //! Every input is a shader of `tests/shaders`, `shaders/` or the folders, mutated: SPIR-V by instructions (`binary.rs`),
-//! text by words (`text.rs`). A panic, or more than ten seconds for one input, is a finding: the input is kept in
-//! `target/fuzz` and the run ends in failure. naga's own panics are turned into errors by the crate; they are counted, and
-//! kept as well. With `VKARRAY_FUZZ_COMMAND=target/debug/vkarray`, damaged SPIR-V goes to `vkarray run` instead
-//! (`command.rs`), through the validator, the driver and the device; a signal or an exit code that is not documented is a
-//! finding. The same seed gives the same inputs. A crash of the whole process leaves its input in `target/fuzz/current`.
+//! text by words (`text.rs`). `VKARRAY_FUZZ_KIND` (`wgsl`, `comp` or `spv`) leaves out the other languages. A panic, or more
+//! than ten seconds for one input, is a finding: the input is kept in `target/fuzz` and the run ends in failure. naga's own
+//! panics are turned into errors by the crate; they are counted, and kept as well.
+//! With `VKARRAY_FUZZ_COMMAND=target/debug/vkarray`, damaged SPIR-V goes to `vkarray run` instead (`command.rs`), through the
+//! validator, the driver and the device; a signal or an exit code that is not documented is a finding. The same seed gives
+//! the same inputs. A crash of the whole process leaves its input in `target/fuzz/current`.
 
 mod binary;
 mod command;
@@ -53,7 +54,9 @@ fn main() {
     let folders =
         ["tests/shaders", "tests/shaders/inference", "tests/shaders/renderer", "shaders/samples", "shaders/library"]
             .map(|folder| root.join(folder));
-    let seeds: Vec<Seed> = folders.into_iter().chain(args.map(PathBuf::from)).flat_map(|path| read(&path)).collect();
+    let kind = std::env::var("VKARRAY_FUZZ_KIND").unwrap_or_default();
+    let paths = folders.into_iter().chain(args.map(PathBuf::from)).flat_map(|path| read(&path));
+    let seeds: Vec<Seed> = paths.filter(|seed| seed.name.ends_with(&kind)).collect();
     let kept = root.join("target/fuzz");
     fs::create_dir_all(&kept).expect("the target folder can be written");
     std::panic::set_hook(Box::new(|_| {})); // They are counted, not printed.

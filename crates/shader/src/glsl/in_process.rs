@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 
 use glslang_sys as sys;
 
+use super::block_names;
 use super::compiler::{Outcome, Rules, UNIFORMS};
 use crate::chains;
 use crate::error::Uncompiled;
@@ -177,6 +178,9 @@ impl<'a> ParsedShader<'a> {
             // A `,` may join expressions, so it counts as an operator, also in tables.
             if chains::too_long(&code.replace(',', "+")).is_some() {
                 return Err(format!("ERROR: {}", chains::TOO_LONG));
+            }
+            if let Some(name) = block_names::redeclared(&code) {
+                return Err(format!("ERROR: '{name}' : redefinition: it is the name of a block, too"));
             }
         }
         // SAFETY: as above; the text was preprocessed.

@@ -6,6 +6,8 @@
 //! `uniforms.rs` makes push constants of OpenGL's uniform variables. Why no front end of our own: `docs/decisions/068`.
 //! Called by `translate/module.rs`. Read next: `expand.rs`.
 
+#[cfg(feature = "glslang")]
+mod block_names;
 mod compiler;
 mod expand;
 mod folders;

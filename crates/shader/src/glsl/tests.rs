@@ -249,3 +249,13 @@ fn hostile_text_is_an_error_not_a_crash() {
         }
     }
 }
+
+#[test]
+fn a_block_and_an_array_have_different_names() {
+    let text = "#version 450\nlayout(local_size_x = 1) in;
+layout(binding = 0) buffer a { float x[]; };
+shared uint a[4];
+void main() { x[0] = 1; }";
+    let error = signature(text).unwrap_err();
+    assert!(error.contains("`a`: red"), "{error}");
+}

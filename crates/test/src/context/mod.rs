@@ -71,6 +71,9 @@ impl TestContext {
         if settings.is_validated {
             builder = builder.validation(true);
         }
+        if *profile == Profile::GpuAv {
+            builder = builder.instrument_shaders();
+        }
         if let Some(limits) = profile.limits()? {
             builder = builder.limits(limits);
         }

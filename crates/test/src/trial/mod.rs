@@ -205,7 +205,10 @@ impl Run {
         } else {
             problems.extend(running.take_strays());
         }
-        if let Some(reason) = refused {
+        // The layer says at the opening of a device that it adds no checks there.
+        let uninstrumented =
+            problems.iter().find(|problem| *profile == Profile::GpuAv && problem.contains("Setup Error"));
+        if let Some(reason) = refused.or(uninstrumented.cloned()) {
             return Err(reason);
         }
         if let Some(message) = failure {
