@@ -8,11 +8,13 @@
 //! | `sorting/` | sorting, searching, different values, histograms |
 //! | `linalg/` | products of matrices, triangles |
 //! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
+//! | `fft/` | fast Fourier transforms |
 //! | `random/` | random numbers by counter |
 //! | `reduce/` | reductions of expressions over axes; whether arrays are equal or close |
 //!
 //! Each of them uses only those above it.
 
+mod fft;
 mod indexing;
 mod joining;
 mod linalg;
@@ -22,6 +24,7 @@ mod reduce;
 mod scan;
 mod sorting;
 
+pub use fft::{FftNorm, fftfreq};
 pub use indexing::{IndexElement, IndexMode};
 pub use joining::{PadMode, broadcast_arrays, concat, meshgrid, stack};
 pub use linalg::eye;
