@@ -86,8 +86,6 @@ fn assert_near(found: &[Complex32], expected: &[Number], n: usize, what: &str) {
     let bound = ROUNDING * (1.0 + f64::from(n.ilog2()) / 2.0);
     let [mean, largest] = errors(found, expected);
     assert!(mean <= bound && largest <= 8.0 * bound, "{what} of {n}: {mean:e}, {largest:e} of {bound:e}");
-        println!("{what} {n}: {:.3} {:.3}", mean / bound, largest / bound);
-    }
 }
 
 /// Transforms rows forward and back by every norm.
