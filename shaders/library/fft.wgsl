@@ -60,7 +60,7 @@ fn fft_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     let part = u >> fft.before;
     let turns = u - (part << fft.before);
     let first = (row << (fft.stride + BITS)) + u;
-    let target = (row << (fft.stride + BITS)) + (part << (fft.before + BITS)) + turns;
+    let result = (row << (fft.stride + BITS)) + (part << (fft.before + BITS)) + turns;
     LOADS
     STAGES
     if is_inside {

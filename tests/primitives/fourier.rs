@@ -68,14 +68,17 @@ fn complex(x: &[Number]) -> Vec<Complex32> {
     x.iter().map(|&[re, im]| Complex32 { re: re as f32, im: im as f32 }).collect()
 }
 
-/// The root of the mean square error, and the largest error, both divided by the root of the mean square.
+/// The root of the mean square error by that of the numbers, and the largest error by the largest number.
 fn errors(found: &[Complex32], expected: &[Number]) -> [f64; 2] {
     assert_eq!(found.len(), expected.len());
     let square = |[re, im]: Number| re * re + im * im;
     let errors =
         || found.iter().zip(expected).map(|(x, &[re, im])| square([f64::from(x.re) - re, f64::from(x.im) - im]));
-    let size: f64 = expected.iter().map(|&x| square(x)).sum();
-    [(errors().sum::<f64>() / size).sqrt(), (errors().fold(0.0, f64::max) * expected.len() as f64 / size).sqrt()]
+    let squares = || expected.iter().map(|&x| square(x));
+    [
+        (errors().sum::<f64>() / squares().sum::<f64>()).sqrt(),
+        (errors().fold(0.0, f64::max) / squares().fold(0.0, f64::max)).sqrt(),
+    ]
 }
 
 /// Half of the distance of 1 and the next `f32`.
@@ -85,7 +88,7 @@ const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
 fn assert_near(found: &[Complex32], expected: &[Number], n: usize, what: &str) {
     let bound = ROUNDING * (1.0 + f64::from(n.ilog2()) / 2.0);
     let [mean, largest] = errors(found, expected);
-    assert!(mean <= bound && largest <= 8.0 * bound, "{what} of {n}: {mean:e}, {largest:e} of {bound:e}");
+    assert!(mean <= bound && largest <= 4.0 * bound, "{what} of {n}: {mean:e}, {largest:e} of {bound:e}");
 }
 
 /// Transforms rows forward and back by every norm.
@@ -180,7 +183,7 @@ fn views_are_transformed_along_every_axis() {
     let host = numbers(8 * 6 * 32, 5);
     let x = ctx.slice_to_device(&complex(&host)).unwrap().reshape([8, 6, 32]).unwrap();
     for (view, axis) in [
-        (x.clone(), 0),
+        (x.clone(), 0_isize),
         (x.slice(s![.., ..4, ..]).unwrap(), 1),
         (x.slice(s![1.., ..;-1, ..;2]).unwrap(), -1),
         (x.slice(s![..;2, 2, ..;-1]).unwrap(), 0),
@@ -242,11 +245,11 @@ fn other_lengths_are_refused() {
     assert_eq!(refused(0), format!("fft: an axis has length 3, {lengths}; pad it with zeros to 4, or cut it"));
     assert_eq!(refused(1), format!("fft: an axis has length 12, {lengths}; pad it with zeros to 16, or cut it"));
     assert_eq!(refused(2), format!("fft: an axis has length 0, {lengths}"));
-    assert_eq!(refused(3), "axis 3 is out of range for an array of 3 axes");
+    assert_eq!(refused(3), "axis 3 is out of range for 3 axes");
     let long = ctx.zeros::<Complex32>([1]).unwrap().broadcast_to([1 << 25]).unwrap();
     let refused = long.ifft(0).unwrap_err().to_string();
     assert_eq!(refused, format!("ifft: an axis has length 33554432, {lengths}"));
-    assert!(ctx.zeros::<Complex32>(()).unwrap().fft(0).is_err());
+    assert!(ctx.zeros::<Complex32>([]).unwrap().fft(0).is_err());
 }
 
 #[test]
@@ -272,7 +275,7 @@ fn smaller_devices_take_more_passes_and_fewer_rows_at_once() {
 fn kernels_of_transforms_pass_the_sanitizer() {
     let ctx = Fixture::open();
     ctx.kernel_cache().set_sanitize(true);
-    for [n_rows, n] in [[3, 2], [5, 8], [3, 64], [1, 4096]] {
+    for [n_rows, n] in [[3, 2], [5, 8], [3, 16]] {
         compare(&ctx, n_rows, n);
     }
 }

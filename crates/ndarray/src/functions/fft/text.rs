@@ -33,7 +33,7 @@ impl Pass {
         let loads = variables.chain(["if is_inside {\n".to_owned()]).chain(loads).chain(["}\n".to_owned()]);
         let slot = |k: u32| reversed(k, self.points());
         let stores = all()
-            .map(|(k, at)| format!("out[target + ((t + {at}u) << fft.before)] = fft.scale * x{}{parts};\n", slot(k)));
+            .map(|(k, at)| format!("out[result + ((t + {at}u) << fft.before)] = fft.scale * x{}{parts};\n", slot(k)));
         let marks = [("LOADS", loads.collect()), ("STAGES", lines), ("STORES", stores.collect::<Vec<_>>())];
         let main = marks.into_iter().fold(functions::FFT.to_owned(), |text, (mark, lines)| {
             text.replace(&format!("    {mark}\n"), &lines.concat())
@@ -96,7 +96,7 @@ impl Pass {
         let start = |u: u32| (u >> before << (before + radix)) + (u & ones);
         let apart = self.points() - radix;
         let mut lines = vec![format!(
-            "{{\nlet to = place((t >> {before}u << {}u) + (t & {ones}u), own);\nlet from = place(t, own);\n",
+            "{{\nlet own_results = place((t >> {before}u << {}u) + (t & {ones}u), own);\nlet own_points = place(t, own);\n",
             before + radix
         )];
         for part in ["x", "y"] {
@@ -106,11 +106,11 @@ impl Pass {
             let results = (0..1_u32 << apart).flat_map(|butterfly| (0..1_u32 << radix).map(move |k| (butterfly, k)));
             lines.extend(results.map(|(butterfly, k)| {
                 let at = self.padded((start(butterfly << threads) + (k << before)) << shift);
-                format!("exchange[to + {at}u] = x{}.{part};\n", butterfly + (reversed(k, radix) << apart))
+                format!("exchange[own_results + {at}u] = x{}.{part};\n", butterfly + (reversed(k, radix) << apart))
             }));
             lines.push("workgroupBarrier();\n".to_owned());
             lines.extend((0..1_u32 << self.points()).map(|point| {
-                format!("x{point}.{part} = exchange[from + {}u];\n", self.padded(point << threads << shift))
+                format!("x{point}.{part} = exchange[own_points + {}u];\n", self.padded(point << threads << shift))
             }));
         }
         lines.push("}\n".to_owned());
