@@ -256,10 +256,9 @@ impl<T: Element> DeviceNDArray<T> {
 ///
 /// [`Error::TooManyElements`] for more than 2^32 − 1 frequencies, and the errors of [`Context::arange`].
 pub fn fftfreq(ctx: &Context, n: usize, d: f32) -> Result<DeviceNDArray<f32>> {
-    let n = i64::from(to_u32(n)?);
-    let step = 1.0 / (n as f32 * d);
-    let ascending = ctx.arange(-(n / 2), n - n / 2, 1)?.ifftshift(0)?;
-    (ascending.cast::<f32>() * step).eval()
+    // Numbers below 2^24 are exact in `f32`, also on devices without integers of 64 bits.
+    let places = ctx.arange(0, to_u32(n)?, 1)?.ifftshift(0)?;
+    ((places.cast::<f32>() - (n / 2) as f32) * (1.0 / (n as f32 * d))).eval()
 }
 
 fn transform(
@@ -310,7 +309,7 @@ impl Transform {
             let between = part(&between, &(0..n_between.min(range.len())))?;
             for (number, pass) in passes.iter().enumerate() {
                 let n_left = passes.len() - number - 1;
-                let [own, other] = if n_left % 2 == 0 { [&to, &between] } else { [&between, &to] };
+                let [own, other] = if n_left.is_multiple_of(2) { [&to, &between] } else { [&between, &to] };
                 let scale = if n_left == 0 { self.scale } else { 1.0 };
                 Self { scale, ..self }.run(*pass, if number == 0 { &from } else { other }, own, rows.stream())?;
             }
