@@ -47,6 +47,9 @@ class Cupy(arrays.Cupy):
     def half(self, x):
         return x.astype(self.xp.float16)
 
+    def complex(self, x):
+        return x.view(self.xp.complex64)
+
     def var(self, x):
         return x.var()
 
@@ -86,6 +89,9 @@ class Torch(arrays.Torch):
 
     def half(self, x):
         return x.half()
+
+    def complex(self, x):
+        return x.view(self.xp.complex64)
 
     def var(self, x):
         return x.var(correction=0)
@@ -172,6 +178,12 @@ class Suite:
         matrix, vector = self.uniform(n, n), self.uniform(n)
         self.bytes("product_vector_f32", 4 * n * n, lambda: matrix @ vector)
 
+    def transforms(self):
+        for name, rows, n in [("4096", self.size(16), 4096), ("1048576", 64, self.size(20))]:
+            x = self.library.complex(self.uniform(rows, 2 * n))
+            self.bytes(f"fft_c64_{name}", 16 * rows * n, lambda: self.library.xp.fft.fft(x))
+            del x
+
     def indexing(self):
         library, n = self.library, self.size(27)
         x, values = self.uniform(n), self.uniform(n)
@@ -194,6 +206,7 @@ def measure(library, shrink):
     suite.sorts()
     suite.histograms()
     suite.products()
+    suite.transforms()
     suite.indexing()
     suite.random_numbers()
 

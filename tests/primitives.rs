@@ -5,6 +5,7 @@
 //! | `elementary.rs` | elementary functions of `f64`, compared with recorded results; errors of the other functions |
 //! | `expressions.rs` | targets, types and refusals of expressions, compared with the host |
 //! | `forms.rs` | many forms of expressions, whose kernels are dropped |
+//! | `fourier.rs` | Fourier transforms of all lengths, of views, of several axes |
 //! | `histograms.rs` | histograms of every type, number of bins and kind of data |
 //! | `indexing.rs` | writes of elements by index, beside other writes |
 //! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
@@ -20,6 +21,7 @@
 mod elementary;
 mod expressions;
 mod forms;
+mod fourier;
 mod histograms;
 mod indexing;
 mod numpy_expressions;

@@ -12,6 +12,9 @@ pub const BINS: &str = include_str!("../library/bins.wgsl");
 /// Elements whose flags are set.
 pub const COMPACT: &str = include_str!("../library/compact.wgsl");
 
+/// A pass of a fast Fourier transform, with lines in capitals for text that is generated.
+pub const FFT: &str = include_str!("../library/fft.wgsl");
+
 /// Elements at indices.
 pub const GATHER: &str = include_str!("../library/gather.wgsl");
 

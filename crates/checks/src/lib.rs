@@ -104,6 +104,9 @@ macro_rules! for_each_check {
                 running_sums_and_products_follow_any_axis_of_any_view,
                 running_sums_of_floats_are_within_the_bound_of_serial_sums,
             }
+            primitives::fourier {
+                impulses_become_waves_of_their_place_and_come_back,
+            }
             primitives::sorting {
                 floats_are_sorted_as_by_a_stable_sort_of_the_host,
                 rows_and_columns_of_any_view_are_sorted,

@@ -15,7 +15,7 @@
 //! | `expr/` | computations on arrays as plain data, and the operators that build them |
 //! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
 //! | `elementwise/` | evaluating expressions |
-//! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, joining, random numbers |
+//! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, Fourier transforms, joining, random numbers |
 //! | `multi_device/` | arrays with replicas in several contexts |
 //! | `io/` | `.npy` and `.npz` files, arrays of other libraries, memory objects, DLPack, serde |
 #![forbid(unsafe_code)]
@@ -44,9 +44,9 @@ pub use error::{
 };
 pub use expr::{Bitwise, Complex, Expr, Floating, Integral, IntoExpr, Numeric, Operand};
 pub use functions::{
-    Axes, Histogram, IndexElement, IndexMode, IntoAxes, PadMode, Precise, RandomInteger, Reduce, Reducible,
+    Axes, FftNorm, Histogram, IndexElement, IndexMode, IntoAxes, PadMode, Precise, RandomInteger, Reduce, Reducible,
     ReductionCall, ReductionKernel, Rng, ScanKernel, Side, Statistics, UniformFloat, Unique, Widen, broadcast_arrays,
-    concat, eye, keepdims, meshgrid, philox_4x32, philox_4x64, stack,
+    concat, eye, fftfreq, keepdims, meshgrid, philox_4x32, philox_4x64, stack,
 };
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;

@@ -1,5 +1,5 @@
 //! The cost of functions of arrays that are not elementwise, on random data: scans, sorts, histograms, products of
-//! matrices, indexing, random numbers.
+//! matrices, Fourier transforms, indexing, random numbers.
 //!
 //! A rate is that of several calls between two events on the device; where the device has no timestamps, of the calls
 //! and the wait for the last one, by the host's clock. `benches/README.md` has the sizes and what is counted.
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use half::f16;
+use vkarray::array::Complex32;
 use vkarray::prelude::*;
 use vkarray::primitives::{Rng, Side};
 use vkarray_benches::timed;
@@ -34,6 +35,7 @@ pub(crate) fn measure(bench: Bench<'_>, shrink: u32) -> Result<()> {
     suite.histograms()?;
     suite.products()?;
     suite.small_products()?;
+    suite.transforms()?;
     suite.indexing()?;
     suite.random_numbers()
 }
@@ -169,6 +171,16 @@ impl Primitives<'_> {
         let edge = self.edge(16384);
         let (a, b) = (self.matrix(edge, edge)?, self.uniform(edge)?);
         self.rate("product_vector_f32", bytes(4 * edge * edge), || a.matmul(&b))
+    }
+
+    /// Transforms in one pass and in two; their rates count one.
+    fn transforms(&mut self) -> Result<()> {
+        for (name, shape) in [("4096", [self.size(16), 4096]), ("1048576", [64, self.size(20)])] {
+            let n = shape.iter().product();
+            let x = self.uniform(2 * n)?.view::<Complex32>()?.reshape(shape)?;
+            self.rate(&format!("fft_c64_{name}"), bytes(16 * n), || x.fft(1))?;
+        }
+        Ok(())
     }
 
     fn indexing(&mut self) -> Result<()> {

@@ -1,9 +1,10 @@
 //! Functions of arrays: expressions, reductions, running sums, sorts, elements by index and by mask, products of
-//! matrices, random numbers. They are compared with loops over the elements on the host; NumPy's recorded answers are
+//! matrices, Fourier transforms, random numbers. They are compared with loops over the elements on the host; NumPy's recorded answers are
 //! among the project's own tests. Read `indexing.rs` first.
 
 pub(crate) mod elementary;
 pub(crate) mod elementwise;
+pub(crate) mod fourier;
 pub(crate) mod indexing;
 pub(crate) mod masks;
 pub(crate) mod matrices;

@@ -114,6 +114,9 @@ pub enum Error {
         tuple_text(first), tuple_text(second), axes[0], first[axes[0]], axes[1], second[axes[1]]
     )]
     Lengths { operation: &'static str, first: Vec<usize>, second: Vec<usize>, axes: [usize; 2] },
+    /// A Fourier transform of an axis whose length is not one of those that are computed.
+    #[error("{operation}: an axis has length {length}, and the lengths are powers of two up to {most}{}", padding(*length, *most))]
+    TransformLength { operation: &'static str, length: usize, most: usize },
     /// An index outside an axis.
     #[error("{operation}: index {index} at position {position} is out of range for an axis of length {length}")]
     IndexOutOfRange { operation: &'static str, index: i128, position: usize, length: usize },
@@ -207,6 +210,14 @@ fn quoted(names: &[String]) -> String {
         return "none".to_owned();
     }
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// How an axis gets a length that a transform has.
+fn padding(length: usize, most: usize) -> String {
+    match length.checked_next_power_of_two().filter(|next| length > 0 && *next <= most) {
+        Some(next) => format!("; pad it with zeros to {next}, or cut it"),
+        None => String::new(),
+    }
 }
 
 /// Bytes of an array of this shape.

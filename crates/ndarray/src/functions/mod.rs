@@ -9,11 +9,13 @@
 //! | `sorting/` | sorting, searching, different values, histograms |
 //! | `linalg/` | products of matrices, triangles |
 //! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
+//! | `fft/` | fast Fourier transforms |
 //! | `random/` | random numbers by counter |
 //! | `reduce/` | reductions of expressions over axes; whether arrays are equal or close |
 //!
 //! Each of them uses only those above it.
 
+mod fft;
 mod indexing;
 mod joining;
 mod linalg;
@@ -24,6 +26,7 @@ mod scan;
 mod sorting;
 mod team;
 
+pub use fft::{FftNorm, fftfreq};
 pub use indexing::{IndexElement, IndexMode};
 pub use joining::{PadMode, broadcast_arrays, concat, meshgrid, stack};
 pub use linalg::eye;
