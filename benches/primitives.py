@@ -35,6 +35,10 @@ class Cupy(arrays.Cupy):
     def argsort(self, x):
         return self.xp.argsort(x)
 
+    def top_k(self, x, k):
+        places = self.xp.argpartition(x, len(x) - k)[-k:]
+        return places[self.xp.argsort(-x[places])]
+
     def histogram(self, x):
         return self.xp.histogram(x, BINS, (0.0, 1.0))
 
@@ -74,6 +78,9 @@ class Torch(arrays.Torch):
 
     def argsort(self, x):
         return self.xp.argsort(x)
+
+    def top_k(self, x, k):
+        return self.xp.topk(x, k)
 
     def histogram(self, x):
         return self.xp.histc(x, BINS, 0.0, 1.0)
@@ -147,6 +154,11 @@ class Suite:
         del x
         rows = self.uniform(self.size(20), 128)
         self.keys_a_second("sort_rows_f32", 128 * self.size(20), lambda: library.sort(rows, 1))
+        del rows
+        n = self.size(28)
+        x = self.uniform(n)
+        self.bytes("top_1000_f32", 4 * n, lambda: library.top_k(x, min(1000, n)))
+        del x
         edges, values = library.sort(self.uniform(self.size(20))), self.uniform(self.size(26))
         self.keys_a_second("searchsorted_f32", self.size(26), lambda: library.xp.searchsorted(edges, values))
 

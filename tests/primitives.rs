@@ -31,3 +31,4 @@ mod refusals;
 mod sorting;
 mod steady;
 mod texts;
+mod top_k;

@@ -12,6 +12,9 @@ pub const BINS: &str = include_str!("../library/bins.wgsl");
 /// Elements whose flags are set.
 pub const COMPACT: &str = include_str!("../library/compact.wgsl");
 
+/// The first elements of blocks in their order.
+pub const FIRST: &str = include_str!("../library/first.wgsl");
+
 /// Elements at indices.
 pub const GATHER: &str = include_str!("../library/gather.wgsl");
 
@@ -136,6 +139,7 @@ mod tests {
             [key, KEY_ORDER, SEARCH].concat(),
             [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
+            [key_of, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),
             [PAIRS, numbers, SCAN].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),

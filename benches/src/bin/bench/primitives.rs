@@ -120,6 +120,10 @@ impl Primitives<'_> {
         let rows = self.size(20);
         let x = self.uniform(rows * 128)?.reshape([rows, 128])?;
         self.rate("sort_rows_f32", keys(x.size()), || x.sort(1))?;
+        let n = self.size(28);
+        let x = self.uniform(n)?;
+        self.rate("top_1000_f32", bytes(4 * n), || x.top_k(1000.min(n), 0))?;
+        drop(x);
         let (sorted, values) = (self.uniform(self.size(20))?.sort(0)?, self.uniform(self.size(26))?);
         self.rate("searchsorted_f32", keys(values.size()), || sorted.searchsorted(&values, Side::Left))
     }

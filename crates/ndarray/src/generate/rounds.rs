@@ -49,6 +49,7 @@ mod tests {
             ("copy_words_to_planes.wgsl", (3, walk + 2 * tile + tile * 5)),
             // The loop runs once more for each other invocation that changes the same element at that time.
             ("float_atomics.wgsl", (3, 0)),
+            ("first.wgsl", (1, 8)),
             ("gather.wgsl", (1, 5 + 4 * 65)),
             ("indices.wgsl", (1, 65)),
             ("matmul.wgsl", (1, (part + 1) * 18 + 1)),
