@@ -51,6 +51,11 @@ class Cupy(arrays.Cupy):
     def half(self, x):
         return x.astype(self.xp.float16)
 
+    def correlate(self, image, taps):
+        from cupyx.scipy import ndimage
+
+        return ndimage.correlate(image, taps, mode="reflect")
+
     def var(self, x):
         return x.var()
 
@@ -58,6 +63,7 @@ class Cupy(arrays.Cupy):
 class Torch(arrays.Torch):
     def __init__(self, torch):
         super().__init__(torch)
+        torch.backends.cudnn.allow_tf32 = False  # Filters of f32 are computed in f32.
         self.unique = torch.unique
         self.normal = lambda n: torch.randn(n, device="cuda")
 
@@ -93,6 +99,10 @@ class Torch(arrays.Torch):
 
     def half(self, x):
         return x.half()
+
+    def correlate(self, image, taps):
+        conv2d = self.xp.nn.functional.conv2d
+        return conv2d(image[None, None], taps[None, None], padding=taps.shape[0] // 2)
 
     def var(self, x):
         return x.var(correction=0)
@@ -184,6 +194,13 @@ class Suite:
         matrix, vector = self.uniform(n, n), self.uniform(n)
         self.bytes("product_vector_f32", 4 * n * n, lambda: matrix @ vector)
 
+    def convolutions(self):
+        n = self.edge(8192)
+        image = self.uniform(n, n)
+        for edge in [9, 3]:
+            taps = self.uniform(edge, edge)
+            self.bytes(f"convolution_{edge}x{edge}_f32", 8 * n * n, lambda: self.library.correlate(image, taps))
+
     def indexing(self):
         library, n = self.library, self.size(27)
         x, values = self.uniform(n), self.uniform(n)
@@ -206,6 +223,7 @@ def measure(library, shrink):
     suite.sorts()
     suite.histograms()
     suite.products()
+    suite.convolutions()
     suite.indexing()
     suite.random_numbers()
 

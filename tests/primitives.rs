@@ -16,6 +16,7 @@
 //! | `sorting.rs` | sorts of every type, length and pattern |
 //! | `steady.rs` | the allocations of evaluating a known expression |
 
+mod convolutions;
 mod elementary;
 mod expressions;
 mod forms;

@@ -144,6 +144,7 @@ fn primitives() {
     expected.extend(["sort_rows_f32", "top_1000_f32", "searchsorted_f32"].map(str::to_owned));
     expected.extend(histograms.into_iter().flatten());
     expected.extend(products.map(|product| format!("product_{product}")));
+    expected.extend(["9x9", "3x3"].map(|taps| format!("convolution_{taps}_f32")));
     expected.extend(["take_f32", "put_f32", "normal_f32"].map(str::to_owned));
     assert_eq!(
         names("primitives --shrink 13"),

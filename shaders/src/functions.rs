@@ -12,6 +12,9 @@ pub const BINS: &str = include_str!("../library/bins.wgsl");
 /// Elements whose flags are set.
 pub const COMPACT: &str = include_str!("../library/compact.wgsl");
 
+/// Sums of a filter's products, with lines in capitals for text that is generated.
+pub const CONVOLVE: &str = include_str!("../library/convolve.wgsl");
+
 /// The first elements of blocks in their order.
 pub const FIRST: &str = include_str!("../library/first.wgsl");
 

@@ -1,5 +1,5 @@
 //! The cost of functions of arrays that are not elementwise, on random data: scans, sorts, histograms, products of
-//! matrices, indexing, random numbers.
+//! matrices, filters, indexing, random numbers.
 //!
 //! A rate is that of several calls between two events on the device; where the device has no timestamps, of the calls
 //! and the wait for the last one, by the host's clock. `benches/README.md` has the sizes and what is counted.
@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use half::f16;
 use vkarray::prelude::*;
-use vkarray::primitives::{Rng, Side};
+use vkarray::primitives::{PadMode, Rng, Side};
 use vkarray_benches::timed;
 
 use crate::Bench;
@@ -34,6 +34,7 @@ pub(crate) fn measure(bench: Bench<'_>, shrink: u32) -> Result<()> {
     suite.histograms()?;
     suite.products()?;
     suite.small_products()?;
+    suite.convolutions()?;
     suite.indexing()?;
     suite.random_numbers()
 }
@@ -173,6 +174,17 @@ impl Primitives<'_> {
         let edge = self.edge(16384);
         let (a, b) = (self.matrix(edge, edge)?, self.uniform(edge)?);
         self.rate("product_vector_f32", bytes(4 * edge * edge), || a.matmul(&b))
+    }
+
+    fn convolutions(&mut self) -> Result<()> {
+        let edge = self.edge(8192);
+        let image = self.matrix(edge, edge)?;
+        for taps in [9, 3] {
+            let filter = self.matrix(taps, taps)?;
+            let call = || image.correlate(&filter, PadMode::Symmetric);
+            self.rate(&format!("convolution_{taps}x{taps}_f32"), bytes(8 * edge * edge), call)?;
+        }
+        Ok(())
     }
 
     fn indexing(&mut self) -> Result<()> {

@@ -8,11 +8,13 @@
 //! | `sorting/` | sorting, searching, different values, histograms |
 //! | `linalg/` | products of matrices, triangles |
 //! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
+//! | `convolve/` | filters of images and signals |
 //! | `random/` | random numbers by counter |
 //! | `reduce/` | reductions of expressions over axes; whether arrays are equal or close |
 //!
 //! Each of them uses only those above it.
 
+mod convolve;
 mod indexing;
 mod joining;
 mod linalg;

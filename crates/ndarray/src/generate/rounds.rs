@@ -40,6 +40,8 @@ mod tests {
             ("bins.wgsl", (5, 65 * (1 + 16 * 15) + 1025 * 16 + 65 * 34)),
             ("cast.wgsl", (1, 5)),
             ("compact.wgsl", (8, 3 * 5 + 2 * 9 + 5 + 4 * 5 + 17)),
+            // A tile of 46 × 80 numbers, read by 256 invocations, and written.
+            ("convolve.wgsl", (3, 2 * (15 + 1))),
             ("copy_strided.wgsl", (1, walk + 5)),
             ("copy_tile.wgsl", (2, walk + 2 * tile)),
             ("copy_tile_quads.wgsl", (1, walk + 5)),
