@@ -35,6 +35,10 @@ class Cupy(arrays.Cupy):
     def argsort(self, x):
         return self.xp.argsort(x)
 
+    def top_k(self, x, k):
+        places = self.xp.argpartition(x, len(x) - k)[-k:]
+        return places[self.xp.argsort(-x[places])]
+
     def histogram(self, x):
         return self.xp.histogram(x, BINS, (0.0, 1.0))
 
@@ -50,6 +54,11 @@ class Cupy(arrays.Cupy):
     def complex(self, x):
         return x.view(self.xp.complex64)
 
+    def correlate(self, image, taps):
+        from cupyx.scipy import ndimage
+
+        return ndimage.correlate(image, taps, mode="reflect")
+
     def var(self, x):
         return x.var()
 
@@ -57,6 +66,7 @@ class Cupy(arrays.Cupy):
 class Torch(arrays.Torch):
     def __init__(self, torch):
         super().__init__(torch)
+        torch.backends.cudnn.allow_tf32 = False  # Filters of f32 are computed in f32.
         self.unique = torch.unique
         self.normal = lambda n: torch.randn(n, device="cuda")
 
@@ -78,6 +88,9 @@ class Torch(arrays.Torch):
     def argsort(self, x):
         return self.xp.argsort(x)
 
+    def top_k(self, x, k):
+        return self.xp.topk(x, k)
+
     def histogram(self, x):
         return self.xp.histc(x, BINS, 0.0, 1.0)
 
@@ -92,6 +105,10 @@ class Torch(arrays.Torch):
 
     def complex(self, x):
         return x.view(self.xp.complex64)
+
+    def correlate(self, image, taps):
+        conv2d = self.xp.nn.functional.conv2d
+        return conv2d(image[None, None], taps[None, None], padding=taps.shape[0] // 2)
 
     def var(self, x):
         return x.var(correction=0)
@@ -153,6 +170,11 @@ class Suite:
         del x
         rows = self.uniform(self.size(20), 128)
         self.keys_a_second("sort_rows_f32", 128 * self.size(20), lambda: library.sort(rows, 1))
+        del rows
+        n = self.size(28)
+        x = self.uniform(n)
+        self.bytes("top_1000_f32", 4 * n, lambda: library.top_k(x, min(1000, n)))
+        del x
         edges, values = library.sort(self.uniform(self.size(20))), self.uniform(self.size(26))
         self.keys_a_second("searchsorted_f32", self.size(26), lambda: library.xp.searchsorted(edges, values))
 
@@ -184,6 +206,13 @@ class Suite:
             self.bytes(f"fft_c64_{name}", 16 * rows * n, lambda: self.library.xp.fft.fft(x))
             del x
 
+    def convolutions(self):
+        n = self.edge(8192)
+        image = self.uniform(n, n)
+        for edge in [9, 3]:
+            taps = self.uniform(edge, edge)
+            self.bytes(f"convolution_{edge}x{edge}_f32", 8 * n * n, lambda: self.library.correlate(image, taps))
+
     def indexing(self):
         library, n = self.library, self.size(27)
         x, values = self.uniform(n), self.uniform(n)
@@ -207,6 +236,7 @@ def measure(library, shrink):
     suite.histograms()
     suite.products()
     suite.transforms()
+    suite.convolutions()
     suite.indexing()
     suite.random_numbers()
 

@@ -18,6 +18,7 @@
 //! | `scans.rs` | running sums of every type and length, and without the sums of other workgroups |
 //! | `steady.rs` | the allocations of evaluating a known expression |
 
+mod convolutions;
 mod elementary;
 mod expressions;
 mod forms;
@@ -35,3 +36,4 @@ mod scans;
 mod sorting;
 mod steady;
 mod texts;
+mod top_k;

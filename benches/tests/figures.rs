@@ -141,10 +141,11 @@ fn primitives() {
     let products = ["f32_4096", "f32_1000x777x1333", "f16_4096", "f16_8192", "batched_32_f32", "vector_f32"];
     let mut expected = ["scan_f32", "compact_f32", "var_f32", "scan_u32"].map(str::to_owned).to_vec();
     expected.extend(["sort", "argsort", "unique"].map(|what| format!("{what}_u32")));
-    expected.extend(["sort_rows_f32", "searchsorted_f32"].map(str::to_owned));
+    expected.extend(["sort_rows_f32", "top_1000_f32", "searchsorted_f32"].map(str::to_owned));
     expected.extend(histograms.into_iter().flatten());
     expected.extend(products.map(|product| format!("product_{product}")));
     expected.extend(["fft_c64_4096", "fft_c64_1048576"].map(str::to_owned));
+    expected.extend(["9x9", "3x3"].map(|taps| format!("convolution_{taps}_f32")));
     expected.extend(["take_f32", "put_f32", "normal_f32"].map(str::to_owned));
     assert_eq!(
         names("primitives --shrink 13"),

@@ -12,8 +12,14 @@ pub const BINS: &str = include_str!("../library/bins.wgsl");
 /// Elements whose flags are set.
 pub const COMPACT: &str = include_str!("../library/compact.wgsl");
 
+/// Sums of a filter's products, with lines in capitals for text that is generated.
+pub const CONVOLVE: &str = include_str!("../library/convolve.wgsl");
+
 /// A pass of a fast Fourier transform, with lines in capitals for text that is generated.
 pub const FFT: &str = include_str!("../library/fft.wgsl");
+
+/// The first elements of blocks in their order.
+pub const FIRST: &str = include_str!("../library/first.wgsl");
 
 /// Elements at indices.
 pub const GATHER: &str = include_str!("../library/gather.wgsl");
@@ -162,6 +168,7 @@ mod tests {
             [wide_key, KEY_ORDER, SEARCH].concat(),
             [PAIRS, TEAM_ALONE, numbers, TEAM_SCAN, SCAN_NUMBERS, &scan].concat(),
             [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, TEAM_SCAN, SCAN_QUADS, &scan].concat(),
+            [key_of, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),
         ];

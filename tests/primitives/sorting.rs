@@ -15,9 +15,9 @@ use crate::fixture::{Fixture, contents, with_limits};
 const LENGTHS: [usize; 16] = [0, 1, 2, 31, 33, 127, 128, 129, 255, 767, 768, 769, 1537, 6145, 7919, 65_537];
 
 /// The `i`-th of the bits that a pattern has.
-type Pattern = fn(u64) -> u64;
+pub(super) type Pattern = fn(u64) -> u64;
 
-const PATTERNS: [(&str, Pattern); 6] = [
+pub(super) const PATTERNS: [(&str, Pattern); 6] = [
     ("scattered", scattered),
     ("constant", |_| 0x5a5a_5a5a_5a5a_5a5a),
     ("ascending", |i| i << 7),
@@ -26,13 +26,13 @@ const PATTERNS: [(&str, Pattern); 6] = [
     ("one digit differs", |i| 0x7711_2233_4400_5566 | (scattered(i) & 0xff) << 16),
 ];
 
-fn scattered(i: u64) -> u64 {
+pub(super) fn scattered(i: u64) -> u64 {
     let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
 /// NumPy's order: zeros are equal, NaN is the greatest.
-fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
+pub(super) fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     let is_nan = |x: &T| x.partial_cmp(x).is_none();
     a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
 }

@@ -1,5 +1,5 @@
 //! The cost of functions of arrays that are not elementwise, on random data: scans, sorts, histograms, products of
-//! matrices, Fourier transforms, indexing, random numbers.
+//! matrices, Fourier transforms, filters, indexing, random numbers.
 //!
 //! A rate is that of several calls between two events on the device; where the device has no timestamps, of the calls
 //! and the wait for the last one, by the host's clock. `benches/README.md` has the sizes and what is counted.
@@ -10,7 +10,7 @@ use anyhow::Result;
 use half::f16;
 use vkarray::array::Complex32;
 use vkarray::prelude::*;
-use vkarray::primitives::{Rng, Side};
+use vkarray::primitives::{PadMode, Rng, Side};
 use vkarray_benches::timed;
 
 use crate::Bench;
@@ -36,6 +36,7 @@ pub(crate) fn measure(bench: Bench<'_>, shrink: u32) -> Result<()> {
     suite.products()?;
     suite.small_products()?;
     suite.transforms()?;
+    suite.convolutions()?;
     suite.indexing()?;
     suite.random_numbers()
 }
@@ -122,6 +123,10 @@ impl Primitives<'_> {
         let rows = self.size(20);
         let x = self.uniform(rows * 128)?.reshape([rows, 128])?;
         self.rate("sort_rows_f32", keys(x.size()), || x.sort(1))?;
+        let n = self.size(28);
+        let x = self.uniform(n)?;
+        self.rate("top_1000_f32", bytes(4 * n), || x.top_k(1000.min(n), 0))?;
+        drop(x);
         let (sorted, values) = (self.uniform(self.size(20))?.sort(0)?, self.uniform(self.size(26))?);
         self.rate("searchsorted_f32", keys(values.size()), || sorted.searchsorted(&values, Side::Left))
     }
@@ -179,6 +184,17 @@ impl Primitives<'_> {
             let n = shape.iter().product();
             let x = self.uniform(2 * n)?.view::<Complex32>()?.reshape(shape)?;
             self.rate(&format!("fft_c64_{name}"), bytes(16 * n), || x.fft(1))?;
+        }
+        Ok(())
+    }
+
+    fn convolutions(&mut self) -> Result<()> {
+        let edge = self.edge(8192);
+        let image = self.matrix(edge, edge)?;
+        for taps in [9, 3] {
+            let filter = self.matrix(taps, taps)?;
+            let call = || image.correlate(&filter, PadMode::Symmetric);
+            self.rate(&format!("convolution_{taps}x{taps}_f32"), bytes(8 * edge * edge), call)?;
         }
         Ok(())
     }

@@ -129,6 +129,9 @@ pub enum Error {
     /// An operation that takes elements from an axis, or from a list of values, without elements.
     #[error("{operation}: {indices} elements are asked for, and there are none to take")]
     EmptyAxis { operation: &'static str, indices: usize },
+    /// More elements of an axis than it has.
+    #[error("{operation}: {asked} elements are asked for, and the axis has {length}; ask for at most {length}")]
+    TooFewElements { operation: &'static str, asked: usize, length: usize },
     /// A range that has no numbers.
     #[error("{operation}: there are no numbers from {start} to before {end}")]
     EmptyRange { operation: &'static str, start: String, end: String },

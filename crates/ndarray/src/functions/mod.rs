@@ -10,11 +10,13 @@
 //! | `linalg/` | products of matrices, triangles |
 //! | `joining/` | arrays joined, repeated, shifted and extended, by copies alone |
 //! | `fft/` | fast Fourier transforms |
+//! | `convolve/` | filters of images and signals |
 //! | `random/` | random numbers by counter |
 //! | `reduce/` | reductions of expressions over axes; whether arrays are equal or close |
 //!
 //! Each of them uses only those above it.
 
+mod convolve;
 mod fft;
 mod indexing;
 mod joining;

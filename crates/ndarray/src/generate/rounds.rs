@@ -42,6 +42,8 @@ mod tests {
             ("bins.wgsl", (5, 65 * (1 + 16 * 15) + 1025 * 16 + 65 * 34)),
             ("cast.wgsl", (1, 5)),
             ("compact.wgsl", (7, 2 * 5 + 5 + 4 * 2 * 17)),
+            // A tile of 46 × 80 numbers, read by 256 invocations, and written.
+            ("convolve.wgsl", (3, 2 * (15 + 1))),
             ("copy_strided.wgsl", (1, walk + 5)),
             ("copy_tile.wgsl", (2, walk + 2 * tile)),
             ("copy_tile_quads.wgsl", (1, walk + 5)),
@@ -51,6 +53,7 @@ mod tests {
             ("copy_words_to_planes.wgsl", (3, walk + 2 * tile + tile * 5)),
             // The loop runs once more for each other invocation that changes the same element at that time.
             ("float_atomics.wgsl", (3, 0)),
+            ("first.wgsl", (1, 8)),
             ("gather.wgsl", (1, 5 + 4 * 65)),
             ("indices.wgsl", (1, 65)),
             ("matmul.wgsl", (1, (part + 1) * 18 + 1)),

@@ -1,4 +1,5 @@
-//! Order: [`DeviceNDArray::sort`], [`DeviceNDArray::searchsorted`], [`DeviceNDArray::unique_all`], [`DeviceNDArray::histogram`].
+//! Order: [`DeviceNDArray::sort`], [`DeviceNDArray::top_k`], [`DeviceNDArray::searchsorted`],
+//! [`DeviceNDArray::unique_all`], [`DeviceNDArray::histogram`].
 //!
 //! Numbers become keys that compare as unsigned integers, so that one kernel sorts every type, including 64-bit numbers
 //! on devices that cannot compute with them. The order is NumPy's: zeros of both signs are equal, and NaN comes last.
@@ -8,6 +9,7 @@
 //! | `mod.rs` | the trait with the methods |
 //! | `keys.rs` | numbers as keys |
 //! | `radix.rs`, `tile.rs` | the sort: stable, along an axis |
+//! | `top_k.rs` | the greatest or least elements |
 //! | `search.rs` | places among sorted elements |
 //! | `bins.rs`, `spacing.rs` | histograms |
 //! | `unique.rs` | values that differ, with their counts and places |
@@ -18,6 +20,7 @@ mod radix;
 mod search;
 mod spacing;
 mod tile;
+mod top_k;
 mod unique;
 
 use std::ops::RangeInclusive;
@@ -116,6 +119,55 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`DeviceNDArray::sort`].
     pub fn argsort_descending(&self, axis: impl IntoAxis) -> Result<DeviceNDArray<u32>> {
         radix::argsort(self, axis.into_axis(), true)
+    }
+
+    /// The `k` greatest elements along an axis, in descending order, and their places: `top_k` of the array API's draft,
+    /// and PyTorch's `topk`. They are the first `k` of [`DeviceNDArray::argsort_descending`]: of equal elements those
+    /// with the smallest places, in the order of their places, and NaN before all numbers. The call does not wait.
+    ///
+    /// Rows are read once where `k` is at most one in 256 of their elements, and sorted otherwise.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (values, places) = ctx.slice_to_device(&[3, 1, 7, 7])?.top_k(3, 0)?;
+    /// assert_eq!((values.to_vec()?, places.to_vec()?), (vec![7, 7, 3], vec![2, 3, 0]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooFewElements`](crate::Error::TooFewElements) if `k` is more than the length of the axis; and the errors
+    /// of [`DeviceNDArray::sort`].
+    #[doc(alias = "topk")]
+    #[doc(alias = "partition")]
+    pub fn top_k(&self, k: usize, axis: impl IntoAxis) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
+        top_k::top_k(self, k, axis.into_axis(), true)
+    }
+
+    /// The `k` least elements along an axis, in ascending order, and their places: the first `k` of
+    /// [`DeviceNDArray::argsort`]. NaN comes last. See [`DeviceNDArray::top_k`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (values, places) = ctx.slice_to_device(&[3, 1, 7, 1])?.bottom_k(3, 0)?;
+    /// assert_eq!((values.to_vec()?, places.to_vec()?), (vec![1, 1, 3], vec![1, 3, 0]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DeviceNDArray::top_k`].
+    #[doc(alias = "argpartition")]
+    pub fn bottom_k(&self, k: usize, axis: impl IntoAxis) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
+        top_k::top_k(self, k, axis.into_axis(), false)
     }
 
     /// For each of `values`, the place in this sorted array of one axis at which it can be inserted: before equal elements

@@ -1,0 +1,72 @@
+// target_image[b, i, j] = sum over k, l of weights[k, l] * image[b, top + i + k, left + j + l]
+//
+// Contiguous images, rows by rows. A place outside an image has the element at `place`, or the number behind the weights
+// if IS_CONSTANT. A workgroup computes a tile of ROWS * LANES_Y rows of 4 * LANES_X numbers. It reads what the filter
+// reaches of the image into shared memory first, without branches, so that the loads overlap. An invocation computes ROWS
+// rows of four numbers, in variables that the generated lines SUMS, PRODUCTS and WRITES name. One workgroup for each
+// tile and image, along x.
+//
+// The text before this file defines T, N_WEIGHTS, TAPS_X and TAPS_Y, LANES_X and LANES_Y, ROWS, IS_CONSTANT,
+// `fn place(at: i32, length: i32) -> i32`, `target_image` and `write`.
+
+struct Convolve { height: u32, width: u32, out_height: u32, out_width: u32, top: u32, left: u32 }
+
+@group(0) @binding(0) var<storage, read> image: array<T>;
+@group(0) @binding(1) var<uniform> weights: array<vec4<T>, N_WEIGHTS>;
+var<immediate> convolve: Convolve;
+
+const THREADS = LANES_X * LANES_Y;
+const QUADS = LANES_X + (TAPS_X + 2u) / 4u;
+const WIDTH = 4u * QUADS;
+const HEIGHT = ROWS * LANES_Y + TAPS_Y - 1u;
+const LOADS = (WIDTH * HEIGHT + THREADS - 1u) / THREADS;
+
+var<workgroup> tile: array<array<vec4<T>, QUADS>, HEIGHT>;
+
+@compute @workgroup_size(THREADS)
+fn convolve_tile(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let tiles_x = (convolve.out_width + 4u * LANES_X - 1u) / (4u * LANES_X);
+    let tiles = (convolve.out_height + ROWS * LANES_Y - 1u) / (ROWS * LANES_Y) * tiles_x;
+    let first_row = group.x % tiles / tiles_x * (ROWS * LANES_Y);
+    let first_column = group.x % tiles_x * (4u * LANES_X);
+    let result = group.x / tiles;
+    let start = result * convolve.height * convolve.width;
+    let top = i32(convolve.top + first_row); // Places above and left of the image are negative.
+    let left = i32(convolve.left + first_column);
+    let size = vec2(i32(convolve.height), i32(convolve.width));
+
+    var numbers: array<T, LOADS>;
+    if (top >= 0) & (left >= 0) & (top + i32(HEIGHT) <= size.x) & (left + i32(WIDTH) <= size.y) {
+        let first = start + u32(top) * convolve.width + u32(left);
+        for (var i = 0u; i < LOADS; i++) {
+            let at = min(i * THREADS + lane, WIDTH * HEIGHT - 1u);
+            numbers[i] = image[first + at / WIDTH * convolve.width + at % WIDTH];
+        }
+    } else {
+        let border = weights[TAPS_X * TAPS_Y / 4u][TAPS_X * TAPS_Y % 4u];
+        for (var i = 0u; i < LOADS; i++) {
+            let at = i32(min(i * THREADS + lane, WIDTH * HEIGHT - 1u));
+            let row = top + at / i32(WIDTH);
+            let column = left + at % i32(WIDTH);
+            let nearest = u32(place(row, size.x)) * convolve.width + u32(place(column, size.y));
+            let is_inside = (row >= 0) & (row < size.x) & (column >= 0) & (column < size.y);
+            numbers[i] = select(image[start + nearest], border, IS_CONSTANT & !is_inside);
+        }
+    }
+    for (var i = 0u; i < LOADS; i++) {
+        let at = i * THREADS + lane;
+        if at < WIDTH * HEIGHT {
+            tile[at / WIDTH][at % WIDTH / 4u][at % 4u] = numbers[i];
+        }
+    }
+    workgroupBarrier();
+
+    let x = lane % LANES_X;
+    let y = lane / LANES_X * ROWS;
+    SUMS
+    PRODUCTS
+    let own_row = first_row + y;
+    let own_column = first_column + 4u * x;
+    let target_row = result * convolve.out_height + own_row;
+    WRITES
+}
