@@ -70,7 +70,7 @@ fn number_words(block: u32, place: Place) {
 const NOT_SET = 0xffffffffu;
 
 // The number of a flag among those that are set.
-fn number_of(flag: u32) -> u32 {
+fn rank_of(flag: u32) -> u32 {
     let mask = masks[flag / 4u];
     let bit = 1u << (8u * (flag % 4u));
     return select(NOT_SET, numbers[flag / 4u] + countOneBits(mask & (bit - 1u)), (mask & bit) != 0u);
@@ -88,7 +88,7 @@ fn compact_elements(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocat
             words[i] = source[element * PARTS + part];
         }
         for (var i = 0u; i < FLAGS; i++) {
-            let number = number_of(i * THREADS + place.thread);
+            let number = rank_of(i * THREADS + place.thread);
             if number != NOT_SET {
                 out[compact.base + number * PARTS + part] = words[i];
             }
@@ -102,7 +102,7 @@ fn compact_places(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocatio
     number_words(group.x, place);
     for (var i = 0u; i < FLAGS; i++) {
         let flag = i * THREADS + place.thread;
-        let number = number_of(flag);
+        let number = rank_of(flag);
         if number != NOT_SET {
             places[compact.base + number] = compact.first + group.x * BLOCK + flag;
         }

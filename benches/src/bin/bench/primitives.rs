@@ -181,7 +181,7 @@ impl Primitives<'_> {
     /// Transforms in one pass and in two; their rates count one.
     fn transforms(&mut self) -> Result<()> {
         for (name, shape) in [("4096", [self.size(16), 4096]), ("1048576", [64, self.size(20)])] {
-            let n = shape.iter().product();
+            let n: usize = shape.iter().product();
             let x = self.uniform(2 * n)?.view::<Complex32>()?.reshape(shape)?;
             self.rate(&format!("fft_c64_{name}"), bytes(16 * n), || x.fft(1))?;
         }

@@ -170,7 +170,7 @@ fn scan_rows<S: Element, T: Element>(
     let n = rows.shape()[rows.ndim() - 1];
     let tile = ScanTile::new(ctx.info(), operator.n_words, n);
     let n_tiles = n.div_ceil(tile.len());
-    let (all_tiles, all_blocks) = (count / n * n_tiles, count / n * n_tiles.div_ceil(tile.n_threads()));
+    let (all_tiles, all_blocks) = (count / n * n_tiles, count / n * n_tiles.div_ceil(tile.block()));
     let kernel = tile.team.kernel(ctx, "scan.wgsl", operator.kernel_text(tile, n), "scan_tiles")?;
     // Rows of one tile need no state.
     let n_slots = if n_tiles > 1 { all_tiles + all_blocks } else { 0 };

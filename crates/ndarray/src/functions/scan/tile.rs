@@ -32,6 +32,11 @@ impl ScanTile {
         (self.teams * self.team.lanes()) as usize
     }
 
+    /// The number of tiles whose sums a team reads at once.
+    pub(super) fn block(self) -> usize {
+        2 * self.team.lanes() as usize
+    }
+
     /// The number of numbers.
     pub(super) fn len(self) -> usize {
         self.n_threads() * 4 * self.quads as usize
