@@ -1,4 +1,4 @@
-//! [`Team`]: invocations that exchange words without shared memory.
+//! [`SubgroupTeam`]: invocations that exchange words without shared memory.
 
 use vkarray_driver::DeviceInfo;
 use vkarray_kernel::{Kernel, Source};
@@ -13,12 +13,12 @@ const OPERATIONS: u32 = 1 | 4 | 8 | 16 | 32;
 
 /// A team is a subgroup, half of one of 64 invocations, or one invocation on devices without the operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Team {
+pub(crate) struct SubgroupTeam {
     /// Invocations of a subgroup, if teams use its operations.
     pub(crate) subgroup: Option<u32>,
 }
 
-impl Team {
+impl SubgroupTeam {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
         let info = &device.subgroup;
         let has_operations = info.in_compute && info.operations & OPERATIONS == OPERATIONS;
@@ -51,7 +51,7 @@ impl Team {
         format!("{team}const TEAMS = {teams}u;\n")
     }
 
-    /// The kernel with this text, which has that of [`Team::text`].
+    /// The kernel with this text, which has that of [`SubgroupTeam::text`].
     pub(crate) fn kernel(self, ctx: &Context, name: &'static str, text: String, entry: &str) -> Result<Kernel> {
         let builder = ctx.kernel(Source::wgsl(text).named(name)).entry(entry);
         Ok(match self.subgroup {

@@ -77,7 +77,7 @@ impl<T: Widen + Floating> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::correlate`].
+    /// The errors of [`DeviceNDArray::correlate`].
     #[doc(alias = "convolve2d")]
     pub fn convolve(&self, filter: &Self, border: impl Into<Option<PadMode<T>>>) -> Result<Self> {
         let filtering = Filtering { operation: "convolve", x: self, border: border.into() };

@@ -10,7 +10,7 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{Complex32, Element, Groups, Source};
 use vkarray_layout::{IntoAxis, IntoReshape, Order};
 
-use self::plan::{MOST_BITS, Pass};
+use self::plan::{FftPass, MOST_BITS};
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::elementwise::Evaluate;
@@ -295,7 +295,7 @@ impl Transform {
     fn of_rows(self, rows: &DeviceNDArray<Complex32>) -> Result<DeviceNDArray<Complex32>> {
         let (ctx, count, length) = (rows.context(), rows.size(), 1 << self.bits);
         let out = ctx.device_array::<Complex32>(rows.shape())?;
-        let passes = Pass::all(ctx.info(), self.bits);
+        let passes = FftPass::all(ctx.info(), self.bits);
         let most = longest(ctx, size_of::<Complex32>(), length);
         let (at_once, n_between) = match passes.len() {
             1 => (most, 0),
@@ -319,7 +319,7 @@ impl Transform {
 
     fn run(
         self,
-        pass: Pass,
+        pass: FftPass,
         source: &DeviceNDArray<Complex32>,
         target: &DeviceNDArray<Complex32>,
         stream: &Stream,

@@ -1,4 +1,4 @@
-//! [`Pass`]: in which passes a transform is computed, and by which workgroups. Pure.
+//! [`FftPass`]: in which passes a transform is computed, and by which workgroups. Pure.
 //!
 //! All lengths are powers of two, named by their binary logarithms. `text.rs` writes the kernel of a pass.
 
@@ -22,7 +22,7 @@ const SPARE: u32 = 256;
 
 /// One pass over all elements, as `fft.wgsl` describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pass {
+pub(super) struct FftPass {
     /// The length of its transforms.
     pub(super) bits: u32,
     /// Transforms of a workgroup.
@@ -40,7 +40,7 @@ pub(super) struct Stage {
     pub(super) radix: u32,
 }
 
-impl Pass {
+impl FftPass {
     /// The fewest passes for rows of 2^`bits` elements: one if a row fits into a workgroup, else passes of nearly the same
     /// length, the longest first.
     pub(super) fn all(device: &DeviceInfo, bits: u32) -> Vec<Self> {
@@ -129,8 +129,8 @@ mod tests {
 
     /// The length, the columns, the invocations and the bytes of shared memory of each pass.
     fn plan(device: &DeviceInfo, bits: u32) -> Vec<[u32; 4]> {
-        let of = |pass: &Pass| [1 << pass.bits, 1 << pass.columns, 1 << pass.lanes(), 4 * pass.shared()];
-        Pass::all(device, bits).iter().map(of).collect()
+        let of = |pass: &FftPass| [1 << pass.bits, 1 << pass.columns, 1 << pass.lanes(), 4 * pass.shared()];
+        FftPass::all(device, bits).iter().map(of).collect()
     }
 
     /// The figures of decision 079.
@@ -165,7 +165,7 @@ mod tests {
         for device in &devices {
             let limits = &device.limits;
             for bits in 1..=MOST_BITS {
-                let (passes, mut before) = (Pass::all(device, bits), 0);
+                let (passes, mut before) = (FftPass::all(device, bits), 0);
                 for pass in &passes {
                     assert_eq!((pass.before, pass.is_rows), (before, passes.len() == 1), "2^{bits}: {passes:?}");
                     before += pass.bits;
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn stages_multiply_to_the_length() {
         let stages = |bits| {
-            let pass = Pass { bits, columns: 0, is_rows: true, before: 0 };
+            let pass = FftPass { bits, columns: 0, is_rows: true, before: 0 };
             pass.stages().iter().map(|stage| [stage.before, stage.radix]).collect::<Vec<_>>()
         };
         assert_eq!(stages(1), [[0, 1]]);

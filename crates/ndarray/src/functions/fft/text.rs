@@ -1,13 +1,13 @@
-//! The text of the kernel of a [`Pass`]. Pure.
+//! The text of the kernel of a [`FftPass`]. Pure.
 //!
 //! The points of an invocation have a variable each, `x0`, `x1` and so on, and no loop goes over them: WGSL has no hint to
 //! unroll a loop, and drivers keep arrays with computed indices in memory.
 
 use vkarray_shaders::functions;
 
-use super::plan::{MOST_BITS, Pass, Stage};
+use super::plan::{FftPass, MOST_BITS, Stage};
 
-impl Pass {
+impl FftPass {
     /// The kernel `fft_pass`. The inverse transform is the transform with real and imaginary parts exchanged before and
     /// after.
     pub(super) fn text(self, is_inverse: bool) -> String {

@@ -15,20 +15,20 @@ use crate::error::{Error, Result};
 use crate::expr::Operand;
 use crate::functions::operand::{converted, flat, packed, part, parts, to_u32, words, words_of_block};
 use crate::functions::scan::{number_flags, sums_of_words};
-use crate::functions::team::Team;
+use crate::functions::team::SubgroupTeam;
 use crate::generate::word;
 
 /// The workgroups of `compact.wgsl`.
 #[derive(Clone, Copy)]
 struct Block {
-    team: Team,
+    team: SubgroupTeam,
     teams: u32,
 }
 
 impl Block {
     /// Up to eight teams, as `team_scan.wgsl` adds up the sums of teams one after the other.
     fn new(ctx: &Context) -> Self {
-        let team = Team::new(ctx.info());
+        let team = SubgroupTeam::new(ctx.info());
         Self { team, teams: team.allowed(ctx.info(), [1, 2, 4, 8]).next_back().unwrap_or(1) }
     }
 

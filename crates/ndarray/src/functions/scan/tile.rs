@@ -3,12 +3,12 @@
 use vkarray_driver::DeviceInfo;
 use vkarray_shaders::functions;
 
-use crate::functions::team::Team;
+use crate::functions::team::SubgroupTeam;
 
 /// The tile of one workgroup; see `shaders/library/scan.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScanTile {
-    pub(super) team: Team,
+    pub(super) team: SubgroupTeam,
     teams: u32,
     /// Fours of numbers of an invocation.
     quads: u32,
@@ -19,7 +19,7 @@ impl ScanTile {
     /// 128 invocations or 16 words: 2^28 `f32` by fours ran with 2,381 GB/s, and with 1,611 and 1,940 (H100, driver
     /// 580.159.04, 2026-11-26). Short rows have the fewest teams that take at most four numbers a lane.
     pub(super) fn new(device: &DeviceInfo, n_words: u32, n: usize) -> Self {
-        let team = Team::new(device);
+        let team = SubgroupTeam::new(device);
         let covers = |teams: u32, quads: u32| (teams * team.lanes() * 4 * quads) as usize >= n;
         let mut teams = team.allowed(device, [1, 2, 4, 8]);
         let teams = teams.clone().find(|&teams| covers(teams, 1)).or_else(|| teams.next_back()).unwrap_or(1);

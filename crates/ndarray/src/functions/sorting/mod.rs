@@ -164,7 +164,7 @@ impl<T: Widen> DeviceNDArray<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DeviceNDArray::top_k`].
+    /// The errors of [`DeviceNDArray::top_k`].
     #[doc(alias = "argpartition")]
     pub fn bottom_k(&self, k: usize, axis: impl IntoAxis) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
         top_k::top_k(self, k, axis.into_axis(), false)

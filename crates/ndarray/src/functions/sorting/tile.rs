@@ -2,7 +2,7 @@
 
 use vkarray_driver::DeviceInfo;
 
-use crate::functions::team::Team;
+use crate::functions::team::SubgroupTeam;
 
 /// The digits that a key is sorted by have so many values, each with a counter in every team.
 const DIGITS: u32 = 256;
@@ -10,7 +10,7 @@ const DIGITS: u32 = 256;
 /// The tile of one workgroup. A team is a subgroup, or a part of one; see `radix.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tile {
-    pub(super) team: Team,
+    pub(super) team: SubgroupTeam,
     teams: u32,
     /// Keys of an invocation.
     items: u32,
@@ -24,7 +24,7 @@ impl Tile {
     /// eight keys a lane.
     pub(super) fn new(device: &DeviceInfo, n_words: usize, length: usize) -> Self {
         let words = if n_words == 1 { 1 } else { 2 };
-        let team = Team::new(device);
+        let team = SubgroupTeam::new(device);
         let lanes = team.lanes();
         let covers = |teams: u32, items: u32| (teams * lanes * items) as usize >= length;
         let mut teams = team.allowed(device, [1, 2, 4, 8, 12]);
