@@ -122,6 +122,12 @@ mod tests {
 
     use super::*;
 
+    /// [`SCAN`] with some text in place of the lines in capitals.
+    fn scan_of_one_four() -> String {
+        let scan = SCAN.replace("LOADS", "var four0 = load(range, 0u);").replace("SCANS", "").replace("STEPS", "");
+        scan.replace("SUMS", "sum = four0[0];").replace("STORES", "store(range, 0u, before, four0);")
+    }
+
     #[test]
     fn every_kernel_is_valid_behind_the_lines_that_its_comment_asks_for() {
         let units = "const UNITS = 4u;\nconst BITS = 8u;\nconst ALONG = true;\nconst IS_WHOLE = true;\n";
@@ -151,8 +157,7 @@ mod tests {
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
         let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
                     fn distance(number: vec2<u32>) -> f32 { return bitcast<f32>(number.x) - bins.origin; }\n";
-        let scan = SCAN.replace("LOADS", "var four0 = load(range, 0u);").replace("SCANS", "").replace("STEPS", "");
-        let scan = scan.replace("SUMS", "sum = four0[0];").replace("STORES", "store(range, 0u, before, four0);");
+        let scan = scan_of_one_four();
         let texts = [
             [units, indices, INDICES, GATHER].concat(),
             [words, indices, INDICES, GATHER].concat(),

@@ -213,7 +213,7 @@ fn stacks_and_views_are_filtered() {
     for (view, host) in cases {
         for (filter, taps) in [
             (filter.clone(), taps.clone()),
-            (filter.slice(filter_view.clone()).unwrap(), taps.slice(ndarray::s![..;2, ..;-1]).to_owned()),
+            (filter.slice(filter_view).unwrap(), taps.slice(ndarray::s![..;2, ..;-1]).to_owned()),
         ] {
             let found = view.correlate(&filter, PadMode::Reflect).unwrap().copy_to_host().unwrap();
             assert_eq!(found.shape(), host.shape());

@@ -104,7 +104,8 @@ mod tests {
                 for n in [1, 100, 100_000] {
                     let tile = ScanTile::new(&device, 1, n);
                     let size = tile.team.subgroup.unwrap_or(1);
-                    assert!(tile.n_threads() as u32 % size == 0 && tile.n_threads() as u32 <= invocations, "{tile:?}");
+                    let threads = u32::try_from(tile.n_threads()).unwrap();
+                    assert!(threads.is_multiple_of(size) && threads <= invocations, "{tile:?}");
                     assert_eq!(size, if subgroup == 128 { 1 } else { subgroup });
                 }
             }
