@@ -98,8 +98,10 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
     let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, usize::saturating_mul) };
     let largest = most_elements([stack_a, stack_b], sizes);
     let (ctx, itemsize) = (left.context(), size_of::<T::Wide>());
-    let longest = longest(ctx, itemsize, 1);
-    if (m == 1 || n == 1) && largest <= longest {
+    let (longest, features) = (longest(ctx, itemsize, 1), &ctx.device().plan().features);
+    // A reduction reads integers of 64 bits in the device's own type, and the tiles as pairs of words.
+    let is_reducible = !matches!(DType::of::<T::Wide>(), DType::I64 | DType::U64) || features.shader_int64;
+    if (m == 1 || n == 1) && largest <= longest && is_reducible {
         return vectors(x, right, n == 1)?.reshape(shape.as_slice());
     }
     let out = ctx.device_array::<T::Wide>(shape.as_slice())?;

@@ -45,7 +45,8 @@ pub(super) fn reduce_by<T: Element>(expr: &Expr<T>, axes: &Axes, combine: &Combi
     reduce_task(&Task { exprs, shape: expr.shape(), reduction: Reduction::Text, combine: Some(combine) }, axes)
 }
 
-/// The sums of products. Products of integers have 64 bits, as the sums have, on every device.
+/// The sums of products. Products of integers have 64 bits, as the sums have; only numbers of 64 bits need a device with
+/// such integers.
 pub(in crate::functions) fn dot<T: Element + Numeric, R: Element>(
     exprs: [Expr<T>; 2],
     axes: &Axes,
