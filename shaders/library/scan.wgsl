@@ -152,7 +152,7 @@ fn look_at_block(first: u32, count: u32, own: T, place: Place) -> T {
     return last_lane(sums, place);
 }
 
-// The same in all teams, which compute sums that are not there.
+// The sum of a block, for all teams. The workgroup computes and publishes the sums of tiles that are not there.
 fn sum_of_block(first: u32, count: u32, own: T, place: Place) -> T {
     for (var round = 0u; round <= LANES; round++) {
         if place.team == 0u {

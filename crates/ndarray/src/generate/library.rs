@@ -1,4 +1,5 @@
-//! The functions that a kernel calls: [`with_functions`].
+//! What is put into the text of a kernel: the functions that it calls ([`with_functions`]), and generated lines
+//! ([`with_lines`]).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -56,6 +57,11 @@ pub(crate) fn with_functions(text: &str) -> String {
     }
     found.sort_unstable(); // One expression has one text, which is what kernels on disk are found by.
     found.iter().map(|(_, body)| body.as_str()).chain([text]).collect()
+}
+
+/// A kernel with text in place of the lines that are one of these words in capitals.
+pub(crate) fn with_lines<const N: usize>(kernel: &str, lines: [(&str, String); N]) -> String {
+    lines.into_iter().fold(kernel.to_owned(), |text, (word, lines)| text.replace(&format!("    {word}\n"), &lines))
 }
 
 /// The names that stand before an opening parenthesis.

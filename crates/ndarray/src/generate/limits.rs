@@ -3,6 +3,9 @@
 use vkarray_driver::DeviceInfo;
 use vkarray_kernel::limits_of;
 
+/// Bytes of shared memory that kernels leave to the checks of the sanitizer.
+pub(crate) const SANITIZER_BYTES: u32 = 256;
+
 /// The limits of a device, as generated kernels use them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceLimits {
@@ -40,6 +43,13 @@ impl DeviceLimits {
         let to_u32 = |n: u64| u32::try_from(n).expect("an axis allows at least 65535 workgroups");
         [to_u32(n_groups.div_ceil(y)), to_u32(y), 1]
     }
+}
+
+/// A device that was recorded in `tests/snapshots/`.
+#[cfg(test)]
+pub(crate) fn machine(name: &str) -> DeviceInfo {
+    let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 #[cfg(test)]

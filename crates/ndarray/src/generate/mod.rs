@@ -23,8 +23,10 @@ mod rounds;
 pub(crate) use buffer::{Buffer, Width, bound_dtype, word};
 pub(crate) use class::{Class, value_type};
 pub(crate) use function::{Combine, check_names, fault};
-pub(crate) use library::with_functions;
-pub(crate) use limits::DeviceLimits;
+pub(crate) use library::{with_functions, with_lines};
+#[cfg(test)]
+pub(crate) use limits::machine;
+pub(crate) use limits::{DeviceLimits, SANITIZER_BYTES};
 pub(crate) use names::Names;
 pub(crate) use nest::{Axis, Nest};
 pub(crate) use ops::{dtype_code, operation, truth};

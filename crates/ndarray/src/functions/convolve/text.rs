@@ -9,6 +9,7 @@ use vkarray_kernel::Element;
 use vkarray_shaders::functions;
 
 use crate::functions::joining::PadMode;
+use crate::generate::with_lines;
 
 /// The most taps of a kernel along either axis. Filters with more are applied in parts.
 pub(super) const MOST_TAPS: usize = 15;
@@ -107,9 +108,8 @@ impl FilterPlan {
             let write = (0..4).map(|at| if_inside(at, &format!(" + {at}u)"), &format!("value[{at}]"))).collect();
             (name.to_owned(), write)
         };
-        let main = [("SUMS", self.sums()), ("PRODUCTS", self.products()), ("WRITES", self.writes())]
-            .into_iter()
-            .fold(functions::CONVOLVE.to_owned(), |text, (mark, lines)| text.replace(&format!("    {mark}\n"), &lines));
+        let lines = [("SUMS", self.sums()), ("PRODUCTS", self.products()), ("WRITES", self.writes())];
+        let main = with_lines(functions::CONVOLVE, lines);
         format!(
             "alias T = {name};\nconst N_WEIGHTS = {}u;\nconst TAPS_X = {taps_x}u;\nconst TAPS_Y = {taps_y}u;\n\
              const LANES_X = {lanes_x}u;\nconst LANES_Y = {lanes_y}u;\nconst ROWS = {rows}u;\nconst IS_CONSTANT = {};\n\

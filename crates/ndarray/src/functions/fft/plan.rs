@@ -5,6 +5,8 @@
 use vkarray_driver::DeviceInfo;
 use vkarray_kernel::{Limits, limits_of};
 
+use crate::generate::SANITIZER_BYTES;
+
 /// The longest transform: the kernel counts parts of a circle in `f32`, which has 24 bits.
 pub(super) const MOST_BITS: u32 = 24;
 
@@ -16,9 +18,6 @@ const ROW_LANES: u32 = 7;
 
 /// A pass over columns reads and writes 2^2 to 2^4 neighbouring elements, which are 32 to 128 bytes.
 const COLUMNS: [u32; 3] = [4, 3, 2];
-
-/// Bytes of shared memory that are left to the checks of the sanitizer.
-const SPARE: u32 = 256;
 
 /// One pass over all elements, as `fft.wgsl` describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,18 +113,14 @@ impl FftPass {
     fn fits(self, limits: &Limits) -> bool {
         let invocations = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
         self.lanes() <= MOST_LANES.min(invocations.max(1).ilog2())
-            && self.shared() <= limits.max_shared_bytes.saturating_sub(SPARE) / 4
+            && self.shared() <= limits.max_shared_bytes.saturating_sub(SANITIZER_BYTES) / 4
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn machine(name: &str) -> DeviceInfo {
-        let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-    }
+    use crate::generate::machine;
 
     /// The length, the columns, the invocations and the bytes of shared memory of each pass.
     fn plan(device: &DeviceInfo, bits: u32) -> Vec<[u32; 4]> {

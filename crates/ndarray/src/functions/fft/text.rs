@@ -6,6 +6,7 @@
 use vkarray_shaders::functions;
 
 use super::plan::{FftPass, MOST_BITS, Stage};
+use crate::generate::with_lines;
 
 impl FftPass {
     /// The kernel `fft_pass`. The inverse transform is the transform with real and imaginary parts exchanged before and
@@ -34,10 +35,8 @@ impl FftPass {
         let slot = |k: u32| reversed(k, self.points());
         let stores = all()
             .map(|(k, at)| format!("out[result + ((t + {at}u) << fft.before)] = fft.scale * x{}{parts};\n", slot(k)));
-        let marks = [("LOADS", loads.collect()), ("STAGES", lines), ("STORES", stores.collect::<Vec<_>>())];
-        let main = marks.into_iter().fold(functions::FFT.to_owned(), |text, (mark, lines)| {
-            text.replace(&format!("    {mark}\n"), &lines.concat())
-        });
+        let lines = [("LOADS", loads.collect()), ("STAGES", lines.concat()), ("STORES", stores.collect::<String>())];
+        let main = with_lines(functions::FFT, lines);
         let ([pad, width], Self { bits, columns, is_rows, .. }) = (self.pad(), self);
         format!(
             "const BITS = {bits}u;\nconst THREAD_BITS = {}u;\nconst COLUMN_BITS = {columns}u;\n\

@@ -15,37 +15,21 @@ use crate::error::{Error, Result};
 use crate::expr::Operand;
 use crate::functions::operand::{converted, flat, packed, part, parts, to_u32, words, words_of_block};
 use crate::functions::scan::{number_flags, sums_of_words};
-use crate::functions::team::SubgroupTeam;
+use crate::functions::team::Teams;
 use crate::generate::word;
 
-/// The workgroups of `compact.wgsl`.
-#[derive(Clone, Copy)]
-struct Block {
-    team: SubgroupTeam,
-    teams: u32,
+/// Flags that one invocation of `compact.wgsl` reads.
+const FLAGS: usize = 16;
+
+/// The teams of the kernels of `compact.wgsl`: up to eight, as `team_scan.wgsl` adds up the sums of teams one after the other.
+fn teams(ctx: &Context) -> Teams {
+    Teams::new(ctx.info(), [1, 2, 4, 8], |_| false)
 }
 
-impl Block {
-    /// Up to eight teams, as `team_scan.wgsl` adds up the sums of teams one after the other.
-    fn new(ctx: &Context) -> Self {
-        let team = SubgroupTeam::new(ctx.info());
-        Self { team, teams: team.allowed(ctx.info(), [1, 2, 4, 8]).next_back().unwrap_or(1) }
-    }
-
-    fn n_threads(self) -> usize {
-        (self.teams * self.team.lanes()) as usize
-    }
-
-    /// Number of flags that one workgroup reads.
-    fn len(self) -> usize {
-        16 * self.n_threads()
-    }
-
-    fn kernel(self, ctx: &Context, n_parts: usize, entry: &str) -> Result<Kernel> {
-        let parts = format!("const PARTS = {n_parts}u;\n");
-        let text = [&sums_of_words(), &self.team.text(self.teams), functions::TEAM_SCAN, &parts, functions::COMPACT];
-        self.team.kernel(ctx, "compact.wgsl", text.concat(), entry)
-    }
+fn compaction(ctx: &Context, n_parts: usize, entry: &str) -> Result<Kernel> {
+    let (teams, parts) = (teams(ctx), format!("const PARTS = {n_parts}u;\n"));
+    let text = [&sums_of_words(), &teams.text(), functions::TEAM_SCAN, &parts, functions::COMPACT];
+    teams.kernel(ctx, "compact.wgsl", text.concat(), entry)
 }
 
 /// A part of the flags that a kernel binds at once.
@@ -64,14 +48,15 @@ struct FlagPart {
 fn flag_parts(flags: &DeviceNDArray<Bool>, itemsize: usize, stream: &Stream) -> Result<(Vec<FlagPart>, usize)> {
     let flags = flat(&packed(&flags.on(stream))?)?;
     let (ctx, mut found, mut n_set) = (flags.context(), Vec::new(), 0);
-    let block = Block::new(ctx);
+    let n_threads = teams(ctx).n_threads();
+    let block = FLAGS * n_threads;
     to_u32(flags.size())?;
-    for range in parts(ctx, flags.size(), itemsize, block.len()) {
+    for range in parts(ctx, flags.size(), itemsize, block) {
         let own = part(&flags, &range)?;
-        let counts = ctx.device_array::<u32>([range.len().div_ceil(block.len())])?;
-        let count = block.kernel(ctx, 1, "count_flags")?;
+        let counts = ctx.device_array::<u32>([range.len().div_ceil(block)])?;
+        let count = compaction(ctx, 1, "count_flags")?;
         let args = (words(&own), words(&counts), to_u32(range.len())?, 0_u32, 0_u32);
-        count.dispatch(stream, Groups::covering(counts.size() * block.n_threads()), args)?;
+        count.dispatch(stream, Groups::covering(counts.size() * n_threads), args)?;
         let ends = number_flags(&counts, stream)?;
         let first = n_set;
         n_set += part(&ends, &(ends.size() - 1..ends.size()))?.on(stream).copy_to_host()?[0] as usize;
@@ -92,8 +77,7 @@ impl FlagPart {
             return Ok(());
         }
         let entry = if rows.is_some() { "compact_elements" } else { "compact_places" };
-        let block = Block::new(out.context());
-        let kernel = block.kernel(out.context(), size_of::<T>() / 4, entry)?;
+        let kernel = compaction(out.context(), size_of::<T>() / 4, entry)?;
         let rows = rows.map(|rows| part(rows, &self.range)).transpose()?;
         let [first, end] = [self.numbers.start, self.numbers.end].map(|number| out.offset() + number);
         let (target, skipped) = words_of_block(out, &(first..end));
@@ -101,7 +85,11 @@ impl FlagPart {
         args.extend(rows.as_ref().map(words));
         args.push(target);
         args.extend([self.range.len() as u64, skipped / 4, self.range.start as u64].map(|n| Arg::Scalar(word(n))));
-        Ok(kernel.dispatch(stream, Groups::covering(self.ends.size() * block.n_threads()), args.as_slice())?)
+        Ok(kernel.dispatch(
+            stream,
+            Groups::covering(self.ends.size() * teams(out.context()).n_threads()),
+            args.as_slice(),
+        )?)
     }
 }
 

@@ -6,7 +6,7 @@ use vkarray_driver::{DeviceInfo, Features};
 use vkarray_shaders::functions;
 
 use super::tile::Sizes;
-use crate::generate::MOST_INNER;
+use crate::generate::{MOST_INNER, with_lines};
 
 /// The sides of a matrix in numbers, and the invocations of a subgroup.
 const SIDE: u32 = 16;
@@ -69,11 +69,8 @@ pub(super) fn text() -> String {
     let multiplied: String =
         blocks().map(|(i, j)| format!("s{i}{j} = coopMultiplyAdd(m{i}, n{j}, s{i}{j});\n")).collect();
     let products = (0..2).map(|depth| format!("{{\n{}{multiplied}}}\n", loads(depth)));
-    [("SUMS", sums.collect::<String>()), ("PRODUCTS", products.collect()), ("WRITES", writes.collect())]
-        .into_iter()
-        .fold(functions::MATMUL_MATRICES.to_owned(), |text, (mark, lines)| {
-            text.replace(&format!("    {mark}\n"), &lines)
-        })
+    let lines = [("SUMS", sums.collect::<String>()), ("PRODUCTS", products.collect()), ("WRITES", writes.collect())];
+    with_lines(functions::MATMUL_MATRICES, lines)
 }
 
 #[cfg(test)]
@@ -84,6 +81,7 @@ mod tests {
     use vkarray_kernel::{Module, Options, Source};
 
     use super::*;
+    use crate::generate::machine;
 
     #[test]
     fn the_kernel_is_one_that_can_be_checked() {
@@ -95,8 +93,7 @@ mod tests {
 
     #[test]
     fn the_device_lists_the_shape_and_has_the_subgroups() {
-        let path = format!("{}/../../tests/snapshots/h100_580.159.json", env!("CARGO_MANIFEST_DIR"));
-        let mut device: DeviceInfo = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let mut device = machine("h100_580.159");
         let features = Features {
             cooperative_matrix: true,
             shader_float16: true,

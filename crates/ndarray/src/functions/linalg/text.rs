@@ -10,6 +10,7 @@ use vkarray_shaders::functions;
 
 use super::tile::{DEPTH, ProductPlan, ProductTile, Rows};
 use crate::functions::operand::Arithmetic;
+use crate::generate::with_lines;
 
 impl ProductPlan {
     /// The kernel `matmul_tile`.
@@ -18,9 +19,7 @@ impl ProductPlan {
         let access = if rows == Rows::Numbers { functions::MATMUL_NUMBERS } else { functions::MATMUL_QUADS };
         let gap = if has_gap { ", gap: Four" } else { "" };
         let [products, sums, writes] = self.unrolled();
-        let main = [("SUMS", sums), ("PRODUCTS", products), ("WRITES", writes)]
-            .into_iter()
-            .fold(functions::MATMUL.to_owned(), |text, (mark, lines)| text.replace(&format!("    {mark}\n"), &lines));
+        let main = with_lines(functions::MATMUL, [("SUMS", sums), ("PRODUCTS", products), ("WRITES", writes)]);
         format!(
             "{}{}const LANES_M = {}u;\nconst LANES_N = {}u;\nconst BLOCKS_M = {}u;\nconst BLOCKS_N = {}u;\n\
              const DEPTH = {DEPTH}u;\nconst STAGES = {stages}u;\nconst INSIDE = {};\n\

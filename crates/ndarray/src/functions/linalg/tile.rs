@@ -5,7 +5,7 @@
 use vkarray_driver::DeviceInfo;
 use vkarray_kernel::{Limits, limits_of};
 
-use crate::generate::PRODUCTS;
+use crate::generate::{PRODUCTS, SANITIZER_BYTES};
 
 /// The part of a result that one workgroup computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +46,6 @@ const DEVICES: [Device; 3] = [
 /// A tile is taken if it covers at most this many eighths of what the tile that fits best covers. An estimate: no size was
 /// measured at which it decides between tiles.
 const WASTE: usize = 10;
-
-/// Bytes of shared memory that are left to the checks of the sanitizer.
-const SPARE: u32 = 256;
 
 /// How the rows of both operands are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +155,7 @@ impl ProductTile {
         let bytes =
             |stages: u32, has_gap: bool| u64::from(stages * DEPTH * (quads + u32::from(has_gap))) * 4 * itemsize as u64;
         let fits = |&(stages, has_gap): &(u32, bool)| {
-            bytes(stages, has_gap) <= limits.max_shared_bytes.saturating_sub(SPARE).into()
+            bytes(stages, has_gap) <= limits.max_shared_bytes.saturating_sub(SANITIZER_BYTES).into()
         };
         [(2, true), (2, false), (1, false)].into_iter().find(fits).filter(|_| is_allowed)
     }
@@ -167,11 +164,7 @@ impl ProductTile {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn machine(name: &str) -> DeviceInfo {
-        let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-    }
+    use crate::generate::machine;
 
     fn plan(device: &DeviceInfo, [m, k, n, count]: [usize; 4], itemsize: usize) -> ProductPlan {
         ProductPlan::new(device, Sizes { m, k, n, count }, itemsize, usize::MAX, true)

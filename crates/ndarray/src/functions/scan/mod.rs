@@ -171,7 +171,7 @@ fn scan_rows<S: Element, T: Element>(
     let tile = ScanTile::new(ctx.info(), operator.n_words, n);
     let n_tiles = n.div_ceil(tile.len());
     let (all_tiles, all_blocks) = (count / n * n_tiles, count / n * n_tiles.div_ceil(tile.block()));
-    let kernel = tile.team.kernel(ctx, "scan.wgsl", operator.kernel_text(tile, n), "scan_tiles")?;
+    let kernel = tile.teams.kernel(ctx, "scan.wgsl", operator.kernel_text(tile, n), "scan_tiles")?;
     // Rows of one tile need no state.
     let n_slots = if n_tiles > 1 { all_tiles + all_blocks } else { 0 };
     let state = ctx.device_array::<u32>([1 + 2 * operator.n_words as usize * n_slots])?;
@@ -184,7 +184,7 @@ fn scan_rows<S: Element, T: Element>(
         let [n, base, first] = piece.words()?;
         let (n_tiles, all_tiles) = (to_u32(n_tiles)?, to_u32(all_tiles)?);
         let args = (words(&source), words(&target), words(&state), n, n_tiles, base, first, all_tiles);
-        kernel.dispatch(stream, Groups::covering(piece.n_tiles() * tile.n_threads()), args)?;
+        kernel.dispatch(stream, Groups::covering(piece.n_tiles() * tile.teams.n_threads()), args)?;
     }
     Ok(out)
 }

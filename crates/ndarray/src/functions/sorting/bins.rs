@@ -172,10 +172,10 @@ impl Counting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::machine;
 
     fn device(shared: u32, threads: u32) -> DeviceInfo {
-        let mut device: DeviceInfo =
-            serde_json::from_str(include_str!("../../../../../tests/snapshots/h100_580.159.json")).unwrap();
+        let mut device = machine("h100_580.159");
         device.limits.max_compute_shared_memory_size = shared;
         device.limits.max_compute_work_group_invocations = threads;
         device

@@ -80,7 +80,7 @@ impl SortOptions {
             return self.memory(ctx, 0);
         }
         let (bits, length, most) = (bits_of(x)?, length_of(x), self.most(x));
-        let threads = Tile::new(ctx.info(), self.kind.n_words, length).n_threads() as usize;
+        let threads = Tile::new(ctx.info(), self.kind.n_words, length).teams.n_threads();
         let at_once = (most / length).clamp(1, MAX_INVOCATIONS / threads) * length;
         if count <= at_once {
             return self.sorted_part(&bits, length, most, stream);
@@ -137,12 +137,12 @@ impl TileSort<'_> {
         let order = if is_exact { functions::RADIX_KEYS } else { functions::RADIX_ORDER };
         let passes = format!("const PASSES = {}u;\n", kind.n_digits());
         let text = [&kind.text(is_descending, is_exact), &self.tile.text(), &passes, order, functions::RADIX].concat();
-        self.tile.team.kernel(ctx, "radix.wgsl", text, entry)
+        self.tile.teams.kernel(ctx, "radix.wgsl", text, entry)
     }
 
     /// Runs a kernel with a workgroup for each tile.
     fn run(&self, kernel: &Kernel, n_tiles: usize, args: &impl Arguments) -> Result<()> {
-        Ok(kernel.dispatch(self.stream, Groups::covering(n_tiles * self.tile.n_threads() as usize), args)?)
+        Ok(kernel.dispatch(self.stream, Groups::covering(n_tiles * self.tile.teams.n_threads()), args)?)
     }
 
     /// Sorts rows that are not longer than a tile.

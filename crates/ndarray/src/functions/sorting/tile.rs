@@ -2,18 +2,17 @@
 
 use vkarray_driver::DeviceInfo;
 
-use crate::functions::team::SubgroupTeam;
+use crate::functions::team::Teams;
 
 /// The digits that a key is sorted by have so many values, each with a counter in every team.
-const DIGITS: u32 = 256;
+const DIGITS: usize = 256;
 
-/// The tile of one workgroup. A team is a subgroup, or a part of one; see `radix.wgsl`.
+/// The tile of one workgroup; see `radix.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tile {
-    pub(super) team: SubgroupTeam,
-    teams: u32,
+    pub(super) teams: Teams,
     /// Keys of an invocation.
-    items: u32,
+    items: usize,
 }
 
 impl Tile {
@@ -24,31 +23,23 @@ impl Tile {
     /// eight keys a lane.
     pub(super) fn new(device: &DeviceInfo, n_words: usize, length: usize) -> Self {
         let words = if n_words == 1 { 1 } else { 2 };
-        let team = SubgroupTeam::new(device);
-        let lanes = team.lanes();
-        let covers = |teams: u32, items: u32| (teams * lanes * items) as usize >= length;
-        let mut teams = team.allowed(device, [1, 2, 4, 8, 12]);
-        let teams = teams.clone().find(|&teams| covers(teams, 8)).or_else(|| teams.next_back()).unwrap_or(1);
+        let teams = Teams::new(device, [1, 2, 4, 8, 12], |n_threads| n_threads * 8 >= length);
+        let n_threads = teams.n_threads();
         // Counters, the starts and moves of digits, and a word for alignment leave the rest to the exchange of keys.
-        let rest = device.limits.max_compute_shared_memory_size.saturating_sub(4 * (DIGITS * (teams + 2) + lanes) + 16);
-        let most = (rest / (4 * words * teams * lanes)).clamp(1, 16 / words);
-        let items =
-            [1, 2, 4, 8, 12, 16].into_iter().find(|&items| items <= most && covers(teams, items)).unwrap_or(most);
-        Self { team, teams, items }
+        let shared = device.limits.max_compute_shared_memory_size as usize;
+        let rest = shared.saturating_sub(4 * (DIGITS * (teams.count() + 2) + teams.lanes()) + 16);
+        let most = (rest / (4 * words * n_threads)).clamp(1, 16 / words);
+        let items = [1, 2, 4, 8, 12, 16].into_iter().find(|&items| items <= most && n_threads * items >= length);
+        Self { teams, items: items.unwrap_or(most) }
     }
 
     /// The number of keys.
     pub(super) fn len(self) -> usize {
-        (self.n_threads() * self.items) as usize
-    }
-
-    /// Invocations of a workgroup.
-    pub(super) fn n_threads(self) -> u32 {
-        self.teams * self.team.lanes()
+        self.teams.n_threads() * self.items
     }
 
     /// The text that defines the tile.
     pub(super) fn text(self) -> String {
-        format!("{}const ITEMS = {}u;\n", self.team.text(self.teams), self.items)
+        format!("{}const ITEMS = {}u;\n", self.teams.text(), self.items)
     }
 }

@@ -114,11 +114,11 @@ fn first_of_blocks<T: Widen>(blocks: &DeviceNDArray<T>, is_descending: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::machine;
 
     #[test]
     fn blocks_are_chosen_where_fewer_elements_are_sorted() {
-        let device: DeviceInfo =
-            serde_json::from_str(include_str!("../../../../../tests/snapshots/h100_580.159.json")).unwrap();
+        let device = machine("h100_580.159");
         // Words of an element, rows, their length, k; the length of a block.
         let cases = [
             ((1, [1, 1 << 28], 1000), Some(512)),
