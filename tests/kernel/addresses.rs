@@ -208,3 +208,23 @@ fn refusals_name_the_address() {
     let KernelError::Argument { problem, .. } = error else { panic!("{error}") };
     assert!(matches!(*problem, Mismatch::Misaligned { alignment: 4, offset: 2, .. }), "{problem}");
 }
+
+/// Memory that other libraries or processes reach has no address, and on a device without the feature no memory has.
+#[test]
+fn arrays_without_an_address_are_refused() {
+    let fixture = Fixture::open();
+    let y = numbered(&fixture, 9);
+    let Some(axpy) = built(&fixture, Source::glsl(AXPY)) else {
+        let error = y.device_address().unwrap_err().to_string();
+        assert!(error.contains("the device was opened without bufferDeviceAddress, or lacks it"), "{error}");
+        return;
+    };
+    let Ok(exported) = y.to_exportable() else { return assert!(!fixture.info().external.memory_fd.exportable) };
+    let error = exported.device_address().unwrap_err().to_string();
+    assert!(error.contains("it is imported, exported, or of a memory manager that gives it none"), "{error}");
+    let error = axpy.launch(Groups::covering(9), (&exported, &y, 9_u32, 1_u32)).unwrap_err().to_string();
+    assert!(error.contains("`x`") && error.contains("it is imported, exported"), "{error}");
+    assert_eq!(contents(&y), (0..9).collect::<Vec<_>>());
+    axpy.launch(Groups::covering(9), (&numbered(&fixture, 9), &exported, 9_u32, 1_u32)).unwrap_err();
+    assert_eq!(contents(&exported), (0..9).collect::<Vec<_>>());
+}

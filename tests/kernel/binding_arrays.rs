@@ -40,8 +40,7 @@ const PICK_WGSL: &str = "enable wgpu_binding_array;
 /// Without the feature a kernel is refused by its name; then `None`.
 fn built(fixture: &Fixture, source: Source, is_non_uniform: bool) -> Option<Kernel> {
     let features = fixture.info().features;
-    let is_broken = fixture.info().name.starts_with("SwiftShader"); // See `Capability::StorageArrays` in `fits`.
-    let has = features.storage_arrays_dynamic && !is_broken && (!is_non_uniform || features.storage_arrays_non_uniform);
+    let has = features.storage_arrays_dynamic && (!is_non_uniform || features.storage_arrays_non_uniform);
     let built = fixture.kernel(source).sanitize(false).build();
     if has {
         return Some(built.unwrap());

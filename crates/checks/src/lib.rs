@@ -125,6 +125,7 @@ macro_rules! for_each_check {
             primitives::matrices {
                 products_of_fractions_are_within_the_bound_of_serial_sums,
                 long_inner_lengths_are_added_up_to_the_end,
+                long_sums_of_64_bits_are_added_up_to_the_end LONGS,
                 ones_are_on_the_diagonal_asked_for_and_nowhere_else,
             }
             primitives::random {

@@ -35,6 +35,10 @@ pub(crate) fn long_inner_lengths_are_added_up_to_the_end(ctx: &Context) -> Resul
     }
     let ones = ctx.ones::<f32>([1, 100_003])?;
     assert_eq!(contents(&ones.matmul(&ones.t())?)?, [100_003.0]);
+    Ok(())
+}
+
+pub(crate) fn long_sums_of_64_bits_are_added_up_to_the_end(ctx: &Context) -> Result<()> {
     let pairs = ctx.ones::<i64>([2049, 2])?.tensordot(&ctx.ones::<i64>([2, 2049])?, [0, 1], [1, 0])?;
     assert_eq!(pairs.item()?, 4098);
     // A product of matrices of this length would take minutes on a CPU driver.

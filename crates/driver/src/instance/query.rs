@@ -103,6 +103,11 @@ impl QueriedStructs {
             // the device has.
             |chain| unsafe { instance.get_physical_device_features2(device, chain) },
         );
+        if self.driver.driver_id == vk::DriverId::GOOGLE_SWIFTSHADER {
+            // SwiftShader lists the feature, and ends the process where the length of a buffer is asked for that a
+            // computed index picks (5.0.0, 2026-11-26).
+            self.features.storage_arrays_dynamic = false;
+        }
     }
 
     fn subgroup(&self) -> Subgroup {

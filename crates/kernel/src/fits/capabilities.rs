@@ -113,8 +113,7 @@ fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool
         Capability::Push16 => features.push_constant_16bit,
         Capability::VariablePointersStorage => features.variable_pointers_storage_buffer,
         Capability::VariablePointers => features.variable_pointers,
-        // SwiftShader ends the process where the length of a buffer is asked for that a computed index picks (5.0.0, 2026-11-26).
-        Capability::StorageArrays => features.storage_arrays_dynamic && device.vendor_id != GOOGLE,
+        Capability::StorageArrays => features.storage_arrays_dynamic,
         Capability::StorageArraysNonUniform => features.storage_arrays_non_uniform,
         Capability::UniformArrays => features.uniform_arrays_dynamic,
         Capability::UniformArraysNonUniform => features.uniform_arrays_non_uniform,
