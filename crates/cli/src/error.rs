@@ -122,6 +122,8 @@ pub(crate) enum Error {
     Variable { variable: &'static str, reason: Box<Error> },
     #[error("standard input is named twice, and can be read once")]
     StdinTwice,
+    #[error("{kernels} did not end within {seconds} s; a driver of a CPU compiles a kernel when it first runs")]
+    FirstRun { kernels: String, seconds: u64 },
     #[error("no check has `{filter}` in its name; `vkarray check --list` prints all names")]
     NoCheck { filter: String },
     #[error("{n_failed} of {n_checks} checks failed")]
@@ -187,6 +189,7 @@ impl Error {
         }
         let is_machine = match self {
             Self::Validation { .. } | Self::Defect { .. } | Self::Cache { .. } | Self::HostMemory { .. } => true,
+            Self::FirstRun { .. } => true,
             Self::Write { .. } | Self::Replace { .. } | Self::Report { .. } | Self::Tests { .. } => true,
             Self::Array(error) => is_machine_failure(error),
             Self::File(error) => !error.is_input(),

@@ -69,7 +69,8 @@ pub(crate) struct RunArgs {
     /// addresses may crash the process or the machine
     #[arg(long, conflicts_with = "sanitize")]
     pub(crate) unsafe_addresses: bool,
-    /// End with an error if a kernel takes longer to build; a line on standard error says every five seconds what is built
+    /// End with an error if a kernel takes longer to build, or to run the first time, when drivers of CPUs compile; a line
+    /// on standard error says every five seconds what is built or runs
     #[arg(long, value_name = "SECONDS")]
     pub(crate) build_limit: Option<NonZeroU64>,
     /// Record a timeline of host and device for Perfetto or chrome://tracing; VKARRAY_TRACE is the default

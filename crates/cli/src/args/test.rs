@@ -58,7 +58,8 @@ pub(crate) struct TestArgs {
     /// Run shaders that reach memory by its address, as `vkarray run` does; a fault of theirs may end the process
     #[arg(long)]
     pub(crate) unsafe_addresses: bool,
-    /// How long the build of a kernel may take; a line on standard error says every five seconds what is built
+    /// How long the build of a kernel may take, and its first run, when drivers of CPUs compile; a line on standard error
+    /// says every five seconds what is built or runs
     #[arg(long, value_name = "SECONDS")]
     pub(crate) build_limit: Option<NonZeroU64>,
     /// Print the names of the tests in place of running them; no device is opened

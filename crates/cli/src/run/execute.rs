@@ -53,7 +53,7 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     for _ in 0..plan.repeat {
         for run in &mut runs {
             progress.set_message(format!("running {}", run.kernels[0].signature().entry));
-            run.run(&ctx, &arrays)?;
+            run.run(plan.build.limit, &ctx, &arrays)?;
             progress.inc(1);
         }
     }
@@ -94,7 +94,7 @@ pub(crate) fn compute(
     let (arrays, _) = upload(work, ctx, &hidden)?;
     for mut run in runs {
         run.record(ctx, &arrays)?;
-        run.run(ctx, &arrays)?;
+        run.run(how.limit, ctx, &arrays)?;
     }
     Ok(download(work, &arrays, is_result, &hidden)?.0)
 }
@@ -280,8 +280,9 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs the group as often as its plan says, and waits, so that the times of groups do not overlap.
-    fn run(&mut self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
+    /// Runs the group as often as its plan says, and waits, so that the times of groups do not overlap. The first time the
+    /// wait takes no longer than `limit`, since drivers of CPUs compile a kernel when it first runs.
+    fn run(&mut self, limit: Option<Duration>, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
         let stream = ctx.default_stream();
         let start = Instant::now();
         if let Some((before, _)) = &self.events {
@@ -296,12 +297,26 @@ impl<'a> Run<'a> {
         if let Some((_, after)) = &self.events {
             after.record(stream)?;
         }
-        ctx.synchronize()?;
+        if self.times.is_empty() {
+            self.wait_first(limit, ctx)?
+        } else {
+            ctx.synchronize()?
+        };
         self.times.push(match &self.events {
             Some((before, after)) => before.elapsed(after)?,
             None => start.elapsed(),
         });
         Ok(())
+    }
+
+    fn wait_first(&self, limit: Option<Duration>, ctx: &Context) -> Result<()> {
+        let entries: Vec<_> = self.kernels.iter().map(|kernel| format!("`{}`", kernel.signature().entry)).collect();
+        let _notice = Notice::new(format!("still running {}", entries.join(", ")));
+        let Some(limit) = limit else { return Ok(ctx.synchronize()?) };
+        ctx.default_stream().synchronize_for(limit).map_err(|error| match error {
+            DriverError::Timeout { .. } => Error::FirstRun { kernels: entries.join(", "), seconds: limit.as_secs() },
+            error => error.into(),
+        })
     }
 
     fn dispatch(&self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
