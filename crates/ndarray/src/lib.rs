@@ -17,9 +17,11 @@
 //! | `elementwise/` | evaluating expressions |
 //! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, Fourier transforms, joining, random numbers |
 //! | `multi_device/` | arrays with replicas in several contexts |
+//! | `any/` | arrays whose element type is known at run time |
 //! | `io/` | `.npy` and `.npz` files, arrays of other libraries, memory objects, DLPack, serde |
 #![forbid(unsafe_code)]
 
+mod any;
 mod array;
 mod context;
 mod copy;
@@ -31,6 +33,7 @@ mod generate;
 mod io;
 mod multi_device;
 
+pub use any::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, promote};
 pub use array::{
     DeviceNDArray, HostElements, HostRead, HostWrite, Lend, LendAll, MirroredArray, Number, PendingCopy, PinnedArray,
     Prototype, Registered, Strided,

@@ -3,6 +3,9 @@
 //! What a conversion gives is decided in `copy/cast.rs`. [`DeviceNDArray::view`] interprets the same bytes as another type
 //! and converts nothing.
 
+use std::sync::Arc;
+
+use vkarray_allocator::Block;
 use vkarray_kernel::{DType, Element, Groups};
 use vkarray_layout::Order;
 
@@ -46,33 +49,38 @@ impl<T: Element> DeviceNDArray<T> {
     /// memory for the copy or it cannot be recorded.
     pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
         self.check_stream()?;
-        let ctx = self.context();
-        let limits = ctx.copies().limits;
-        let (from, to) = (DType::of::<T>(), DType::of::<U>());
-        let (cast, n_parts) = Cast::new(from, to, limits.group).ok_or(Error::NoConversion { from, to })?;
         let source = self.to_contiguous(Order::K)?;
-        let target = ctx.device_array_like_as::<U>(&source)?;
+        let target = self.context().device_array_like_as::<U>(&source)?;
+        source.convert_to(target.block(), DType::of::<U>())?;
+        Ok(target)
+    }
+
+    /// Writes the elements of this array, which is contiguous, in another type to the beginning of a block.
+    pub(crate) fn convert_to(&self, target: &Arc<Block>, to: DType) -> Result<()> {
+        let (ctx, from) = (self.context(), DType::of::<T>());
+        let limits = ctx.copies().limits;
+        let (cast, n_parts) = Cast::new(from, to, limits.group).ok_or(Error::NoConversion { from, to })?;
         let kernel = ctx.library_kernel(LibraryKernel::Cast(cast))?;
         let [from_bytes, to_bytes] = cast.item_bytes();
         // The bound range of the source starts at an aligned byte, which may lie before the first item.
         let max_bytes = limits.max_range - limits.alignment;
         let max_items = max_bytes / from_bytes.max(to_bytes).max(4) / ITEMS_MULTIPLE * ITEMS_MULTIPLE;
-        let (n_items, first_byte) = (n_parts * self.size() as u64, source.byte_offset());
+        let (n_items, first_byte) = (n_parts * self.size() as u64, self.byte_offset());
         for first in (0..n_items).step_by(usize::try_from(max_items).expect("a bound range fits every host")) {
             let count = max_items.min(n_items - first);
             let start = first_byte + first * from_bytes;
             let aligned = start / limits.alignment * limits.alignment;
             let target_start = first * to_bytes;
             let args = (
-                words(source.block(), &(aligned..(start + count * from_bytes).next_multiple_of(4))),
-                words(target.block(), &(target_start..(target_start + count * to_bytes).next_multiple_of(4))),
+                words(self.block(), &(aligned..(start + count * from_bytes).next_multiple_of(4))),
+                words(target, &(target_start..(target_start + count * to_bytes).next_multiple_of(4))),
                 to_u32((start - aligned) / from_bytes),
                 to_u32(count),
             );
             let [x, y] = limits.spread(count.div_ceil(cast.items_a_group()));
             kernel.dispatch(self.stream(), Groups::exact([x, y, 1]), args)?;
         }
-        Ok(target)
+        Ok(())
     }
 }
 

@@ -18,6 +18,12 @@ pub enum ExprError {
     /// An operation that is not defined for the element type.
     #[error("{operation} is not defined for elements of {dtype}")]
     NotDefined { operation: &'static str, dtype: DType },
+    /// A function that does not exist, or not with this number of operands.
+    #[error("there is no elementwise function `{operation}` of {operands} operands")]
+    NoFunction { operation: String, operands: usize },
+    /// Operands whose types have no common type.
+    #[error("{operation}: {} and {} have no common type; convert one of them", dtypes[0], dtypes[1])]
+    NoCommonType { operation: &'static str, dtypes: [DType; 2] },
     /// More arrays than one kernel may read and write.
     #[error(
         "an expression reads and writes {given} arrays, more than the {limit} that a kernel may have on this device; evaluate a part of it first"

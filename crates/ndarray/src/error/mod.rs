@@ -102,6 +102,9 @@ pub enum Error {
     /// A conversion from or to a type that is not a number.
     #[error("elements of {from} cannot be converted to {to}")]
     NoConversion { from: DType, to: DType },
+    /// A number that the element type of the array beside it does not have.
+    #[error("{value} is no value of {dtype}")]
+    ScalarRange { value: String, dtype: DType },
     /// An expression that has no value, by its operands or its target.
     #[error(transparent)]
     Expression(Box<ExprError>),

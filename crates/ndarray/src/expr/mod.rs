@@ -60,7 +60,7 @@ pub struct Expr<T: Element> {
 }
 
 impl<T: Element> Expr<T> {
-    fn new(node: Node, stream: Option<Stream>) -> Self {
+    pub(crate) fn new(node: Node, stream: Option<Stream>) -> Self {
         Self { node: Arc::new(node), stream, element: PhantomData }
     }
 

@@ -87,7 +87,7 @@ impl Node {
     }
 
     /// An operation, with the common shape of its operands. Without a common shape the node is [`NodeKind::Refused`].
-    pub(super) fn apply(op: Op, dtype: DType, args: Args) -> Self {
+    pub(crate) fn apply(op: Op, dtype: DType, args: Args) -> Self {
         Self::of_args(op.name(), dtype, args, |args| NodeKind::Apply { op, args })
     }
 

@@ -1,0 +1,116 @@
+//! What stands between the brackets of `x[…]`: integers, slices, ellipsis, new axes; masks; and arrays of places.
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+use vkarray::Index;
+use vkarray::array::AnyArray;
+
+use crate::array::Array;
+use crate::context::context;
+use crate::convert::from_host;
+use crate::error::raise;
+
+/// An index.
+pub(crate) enum Key {
+    /// A view.
+    View(Vec<Index>),
+    /// The elements whose mask is true.
+    Mask(AnyArray),
+    /// The elements at places along an axis, of the view before.
+    Places { view: Vec<Index>, axis: isize, places: AnyArray },
+}
+
+impl Key {
+    /// Reads an index. A list or an array of integers may stand beside slices of all of an axis and beside no other list.
+    pub(crate) fn new(key: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Some(mask) = advanced(key)? {
+            if mask.dtype() == vkarray::DType::Bool {
+                return Ok(Self::Mask(mask));
+            }
+            return Ok(Self::Places { view: Vec::new(), axis: 0, places: mask });
+        }
+        let parts: Vec<Bound<'_, PyAny>> = match key.cast::<PyTuple>() {
+            Ok(parts) => parts.iter().collect(),
+            Err(_) => vec![key.clone()],
+        };
+        let (mut view, mut taken) = (Vec::new(), None);
+        for (i, part) in parts.iter().enumerate() {
+            if let Some(places) = advanced(part)? {
+                if taken.is_some() || places.dtype() == vkarray::DType::Bool {
+                    return Err(PyIndexError::new_err("an index has one array of places, or one mask alone"));
+                }
+                // Behind an ellipsis the axis is counted from the end.
+                let before = &parts[..i];
+                let kept =
+                    |parts: &[Bound<'_, PyAny>]| parts.iter().filter(|part| !part.is_instance_of::<PyInt>()).count();
+                let axis = match before.iter().any(|part| part.is_instance_of::<PyEllipsis>()) {
+                    true => -1 - kept(&parts[i + 1..]).cast_signed(),
+                    false => kept(before).cast_signed(),
+                };
+                taken = Some((axis, places));
+                view.push(Index::Range { start: None, stop: None, step: 1 });
+            } else {
+                view.push(basic(part)?);
+            }
+        }
+        Ok(match taken {
+            Some((axis, places)) => Self::Places { view, axis, places },
+            None => Self::View(view),
+        })
+    }
+}
+
+/// A list or an array in an index.
+fn advanced(part: &Bound<'_, PyAny>) -> PyResult<Option<AnyArray>> {
+    if let Ok(array) = part.cast::<Array>() {
+        let array = &array.get().0;
+        let is_mask = array.dtype() == vkarray::DType::Bool;
+        return Ok((is_mask || array.ndim() > 0).then(|| array.clone()));
+    }
+    let is_list = part.is_instance_of::<pyo3::types::PyList>();
+    let is_array = part.hasattr("__array_interface__")? && part.getattr("ndim")?.extract::<usize>()? > 0;
+    if is_list || is_array { Ok(Some(from_host(&context(part.py())?, part, None)?)) } else { Ok(None) }
+}
+
+fn basic(part: &Bound<'_, PyAny>) -> PyResult<Index> {
+    if part.is_none() {
+        return Ok(Index::NewAxis);
+    }
+    if part.is_instance_of::<PyEllipsis>() {
+        return Ok(Index::Ellipsis);
+    }
+    if let Ok(slice) = part.cast::<PySlice>() {
+        let end = |name: &str| -> PyResult<Option<isize>> {
+            let end = slice.getattr(name)?;
+            if end.is_none() { Ok(None) } else { end.call_method0("__index__")?.extract().map(Some) }
+        };
+        let step = end("step")?.unwrap_or(1);
+        return Ok(Index::Range { start: end("start")?, stop: end("stop")?, step });
+    }
+    if part.is_instance_of::<PyBool>() || !part.hasattr("__index__")? {
+        let text = format!("an index is an integer, a slice, `...`, None, a mask or an array of integers, not {part}");
+        return Err(PyIndexError::new_err(text));
+    }
+    part.call_method0("__index__")?.extract().map(Index::At)
+}
+
+/// The elements that an index selects: a view, or a copy for masks and arrays of places.
+pub(crate) fn get(array: &AnyArray, key: &Key) -> PyResult<AnyArray> {
+    match key {
+        Key::View(view) => array.slice(view).map_err(raise),
+        Key::Mask(mask) => array.compact(mask).map_err(raise),
+        Key::Places { view, axis, places } => {
+            array.slice(view).and_then(|view| view.take(&wide(places)?, *axis)).map_err(raise)
+        }
+    }
+}
+
+/// Places as integers of 32 or 64 bits, which kernels take.
+pub(crate) fn wide(places: &AnyArray) -> vkarray::Result<AnyArray> {
+    use vkarray::DType::{I8, I16, I32, U8, U16};
+    match places.dtype() {
+        I8 | U8 | I16 | U16 => places.astype(I32),
+        _ => Ok(places.clone()),
+    }
+}

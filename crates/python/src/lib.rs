@@ -1,0 +1,37 @@
+//! `vkarray._core`: the compiled half of the Python package. The other half is in `python/vkarray`.
+//!
+//! Each method converts its arguments, calls the method of the library that has the decision, and converts the result.
+//! Nothing relies on the lock of the interpreter, and every call that waits or copies releases it.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `error.rs` | which exception an error becomes |
+//! | `context.rs` | the context of the process, and streams |
+//! | `convert.rs` | element types, numbers, operands and bytes |
+//! | `index.rs` | what stands between brackets |
+//! | `array.rs` | the class `Array` |
+//! | `functions.rs` | functions that make arrays of numbers and of other arrays |
+//! | `kernel.rs` | the class `Kernel` |
+
+mod array;
+mod context;
+mod convert;
+mod error;
+mod functions;
+mod index;
+mod kernel;
+
+use pyo3::prelude::*;
+
+/// The compiled half of the package `vkarray`.
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("Error", module.py().get_type::<error::VkError>())?;
+    module.add("DeviceLost", module.py().get_type::<error::DeviceLost>())?;
+    module.add_class::<array::Array>()?;
+    module.add_class::<context::Stream>()?;
+    module.add_class::<kernel::Kernel>()?;
+    context::register(module)?;
+    functions::register(module)?;
+    module.add_function(wrap_pyfunction!(kernel::kernel, module)?)
+}
