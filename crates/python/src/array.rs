@@ -71,7 +71,9 @@ impl Array {
         operate(array, name, other, false)
     }
 
-    fn __matmul__(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+    /// The product of matrices of one type.
+    #[pyo3(name = "_matmul")]
+    fn matmul(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
         py.detach(|| self.0.matmul(&other.0)).map(Self).map_err(raise)
     }
 
@@ -398,11 +400,6 @@ impl Array {
     /// Each element repeated along an axis.
     fn repeat(&self, py: Python<'_>, n: usize, axis: isize) -> PyResult<Self> {
         py.detach(|| self.0.repeat(n, axis)).map(Self).map_err(raise)
-    }
-
-    /// The matrix with zeros on one side of a diagonal.
-    fn triangle(&self, py: Python<'_>, k: isize, upper: bool) -> PyResult<Self> {
-        py.detach(|| self.0.triangle(k, upper)).map(Self).map_err(raise)
     }
 
     /// The sum of products along pairs of axes.

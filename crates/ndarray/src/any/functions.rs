@@ -243,12 +243,6 @@ impl AnyArray {
         with_any!(self, array => Ok(array.repeat(n, axis)?.into()))
     }
 
-    /// The matrix with zeros above the `k`-th diagonal, or below it.
-    pub fn triangle(&self, k: isize, upper: bool) -> Result<Self> {
-        with_any!(self, numbers array => Ok(if upper { array.triu(k)? } else { array.tril(k)? }.into()),
-            else self.not_defined("tril"))
-    }
-
     /// The product of matrices, or of stacks of them, of one type.
     pub fn matmul(&self, other: &Self) -> Result<Self> {
         self.same_type(other, "matmul")?;

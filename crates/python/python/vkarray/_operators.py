@@ -1,0 +1,69 @@
+"""The operators and methods of `Array` that are functions of this package by another name."""
+
+_OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+
+# NumPy's names for the operators on bits, of truth values.
+_LOGICAL = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
+
+_REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "mean", "var", "std"]
+
+
+def _operators(name):
+    def forward(self, other):
+        return self._operate(name, other, False)
+
+    def reflected(self, other):
+        return self._operate(name, other, True)
+
+    def in_place(self, other):
+        self._operate_in_place(name, other)
+        return self
+
+    return forward, reflected, in_place
+
+
+def install(array):
+    """Adds the operators and the reductions to the class."""
+    from . import _functions
+
+    for operator, name in _OPERATORS.items():
+        for prefix, method in zip(("", "r", "i"), _operators(name)):
+            setattr(array, f"__{prefix}{operator}__", method)
+    for name in _REDUCTIONS:
+        setattr(array, name, getattr(_functions, name))
+    array.__matmul__ = lambda self, other: _functions.matmul(self, other) if isinstance(other, array) else NotImplemented
+    array.__imatmul__ = _matmul_in_place
+    array.__array_namespace__ = _namespace
+    array.to_device = _to_device
+
+
+def _matmul_in_place(self, other):
+    self[...] = self @ other
+    return self
+
+
+def _namespace(self, /, *, api_version=None):
+    import vkarray
+
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        raise ValueError(f"there is no edition {api_version!r} of the array API standard here")
+    return vkarray
+
+
+def _to_device(self, device, /, *, stream=None):
+    if device != self.device:
+        raise ValueError(f"the array is on {self.device!r}; `vk.select_device` opens another device for new arrays")
+    return self
