@@ -191,7 +191,7 @@ impl Array {
                 };
                 py.detach(put).map_err(raise)
             }
-            Key::Places { .. } => {
+            Key::Places { .. } | Key::Points(_) => {
                 Err(PyIndexError::new_err("elements are written by slices and masks, not by arrays of places"))
             }
         }

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 use vkarray::Index;
-use vkarray::array::AnyArray;
+use vkarray::array::{AnyArray, AnyOperand, AnyScalar, LayoutError};
 
 use crate::array::Array;
 use crate::context::context;
@@ -19,10 +19,12 @@ pub(crate) enum Key {
     Mask(AnyArray),
     /// The elements at places along an axis, of the view before.
     Places { view: Vec<Index>, axis: isize, places: AnyArray },
+    /// The elements at places along the leading axes, one list for each. Shapes broadcast.
+    Points(Vec<AnyArray>),
 }
 
 impl Key {
-    /// Reads an index. A list or an array of integers may stand beside slices of all of an axis and beside no other list.
+    /// Reads an index. Arrays of integers stand alone among slices, or are all of the index, with integers beside them.
     pub(crate) fn new(key: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Some(mask) = advanced(key)? {
             if mask.dtype() == vkarray::DType::Bool {
@@ -34,11 +36,15 @@ impl Key {
             Ok(parts) => parts.iter().collect(),
             Err(_) => vec![key.clone()],
         };
+        let arrays = parts.iter().map(advanced).collect::<PyResult<Vec<_>>>()?;
+        if arrays.iter().flatten().count() > 1 {
+            return Self::points(&parts, arrays);
+        }
         let (mut view, mut taken) = (Vec::new(), None);
-        for (i, part) in parts.iter().enumerate() {
-            if let Some(places) = advanced(part)? {
-                if taken.is_some() || places.dtype() == vkarray::DType::Bool {
-                    return Err(PyIndexError::new_err("an index has one array of places, or one mask alone"));
+        for (i, (part, array)) in parts.iter().zip(arrays).enumerate() {
+            if let Some(places) = array {
+                if places.dtype() == vkarray::DType::Bool {
+                    return Err(PyIndexError::new_err("a mask stands alone in an index"));
                 }
                 // Behind an ellipsis the axis is counted from the end.
                 let before = &parts[..i];
@@ -58,6 +64,16 @@ impl Key {
             Some((axis, places)) => Self::Places { view, axis, places },
             None => Self::View(view),
         })
+    }
+
+    fn points(parts: &[Bound<'_, PyAny>], arrays: Vec<Option<AnyArray>>) -> PyResult<Self> {
+        let ctx = context(parts[0].py())?;
+        let place = |(part, array): (&Bound<'_, PyAny>, Option<AnyArray>)| match array {
+            Some(array) if array.dtype() != vkarray::DType::Bool => Ok(array),
+            None if part.is_instance_of::<PyInt>() => from_host(&ctx, part, None),
+            _ => Err(PyIndexError::new_err("beside several arrays of places stand integers alone")),
+        };
+        parts.iter().zip(arrays).map(place).collect::<PyResult<_>>().map(Self::Points)
     }
 }
 
@@ -103,7 +119,34 @@ pub(crate) fn get(array: &AnyArray, key: &Key) -> PyResult<AnyArray> {
         Key::Places { view, axis, places } => {
             array.slice(view).and_then(|view| view.take(&wide(places)?, *axis)).map_err(raise)
         }
+        Key::Points(places) => points(array, places).map_err(raise),
     }
+}
+
+/// The elements at places along the leading axes, by their place in the axes taken as one. Each list is looked up in the
+/// numbers of its axis, which counts negative places from the end and refuses those outside.
+fn points(array: &AnyArray, places: &[AnyArray]) -> vkarray::Result<AnyArray> {
+    let (number, ctx) = (|n: usize| AnyScalar::Int(n as i128), array.context());
+    let lens = array.shape().get(..places.len()).map(<[usize]>::to_vec);
+    let Some(lens) = lens else {
+        return Err(LayoutError::TooManyIndices { given: places.len(), ndim: array.ndim() }.into());
+    };
+    let mut flat: Option<AnyArray> = None;
+    for (&len, places) in lens.iter().zip(places) {
+        let ends = [number(0), number(len), number(1)];
+        let own = AnyArray::arange(ctx, vkarray::DType::I64, ends)?.take(&wide(places)?, 0)?;
+        flat = Some(match flat {
+            None => own,
+            Some(flat) => {
+                let rows = AnyArray::compute("multiply", &[AnyOperand::Array(&flat), AnyOperand::Number(number(len))])?;
+                AnyArray::compute("add", &[AnyOperand::Array(&rows), AnyOperand::Array(&own)])?
+            }
+        });
+    }
+    let Some(flat) = flat else { return Ok(array.clone()) };
+    let rest = array.shape()[places.len()..].iter().map(|len| len.cast_signed());
+    let n_points = lens.iter().product::<usize>().cast_signed();
+    array.reshape(&std::iter::once(n_points).chain(rest).collect::<Vec<_>>())?.take(&flat, 0)
 }
 
 /// Places as integers of 32 or 64 bits, which kernels take.

@@ -159,8 +159,10 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
 
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """A matrix with ones on a diagonal."""
-    rows, columns = arange(n_rows), arange(n_rows if n_cols is None else n_cols)
     _check_device(device)
+    n_cols = n_rows if n_cols is None else n_cols
+    rows, columns = arange(n_rows), arange(n_cols)
+    k = _builtins.max(-n_rows, _builtins.min(k, n_cols))
     return (expand_dims(rows, axis=1) + k == columns).astype(dtype or _data_types.float32)
 
 
@@ -177,6 +179,7 @@ def triu(x, /, *, k=0):
 def _triangle(x, k, upper):
     rows, columns = arange(x.shape[-2]), arange(x.shape[-1])
     distance = columns - expand_dims(rows, axis=1)
+    k = _builtins.max(-x.shape[-2], _builtins.min(k, x.shape[-1]))
     return where(distance >= k if upper else distance <= k, x, zeros((), dtype=x.dtype))
 
 
@@ -189,8 +192,8 @@ def meshgrid(*arrays, indexing="xy"):
     if indexing == "xy" and n > 1:
         order[:2] = [1, 0]
     shape = tuple(arrays[i].shape[0] for i in order)
-    return [broadcast_to(x.reshape(tuple(-1 if i == order[axis] else 1 for axis in range(n))), shape).copy()
-            for i, x in enumerate(arrays)]
+    return tuple(broadcast_to(x.reshape(tuple(-1 if i == order[axis] else 1 for axis in range(n))), shape).copy()
+                 for i, x in enumerate(arrays))
 
 
 # Shapes.
