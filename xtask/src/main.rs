@@ -1,7 +1,8 @@
 //! `cargo xtask`: sets up a machine, runs the demo, the tests, the gate and the check of the source tree.
 //!
 //! This file has only the command line. Each task has a file of its own: `setup.rs`, `suite.rs` (the tests),
-//! `downstream.rs`, `demo.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs`, `package.rs` and `archive.rs`. The decisions of a
+//! `downstream.rs`, `demo.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs`, `package.rs`,
+//! `archive.rs` and `python.rs`. The decisions of a
 //! task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop. xtask does not link to
 //! vkarray, so it still builds when the library does not. Read `plan.rs` next.
 
@@ -19,6 +20,7 @@ mod guide;
 mod package;
 mod plan;
 mod probe;
+mod python;
 mod setup;
 mod structure;
 mod suite;
@@ -74,6 +76,15 @@ enum Task {
         #[arg(long)]
         archive: bool,
     },
+    /// Builds the Python package into target/python/, and runs its tests there
+    Python {
+        /// Runs the tests of another project in place of the package's
+        #[arg(long, num_args = 2, value_names = ["NAME", "PATH"])]
+        judge: Option<Vec<String>>,
+        /// Arguments for pytest
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
     /// Reports which devices and layers this process finds; `setup` runs it as a child, since a driver may crash
     #[command(hide = true)]
     Probe {
@@ -103,6 +114,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Structure => structure::run(),
         Task::Package { archive: false } => package::run(),
         Task::Package { archive: true } => archive::make().map(|()| ExitCode::SUCCESS),
+        Task::Python { judge, args } => python::run(judge.as_deref(), &args),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),
     }
 }

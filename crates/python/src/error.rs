@@ -15,9 +15,11 @@ pub(crate) fn raise(error: impl Into<vkarray::Error>) -> PyErr {
     let error = error.into();
     let text = error.to_string();
     match &error {
-        vkarray::Error::Layout(LayoutError::IndexOutOfRange { .. } | LayoutError::TooManyIndices { .. }) => {
-            PyIndexError::new_err(text)
-        }
+        vkarray::Error::Layout(
+            LayoutError::IndexOutOfRange { .. }
+            | LayoutError::TooManyIndices { .. }
+            | LayoutError::AxisOutOfRange { .. },
+        ) => PyIndexError::new_err(text),
         vkarray::Error::IndexOutOfRange { .. } => PyIndexError::new_err(text),
         vkarray::Error::ScalarRange { .. } => PyOverflowError::new_err(text),
         vkarray::Error::NoConversion { .. } => PyTypeError::new_err(text),
@@ -28,9 +30,9 @@ pub(crate) fn raise(error: impl Into<vkarray::Error>) -> PyErr {
             _ => PyValueError::new_err(text),
         },
         vkarray::Error::HostMemory { .. } => PyMemoryError::new_err(text),
-        vkarray::Error::Memory(MemoryError::OutOfMemory(_) | MemoryError::NoHostMemory { .. }) => {
-            PyMemoryError::new_err(text)
-        }
+        vkarray::Error::Memory(
+            MemoryError::OutOfMemory(_) | MemoryError::NoHostMemory { .. } | MemoryError::TooLarge { .. },
+        ) => PyMemoryError::new_err(text),
         vkarray::Error::Driver(DriverError::DeviceLost { .. }) => DeviceLost::new_err(text),
         vkarray::Error::Driver(_) | vkarray::Error::Memory(_) => VkError::new_err(text),
         vkarray::Error::Kernel(KernelError::Argument { .. }) => PyTypeError::new_err(text),

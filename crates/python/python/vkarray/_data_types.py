@@ -1,5 +1,6 @@
 """Element types, which are NumPy's, and the functions of the standard about them."""
 
+from collections import namedtuple as _namedtuple
 from functools import reduce as _reduce
 
 import numpy as _np
@@ -67,14 +68,18 @@ def _promote(a, b):
 
 
 def can_cast(from_, to, /):
-    """Whether values of a type become another without loss, by the rules of promotion."""
-    from_, to = _dtype_of(from_), _dtype_of(to)
-    return _core.promote(from_, to) == to and not (from_.kind in "iu" and to.kind in "fc")
+    """Whether a type has all values of another, by NumPy's rules."""
+    return _np.can_cast(_dtype_of(from_), _dtype_of(to))
+
+
+_FloatLimits = _namedtuple("finfo", ["bits", "eps", "max", "min", "smallest_normal", "dtype"])
 
 
 def finfo(type, /):
-    """The limits of a type of floats."""
-    return _np.finfo(_dtype_of(type))
+    """The limits of a type of floats, or of the parts of a type of complex numbers, as Python numbers."""
+    info = _np.finfo(_dtype_of(type))
+    limits = (float(limit) for limit in (info.eps, info.max, info.min, info.smallest_normal))
+    return _FloatLimits(info.bits, *limits, info.dtype)
 
 
 def iinfo(type, /):
@@ -95,7 +100,7 @@ class __array_namespace_info__:
 
     def devices(self):
         """The devices that arrays can be created on now."""
-        return [_core.device_name()[0]]
+        return (_core.device_name()[0],)
 
     def default_dtypes(self, *, device=None):
         """The types of arrays that are created without one."""

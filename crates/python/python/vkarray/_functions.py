@@ -5,6 +5,7 @@ Elementwise functions are made of tables: the library has them by the same names
 
 import builtins as _builtins
 import math as _math
+from collections import namedtuple as _namedtuple
 
 import numpy as _np
 
@@ -227,7 +228,7 @@ def broadcast_arrays(*arrays):
     return tuple(x.broadcast_to(shape) for x in arrays)
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x, /, axis):
     """The array with new axes of length one: a view."""
     return x.expand_dims(axis)
 
@@ -407,7 +408,12 @@ def _cumulative(x, axis, dtype, include_initial, product):
         if x.ndim != 1:
             raise ValueError("an axis is needed where there is not exactly one")
         axis = 0
-    result = (x if dtype is None else x.astype(dtype, copy=False)).cumulate(axis, product)
+    x = x if dtype is None else x.astype(dtype, copy=False)
+    if x.dtype.kind == "c" and not product:
+        re, im = (_core.compute(part, x).cumulate(axis, False) for part in ("real", "imag"))
+        result = (re + im * 1j).astype(x.dtype, copy=False)
+    else:
+        result = x.cumulate(axis, product)
     result = result if dtype is None else result.astype(dtype, copy=False)
     if not include_initial:
         return result
@@ -481,28 +487,35 @@ def take_along_axis(x, indices, /, *, axis=-1):
     return x.take(indices, axis, True)
 
 
+def _unique(x):
+    if x.dtype == _data_types.bool:
+        values, *places = _unique(x.astype(_data_types.uint8))
+        return values.astype(x.dtype), *places
+    values, *places = x.unique_all()
+    first, inverse, counts = (each.astype(_data_types.int64) for each in places)
+    return values, first, inverse.reshape(x.shape), counts
+
+
 def unique_values(x, /):
     """The different values, ascending."""
-    return x.unique_all()[0]
+    return _unique(x)[0]
 
 
 def unique_counts(x, /):
     """The different values, and how many elements have each."""
-    values, _, _, counts = x.unique_all()
-    return _UniqueCounts(values, counts.astype(_data_types.int64))
+    values, _, _, counts = _unique(x)
+    return _UniqueCounts(values, counts)
 
 
 def unique_inverse(x, /):
     """The different values, and for each element the place of its value."""
-    values, _, inverse, _ = x.unique_all()
-    return _UniqueInverse(values, inverse.astype(_data_types.int64).reshape(x.shape))
+    values, _, inverse, _ = _unique(x)
+    return _UniqueInverse(values, inverse)
 
 
 def unique_all(x, /):
     """The different values, first places, places of the elements' values, and counts."""
-    values, indices, inverse, counts = x.unique_all()
-    indices, inverse, counts = (part.astype(_data_types.int64) for part in (indices, inverse, counts))
-    return _UniqueAll(values, indices, inverse.reshape(x.shape), counts)
+    return _UniqueAll(*_unique(x))
 
 
 def isin(x1, x2, /, *, invert=False):
@@ -514,15 +527,9 @@ def isin(x1, x2, /, *, invert=False):
     return _core.compute("logical_not", found) if invert else found
 
 
-def _tuple(name, fields):
-    from collections import namedtuple
-
-    return namedtuple(name, fields)
-
-
-_UniqueAll = _tuple("UniqueAll", ["values", "indices", "inverse_indices", "counts"])
-_UniqueCounts = _tuple("UniqueCounts", ["values", "counts"])
-_UniqueInverse = _tuple("UniqueInverse", ["values", "inverse_indices"])
+_UniqueAll = _namedtuple("UniqueAll", ["values", "indices", "inverse_indices", "counts"])
+_UniqueCounts = _namedtuple("UniqueCounts", ["values", "counts"])
+_UniqueInverse = _namedtuple("UniqueInverse", ["values", "inverse_indices"])
 
 
 # Products.
@@ -532,8 +539,7 @@ def matmul(x1, x2, /):
     """The product of matrices, or of stacks of them."""
     x1, x2 = _common([x1, x2])
     if x1.dtype.kind == "c":
-        parts = [[part(x) for part in (globals()["real"], globals()["imag"])] for x in (x1, x2)]
-        (a, b), (c, d) = parts
+        (a, b), (c, d) = ((_core.compute("real", x), _core.compute("imag", x)) for x in (x1, x2))
         return (a @ c - b @ d) + (a @ d + b @ c) * 1j
     return x1._matmul(x2)
 

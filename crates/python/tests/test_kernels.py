@@ -1,0 +1,83 @@
+"""Kernels of shaders, called with arrays, numbers and arrays of NumPy."""
+
+import numpy as np
+import pytest
+
+import vkarray as vk
+
+SAXPY = """
+@group(0) @binding(0) var<storage> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+var<immediate> a: f32;
+@compute @workgroup_size(64) fn saxpy(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x < arrayLength(&y) { y[id.x] += a * x[id.x]; }
+}"""
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 1009])
+def test_a_kernel_runs_on_arrays_of_both_sides(n):
+    saxpy = vk.kernel(SAXPY)
+    x, y = np.arange(n, dtype="float32"), np.ones(n, dtype="float32")
+    device = vk.asarray(y)
+    saxpy.covering(n)(vk.asarray(x), device, 2)
+    saxpy[-(-n // 64)](x, y, 2)
+    np.testing.assert_array_equal(device.copy_to_host(), 1 + 2 * x)
+    np.testing.assert_array_equal(y, 1 + 2 * x)
+
+
+def test_streams_are_ordered_by_what_they_touch():
+    saxpy, one = vk.kernel(SAXPY), vk.ones(1 << 16)
+    streams, y = [vk.Stream() for _ in range(3)], vk.zeros(1 << 16)
+    for i in range(60):
+        saxpy.covering(1 << 16, streams[i % 3])(one, y, i)
+    assert y.copy_to_host().tolist() == [sum(range(60))] * (1 << 16)
+    [stream.synchronize() for stream in streams]
+    assert all(stream.query() for stream in streams)
+
+
+def test_shapes_cover_the_last_axis_by_x():
+    kernel = vk.kernel("""
+        @group(0) @binding(0) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < 13 && id.y < 5 { y[13 * id.y + id.x] = id.x + 100 * id.y; }
+        }""")
+    y = vk.zeros((5, 13), dtype=vk.uint32)
+    kernel.covering(y.shape)(y)
+    np.testing.assert_array_equal(y.copy_to_host(), 100 * np.arange(5)[:, None] + np.arange(13))
+
+
+def test_constants_and_vectors_are_given():
+    kernel = vk.kernel("""
+        override SIZE: u32 = 1;
+        var<immediate> shift: vec2<f32>;
+        @group(0) @binding(0) var<storage, read_write> y: array<f32>;
+        @compute @workgroup_size(SIZE) fn main(@builtin(local_invocation_index) i: u32) {
+            y[i] = shift.x + shift.y * f32(SIZE);
+        }""", constants={"SIZE": 16})
+    y = vk.zeros(16)
+    kernel[1](y, (0.5, 2))
+    assert kernel.workgroup_size == (16, 1, 1)
+    assert y.copy_to_host().tolist() == [32.5] * 16
+
+
+@pytest.mark.parametrize("error, text, call", [
+    (TypeError, "`y`", lambda k: k[1](vk.ones(4), vk.ones(4, dtype=vk.int32), 1)),
+    (TypeError, "`a`", lambda k: k[1](vk.ones(4), vk.ones(4), "two")),
+    (ValueError, "shares memory", lambda k: (lambda y: k[1](y, y, 1))(vk.ones(4))),
+    (ValueError, "counts", lambda k: k[1, 1, 1, 1](vk.ones(4), vk.ones(4), 1)),
+    (ValueError, "shader.wgsl:1", lambda k: vk.kernel("fn")),
+    (ValueError, "language", lambda k: vk.kernel("", language="hlsl")),
+])
+def test_mistakes_name_the_culprit(error, text, call):
+    with pytest.raises(error, match=text):
+        call(vk.kernel(SAXPY))
+
+
+def test_the_sanitizer_names_the_line():
+    kernel = vk.kernel("""
+        @group(0) @binding(0) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(4) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+            y[id.x + 2] = 1;
+        }""", sanitize=True)
+    with pytest.raises(ValueError, match="shader.wgsl:4"):
+        kernel[1](vk.zeros(4, dtype=vk.uint32))
