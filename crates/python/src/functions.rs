@@ -94,6 +94,13 @@ fn join(py: Python<'_>, arrays: Vec<Bound<'_, PyAny>>, axis: isize, stack: bool)
     py.detach(|| AnyArray::join(&arrays, axis, stack)).map(Array).map_err(raise)
 }
 
+/// The complex numbers of real and imaginary parts of one shape and type.
+#[pyfunction]
+#[pyo3(name = "complex")]
+fn complex_of(py: Python<'_>, re: &Array, im: &Array) -> PyResult<Array> {
+    py.detach(|| AnyArray::complex(&re.0, &im.0)).map(Array).map_err(raise)
+}
+
 /// The common type of two types, or `None`.
 #[pyfunction]
 fn promote<'py>(py: Python<'py>, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -108,5 +115,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(full, module)?)?;
     module.add_function(wrap_pyfunction!(arange, module)?)?;
     module.add_function(wrap_pyfunction!(join, module)?)?;
+    module.add_function(wrap_pyfunction!(complex_of, module)?)?;
     module.add_function(wrap_pyfunction!(promote, module)?)
 }

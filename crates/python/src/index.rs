@@ -115,7 +115,15 @@ fn basic(part: &Bound<'_, PyAny>) -> PyResult<Index> {
 pub(crate) fn get(array: &AnyArray, key: &Key) -> PyResult<AnyArray> {
     match key {
         Key::View(view) => array.slice(view).map_err(raise),
-        Key::Mask(mask) => array.compact(mask).map_err(raise),
+        // A mask without elements selects nothing, also where it is shorter than the array, as in NumPy.
+        Key::Mask(mask) if mask.size() == 0 && mask.ndim() <= array.ndim() => {
+            let shape: Vec<usize> = std::iter::once(0).chain(array.shape()[mask.ndim()..].iter().copied()).collect();
+            AnyArray::empty(array.context(), array.dtype(), &shape).map_err(raise)
+        }
+        Key::Mask(mask) => array.compact(mask).map_err(|error| match error {
+            vkarray::Error::Shapes { .. } => PyIndexError::new_err(error.to_string()),
+            error => raise(error),
+        }),
         Key::Places { view, axis, places } => {
             array.slice(view).and_then(|view| view.take(&wide(places)?, *axis)).map_err(raise)
         }

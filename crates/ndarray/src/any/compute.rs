@@ -25,14 +25,15 @@ pub enum AnyOperand<'a> {
 fn arity(op: Op) -> usize {
     use Op::{
         Add, Atan2, BitwiseAnd, BitwiseLeftShift, BitwiseOr, BitwiseRightShift, BitwiseXor, Copysign, Divide, Equal,
-        FloorDivide, Greater, GreaterEqual, Hypot, Less, LessEqual, Logaddexp, LogicalAnd, LogicalOr, LogicalXor, Maximum,
-        Minimum, Multiply, Nextafter, NotEqual, Pow, Remainder, Select, Subtract,
+        FloorDivide, Greater, GreaterEqual, Hypot, Less, LessEqual, Logaddexp, LogicalAnd, LogicalOr, LogicalXor,
+        Maximum, Minimum, Multiply, Nextafter, NotEqual, Pow, Remainder, Select, Subtract,
     };
     match op {
         Select => 3,
-        Add | Subtract | Multiply | Divide | FloorDivide | Remainder | Pow | Minimum | Maximum | Atan2 | Hypot | Copysign
-        | Nextafter | Logaddexp | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | LogicalAnd | LogicalOr
-        | LogicalXor | BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift | BitwiseRightShift => 2,
+        Add | Subtract | Multiply | Divide | FloorDivide | Remainder | Pow | Minimum | Maximum | Atan2 | Hypot
+        | Copysign | Nextafter | Logaddexp | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual
+        | LogicalAnd | LogicalOr | LogicalXor | BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift
+        | BitwiseRightShift => 2,
         _ => 1,
     }
 }
@@ -41,8 +42,9 @@ fn arity(op: Op) -> usize {
 fn types(op: Op, dtype: DType) -> (DType, DType) {
     use Op::{
         Abs, Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Copysign, Cos, Cosh, Divide, Equal, Exp, Expm1, Greater,
-        GreaterEqual, Hypot, Imag, Isfinite, Isinf, Isnan, Less, LessEqual, Log, Log1p, Log2, Log10, Logaddexp, LogicalAnd,
-        LogicalNot, LogicalOr, LogicalXor, Nextafter, NotEqual, Real, Reciprocal, Signbit, Sin, Sinh, Sqrt, Tan, Tanh,
+        GreaterEqual, Hypot, Imag, Isfinite, Isinf, Isnan, Less, LessEqual, Log, Log1p, Log2, Log10, Logaddexp,
+        LogicalAnd, LogicalNot, LogicalOr, LogicalXor, Nextafter, NotEqual, Real, Reciprocal, Signbit, Sin, Sinh, Sqrt,
+        Tan, Tanh,
     };
     let as_float = match Category::of(dtype) {
         Some(Category::Bool | Category::Integer) => DType::F32,
@@ -53,8 +55,10 @@ fn types(op: Op, dtype: DType) -> (DType, DType) {
         Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => (dtype, DType::Bool),
         // Whether a number is finite is a question to integers too.
         Isfinite | Isinf | Isnan | Signbit => (as_float, DType::Bool),
-        Divide | Atan2 | Hypot | Copysign | Nextafter | Logaddexp | Reciprocal | Sqrt | Exp | Expm1 | Log | Log1p | Log2
-        | Log10 | Sin | Cos | Tan | Asin | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh => (as_float, as_float),
+        Divide | Atan2 | Hypot | Copysign | Nextafter | Logaddexp | Reciprocal | Sqrt | Exp | Expm1 | Log | Log1p
+        | Log2 | Log10 | Sin | Cos | Tan | Asin | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh => {
+            (as_float, as_float)
+        }
         Abs | Real | Imag => match dtype {
             DType::Complex32 => (dtype, DType::F32),
             DType::Complex64 => (dtype, DType::F64),

@@ -1,7 +1,7 @@
 //! Views, reductions, sorting, indexing, joining and products of arrays whose element type is known at run time. Each method
 //! does what the method of that name of [`DeviceNDArray`] does, and has its errors.
 
-use vkarray_kernel::DType;
+use vkarray_kernel::{Complex32, Complex64, DType};
 use vkarray_layout::{Index, Order};
 
 use super::{AnyArray, AnyElement, with_any};
@@ -226,11 +226,27 @@ impl AnyArray {
         let operation = if stack { "stack" } else { "concat" };
         let Some(first) = arrays.first() else { return Err(crate::Error::NoArrays { operation }) };
         arrays.iter().try_for_each(|array| first.same_type(array, operation))?;
-        fn joined<T: AnyElement>(_: &DeviceNDArray<T>, arrays: &[&AnyArray], axis: isize, stack: bool) -> Result<AnyArray> {
+        fn joined<T: AnyElement>(
+            _: &DeviceNDArray<T>,
+            arrays: &[&AnyArray],
+            axis: isize,
+            stack: bool,
+        ) -> Result<AnyArray> {
             let arrays: Vec<&DeviceNDArray<T>> = arrays.iter().map(|array| array.expect_type()).collect();
             Ok(if stack { functions::stack(&arrays, axis)?.into() } else { functions::concat(&arrays, axis)?.into() })
         }
         with_any!(first, array => joined(array, arrays, axis, stack))
+    }
+
+    /// The complex numbers of real and imaginary parts, both `f32` or both `f64` and of one shape.
+    pub fn complex(re: &Self, im: &Self) -> Result<Self> {
+        let parts = Self::join(&[re, im], -1, true)?;
+        let numbers: Self = match &parts {
+            Self::F32(parts) => parts.view::<Complex32>()?.into(),
+            Self::F64(parts) => parts.view::<Complex64>()?.into(),
+            _ => return parts.not_defined("complex"),
+        };
+        numbers.reshape(&re.shape().iter().map(|len| len.cast_signed()).collect::<Vec<_>>())
     }
 
     /// The elements shifted along an axis, where the last come round to the front.

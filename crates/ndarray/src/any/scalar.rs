@@ -178,6 +178,9 @@ mod tests {
         assert!(AnyScalar::Int(1).value::<Bool>().is_err());
         assert_eq!(AnyScalar::Int(1 << 60).value::<f32>().unwrap(), 2.0_f32.powi(60));
         assert_eq!(AnyScalar::Bool(true).value::<i64>().unwrap().to_scalar(), AnyScalar::Int(1));
-        assert_eq!(AnyScalar::Complex(1.0, -2.0).value::<f64>().unwrap_err().to_string(), "1.0-2.0i is no value of f64");
+        assert_eq!(
+            AnyScalar::Complex(1.0, -2.0).value::<f64>().unwrap_err().to_string(),
+            "1.0-2.0i is no value of f64"
+        );
     }
 }

@@ -9,11 +9,11 @@ from collections import namedtuple as _namedtuple
 
 import numpy as _np
 
-from . import _core, _data_types
+from . import _complex, _core, _data_types
 from ._core import Array
 
-_UNARY = """abs acos acosh asin asinh atan atanh bitwise_invert ceil conj cos cosh exp expm1 floor imag isfinite isinf isnan
-log log1p log2 log10 logical_not negative real reciprocal round sign signbit sin sinh sqrt square tan tanh trunc""".split()
+_UNARY = """abs acos acosh asin asinh atan atanh bitwise_invert ceil cos cosh exp expm1 floor isfinite isinf isnan
+log log1p log2 log10 logical_not negative reciprocal round sign signbit sin sinh sqrt square tan tanh trunc""".split()
 _BINARY = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide equal
 floor_divide greater greater_equal hypot less less_equal logaddexp logical_and logical_or logical_xor maximum minimum multiply
 nextafter not_equal pow remainder subtract""".split()
@@ -29,14 +29,20 @@ def _unary(name):
 
     else:
 
+        of_complex = _complex.FUNCTIONS.get(name)
+
         def function(x, /):
-            return _core.compute(name, x)
+            return of_complex(x) if of_complex and x.dtype.kind == "c" else _core.compute(name, x)
 
     return _named(function, name, "of each element")
 
 
 def _binary(name):
+    of_complex = _complex.FUNCTIONS.get(name)
+
     def function(x1, x2, /):
+        if of_complex and (common := _data_types.result_type(x1, x2)).kind == "c":
+            return of_complex(*broadcast_arrays(*(asarray(x, dtype=common) for x in (x1, x2))))
         return _core.compute(name, x1, x2)
 
     return _named(function, name, "of two arrays, or of an array and a number, element by element")
@@ -50,6 +56,21 @@ def _named(function, name, what):
 
 globals().update({name: _unary(name) for name in _UNARY})
 globals().update({name: _binary(name) for name in _BINARY})
+
+
+def real(x, /):
+    """The real part, which is a real number itself."""
+    return _core.compute("real", x) if x.dtype.kind == "c" else x
+
+
+def imag(x, /):
+    """The imaginary part: zeros for real numbers."""
+    return _core.compute("imag", x) if x.dtype.kind == "c" else zeros_like(x)
+
+
+def conj(x, /):
+    """The complex conjugate, which is a real number itself."""
+    return _core.compute("conj", x) if x.dtype.kind == "c" else x
 
 
 def positive(x, /):
@@ -411,7 +432,7 @@ def _cumulative(x, axis, dtype, include_initial, product):
     x = x if dtype is None else x.astype(dtype, copy=False)
     if x.dtype.kind == "c" and not product:
         re, im = (_core.compute(part, x).cumulate(axis, False) for part in ("real", "imag"))
-        result = (re + im * 1j).astype(x.dtype, copy=False)
+        result = _core.complex(re, im)
     else:
         result = x.cumulate(axis, product)
     result = result if dtype is None else result.astype(dtype, copy=False)
@@ -520,8 +541,8 @@ def unique_all(x, /):
 
 def isin(x1, x2, /, *, invert=False):
     """Whether each element of the first array is one of the second's."""
-    x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
-    x1, x2 = _common([x1, x2])
+    common = _data_types.result_type(x1, x2)
+    x1, x2 = (x.astype(common, copy=False) if isinstance(x, Array) else asarray(x, dtype=common) for x in (x1, x2))
     values = x2.reshape(-1)
     found = any(expand_dims(x1, axis=-1) == values, axis=-1) if x2.size else zeros(x1.shape, dtype=_data_types.bool)
     return _core.compute("logical_not", found) if invert else found
@@ -539,8 +560,7 @@ def matmul(x1, x2, /):
     """The product of matrices, or of stacks of them."""
     x1, x2 = _common([x1, x2])
     if x1.dtype.kind == "c":
-        (a, b), (c, d) = ((_core.compute("real", x), _core.compute("imag", x)) for x in (x1, x2))
-        return (a @ c - b @ d) + (a @ d + b @ c) * 1j
+        return _complex.product(lambda a, b: a._matmul(b), *((real(x), imag(x)) for x in (x1, x2)))
     return x1._matmul(x2)
 
 
@@ -550,6 +570,9 @@ def tensordot(x1, x2, /, *, axes=2):
     if isinstance(axes, int):
         axes = (list(range(x1.ndim - axes, x1.ndim)), list(range(axes)))
     own, others = (list(each) for each in axes)
+    if x1.dtype.kind == "c":
+        parts = ((real(x), imag(x)) for x in (x1, x2))
+        return _complex.product(lambda a, b: a.tensordot(b, own, others), *parts)
     return x1.tensordot(x2, own, others)
 
 
@@ -557,9 +580,10 @@ def vecdot(x1, x2, /, *, axis=-1):
     """The sum of products along an axis, with the conjugate of the first."""
     if not -_builtins.min(x1.ndim, x2.ndim) <= axis < 0:
         raise ValueError(f"axis {axis} is not among the last axes of both")
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"axis {axis} has lengths {x1.shape[axis]} and {x2.shape[axis]}")
     x1, x2 = _common([x1, x2])
-    dtype = x1.dtype
-    x1 = _core.compute("conj", x1) if dtype.kind == "c" else x1
+    dtype, x1 = x1.dtype, conj(x1)
     x1, x2 = broadcast_arrays(moveaxis(x1, axis, -1), moveaxis(x2, axis, -1))
     return sum(x1 * x2, axis=-1, dtype=dtype)
 
@@ -567,9 +591,9 @@ def vecdot(x1, x2, /, *, axis=-1):
 __all__ = sorted([
     *_UNARY, *_BINARY,
     "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "astype", "broadcast_arrays", "broadcast_shapes",
-    "broadcast_to", "clip", "concat", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "empty", "empty_like",
-    "expand_dims", "eye", "flip", "from_dlpack", "full", "full_like", "isin", "linspace", "matmul", "matrix_transpose", "max",
-    "mean", "meshgrid", "min", "moveaxis", "nonzero", "ones", "ones_like", "permute_dims", "positive", "prod", "repeat",
+    "broadcast_to", "clip", "concat", "conj", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "empty", "empty_like",
+    "expand_dims", "eye", "flip", "from_dlpack", "full", "full_like", "imag", "isin", "linspace", "matmul", "matrix_transpose", "max",
+    "mean", "meshgrid", "min", "moveaxis", "nonzero", "ones", "ones_like", "permute_dims", "positive", "prod", "real", "repeat",
     "reshape", "roll", "searchsorted", "sort", "squeeze", "stack", "std", "sum", "take", "take_along_axis", "tensordot",
     "tile", "tril", "triu", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot",
     "where", "zeros", "zeros_like",

@@ -1,5 +1,7 @@
 """The operators and methods of `Array` that are functions of this package by another name."""
 
+from . import _complex, _functions
+
 _OPERATORS = {
     "add": "add",
     "sub": "subtract",
@@ -15,21 +17,28 @@ _OPERATORS = {
     "rshift": "bitwise_right_shift",
 }
 
-# NumPy's names for the operators on bits, of truth values.
-_LOGICAL = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
-
 _REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "mean", "var", "std"]
 
 
 def _operators(name):
+    """The methods of an operator: with the array on the left, on the right, and in place."""
+    function = getattr(_functions, name)
+    is_by_parts = name in _complex.FUNCTIONS
+
+    def is_complex(self, other):
+        return is_by_parts and "c" in (self.dtype.kind, getattr(getattr(other, "dtype", None), "kind", type(other).__name__[0]))
+
     def forward(self, other):
-        return self._operate(name, other, False)
+        return function(self, other) if is_complex(self, other) else self._operate(name, other, False)
 
     def reflected(self, other):
-        return self._operate(name, other, True)
+        return function(other, self) if is_complex(self, other) else self._operate(name, other, True)
 
     def in_place(self, other):
-        self._operate_in_place(name, other)
+        if is_complex(self, other):
+            self[...] = function(self, other)
+        else:
+            self._operate_in_place(name, other)
         return self
 
     return forward, reflected, in_place
@@ -37,8 +46,6 @@ def _operators(name):
 
 def install(array):
     """Adds the operators and the reductions to the class."""
-    from . import _functions
-
     for operator, name in _OPERATORS.items():
         for prefix, method in zip(("", "r", "i"), _operators(name)):
             setattr(array, f"__{prefix}{operator}__", method)
