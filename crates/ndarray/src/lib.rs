@@ -17,7 +17,7 @@
 //! | `elementwise/` | evaluating expressions |
 //! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, Fourier transforms, joining, random numbers |
 //! | `multi_device/` | arrays with replicas in several contexts |
-//! | `any/` | arrays whose element type is known at run time |
+//! | `any/` | arrays whose element type is known at run time; above `functions/` |
 //! | `io/` | `.npy` and `.npz` files, arrays of other libraries, memory objects, DLPack, serde |
 #![forbid(unsafe_code)]
 

@@ -1,49 +1,18 @@
-//! The class `Array`.
+//! The methods of the class `Array`.
 
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyNotImplemented, PyTuple};
+use pyo3::types::PyTuple;
 use vkarray::DType;
 use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category};
 
+use crate::class::Array;
 use crate::context::{Stream, context};
 use crate::convert::{Operand, axes, compute, dtype, from_host, number, numpy_dtype, shape, to_host};
 use crate::error::raise;
 use crate::index::{Key, get};
-
-/// An n-dimensional array on a device. Slices are views, as NumPy's are; operators compute at once and return new arrays.
-#[pyclass(frozen, module = "vkarray", name = "Array")]
-pub(crate) struct Array(pub(crate) AnyArray);
-
-/// An operator with an array on its left or right.
-fn operate(array: &Bound<'_, Array>, name: &str, other: &Bound<'_, PyAny>, reflected: bool) -> PyResult<Py<PyAny>> {
-    let py = array.py();
-    let own = Operand::Array(array.get().0.clone());
-    let Some(other) = Operand::new(other, false)? else {
-        return Ok(PyNotImplemented::get(py).to_owned().into_any().unbind());
-    };
-    let operands = if reflected { [other, own] } else { [own, other] };
-    Ok(Py::new(py, compute(py, name, &operands)?)?.into_any())
-}
-
-/// An operator that changes its array.
-fn operate_in_place(array: &Bound<'_, Array>, name: &str, other: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = array.py();
-    let own = &array.get().0;
-    let Some(other) = Operand::new(other, true)? else { unreachable!("everything is an operand here") };
-    let result = compute(py, name, &[Operand::Array(own.clone()), other])?.0;
-    if Category::of(result.dtype()) > Category::of(own.dtype()) {
-        let text = format!("{name} gives {}, which an array of {} does not hold", result.dtype(), own.dtype());
-        return Err(PyTypeError::new_err(text));
-    }
-    if result.shape() != own.shape() {
-        let text =
-            format!("a result of shape {:?} does not fit in an array of shape {:?}", result.shape(), own.shape());
-        return Err(PyValueError::new_err(text));
-    }
-    py.detach(|| own.assign(&result)).map_err(raise)
-}
+use crate::operate::{operate, operate_in_place};
 
 #[pymethods]
 impl Array {
@@ -325,6 +294,7 @@ impl Array {
     /// A reduction by its name: `sum`, `prod`, `min`, `max`, `any`, `all`, `argmin`, `argmax`, `count_nonzero`, `mean`,
     /// `var`, `std`.
     #[pyo3(signature = (name, axis=None, keepdims=false, correction=0.0))]
+    #[expect(clippy::too_many_arguments, reason = "they are the keywords of the array API standard")]
     fn reduce(
         &self,
         py: Python<'_>,

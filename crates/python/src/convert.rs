@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyByteArray, PyComplex, PyFloat, PyInt, PyTuple};
 use vkarray::array::{AnyArray, AnyOperand, AnyScalar};
 use vkarray::{Context, DType};
 
-use crate::array::Array;
+use crate::class::Array;
 use crate::context::context;
 use crate::error::raise;
 

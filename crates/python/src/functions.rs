@@ -6,7 +6,7 @@ use pyo3::types::PyTuple;
 use vkarray::DType;
 use vkarray::array::{AnyArray, AnyScalar};
 
-use crate::array::Array;
+use crate::class::Array;
 use crate::context::context;
 use crate::convert::{Operand, any_array, compute as apply, dtype, from_host, numpy_dtype, scalar, shape};
 use crate::error::raise;

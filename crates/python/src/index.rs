@@ -6,7 +6,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 use vkarray::Index;
 use vkarray::array::{AnyArray, AnyOperand, AnyScalar, LayoutError};
 
-use crate::array::Array;
+use crate::class::Array;
 use crate::context::context;
 use crate::convert::from_host;
 use crate::error::raise;

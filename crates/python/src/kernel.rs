@@ -7,7 +7,7 @@ use vkarray::array::AnyArray;
 use vkarray::kernel::{Arg, AsArray, Parameter, ScalarValue};
 use vkarray::{DType, Groups, Source};
 
-use crate::array::Array;
+use crate::class::Array;
 use crate::context::{Stream, context};
 use crate::convert::{axes, from_host, numpy, to_host};
 use crate::error::raise;
@@ -29,6 +29,7 @@ struct Launch {
 /// it, bytes are SPIR-V, and a text that begins with `#version` is GLSL.
 #[pyfunction]
 #[pyo3(signature = (source, entry=None, *, language=None, constants=None, sanitize=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords of Python")]
 pub(crate) fn kernel(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
@@ -167,8 +168,8 @@ impl Launch {
         let held = held.collect::<PyResult<Vec<_>>>()?;
         let given: Vec<Arg<'_>> = held.iter().map(Held::arg).collect();
         let run = || match &self.stream {
-            Some(stream) => self.kernel.dispatch(stream, self.groups.clone(), given.as_slice()),
-            None => self.kernel.launch(self.groups.clone(), given.as_slice()),
+            Some(stream) => self.kernel.dispatch(stream, self.groups, given.as_slice()),
+            None => self.kernel.launch(self.groups, given.as_slice()),
         };
         py.detach(run).map_err(raise)?;
         drop(given);

@@ -6,20 +6,24 @@
 //! | file | what it has |
 //! |---|---|
 //! | `error.rs` | which exception an error becomes |
+//! | `class.rs` | the class `Array` without its methods |
 //! | `context.rs` | the context of the process, and streams |
 //! | `convert.rs` | element types, numbers, operands and bytes |
 //! | `index.rs` | what stands between brackets |
-//! | `array.rs` | the class `Array` |
+//! | `operate.rs` | operators |
+//! | `array.rs` | the methods of `Array` |
 //! | `functions.rs` | functions that make arrays of numbers and of other arrays |
 //! | `kernel.rs` | the class `Kernel` |
 
 mod array;
+mod class;
 mod context;
 mod convert;
 mod error;
 mod functions;
 mod index;
 mod kernel;
+mod operate;
 
 use pyo3::prelude::*;
 
@@ -28,7 +32,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<error::VkError>())?;
     module.add("DeviceLost", module.py().get_type::<error::DeviceLost>())?;
-    module.add_class::<array::Array>()?;
+    module.add_class::<class::Array>()?;
     module.add_class::<context::Stream>()?;
     module.add_class::<kernel::Kernel>()?;
     context::register(module)?;

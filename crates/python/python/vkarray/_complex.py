@@ -34,8 +34,11 @@ def _reciprocal(z):
 
 def _sign(z):
     size = _of("abs", z)
-    scale = _of("where", size == 0, size, 1 / size)
-    return _core.complex(*(part * scale for part in _parts(z)))
+    return _core.complex(*(_of("where", size == 0, 0, part / size) for part in _parts(z)))
+
+
+def _round(z):
+    return _core.complex(*(_of("round", part) for part in _parts(z)))
 
 
 def _exp(z):
@@ -157,6 +160,7 @@ FUNCTIONS = {
     "log2": _scaled_log(2),
     "pow": _pow,
     "reciprocal": _reciprocal,
+    "round": _round,
     "sign": _sign,
     "sin": _of_turned(_sinh),
     "sinh": _sinh,

@@ -22,17 +22,12 @@ _ROUNDING = {"ceil", "floor", "round", "trunc"}
 
 
 def _unary(name):
-    if name in _ROUNDING:
+    of_complex = _complex.FUNCTIONS.get(name)
 
-        def function(x, /):
-            return x if x.dtype.kind in "iu" else _core.compute(name, x)
-
-    else:
-
-        of_complex = _complex.FUNCTIONS.get(name)
-
-        def function(x, /):
-            return of_complex(x) if of_complex and x.dtype.kind == "c" else _core.compute(name, x)
+    def function(x, /):
+        if name in _ROUNDING and x.dtype.kind in "iu":
+            return x
+        return of_complex(x) if of_complex and x.dtype.kind == "c" else _core.compute(name, x)
 
     return _named(function, name, "of each element")
 
