@@ -21,12 +21,12 @@
 pub use vkarray_kernel::{Bool, Complex32, Complex64};
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;
-pub use vkarray_ndarray::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, promote};
 pub use vkarray_ndarray::{
     AccessMode, ArrayAccess, ContextBuilder, HostRead, HostWrite, IntoAxis, IntoShape, Layout, LayoutError, MAX_NDIM,
     MirroredArray, MultiDeviceArray, MultiDeviceError, Number, PendingCopy, PinnedArray, RangeProblem, Registered,
     ReplicaState, Strided, broadcast_shapes,
 };
+pub use vkarray_ndarray::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, promote};
 pub use vkarray_ndarray::{Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Numeric, Operand};
 
 pub use crate::{Context, DType, DeviceNDArray, Element, Index, Order, s};
