@@ -57,7 +57,7 @@ void main() {
     y[(is_left ? i : i - half_size) + low - begin] = word;
 #elif defined(LAST_GROUP)
     // The workgroup that ends last adds what all have written.
-    a[0] = 0;
+    if (i == 0) a[0] = 0;
     barrier();
     atomicAdd(a[0], x[at]);
     barrier();
