@@ -1,0 +1,108 @@
+//! The messages that fill all ghost zones, as products of the pieces along each axis. Corners are products too, and need
+//! no second round.
+
+use super::axis::{Piece, pieces};
+use super::divide::Decomposition;
+use super::error::DecompositionError;
+use super::region::{Region, product};
+
+/// Elements that one rank sends, or copies to itself, for the ghost zones of another rank.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct HaloMessage {
+    /// The rank that owns the elements.
+    pub sender: usize,
+    /// The rank whose ghost zone shows them.
+    pub receiver: usize,
+    /// The elements, counted in the global array.
+    pub source: Region,
+    /// The first element that is written, counted in the receiver's array, its ghost zones included.
+    pub target: Vec<usize>,
+    /// For each axis, whether the last element of the source is written first.
+    pub mirrored: Vec<bool>,
+}
+
+/// All messages of one exchange. Both sides of a pair of ranks list their messages in the same order.
+///
+/// ```
+/// use vkarray_dist::{Border, Decomposition, HaloSchedule};
+///
+/// let cube = Decomposition::over([64, 64, 64], 8)?.ghosts([(1, 1); 3])?.borders([Border::Periodic; 3])?;
+/// let schedule = HaloSchedule::new(&cube);
+/// let incoming = schedule.incoming(5)?;
+/// assert_eq!(incoming.len(), 26);
+/// assert_eq!(incoming.iter().map(|message| message.source.size()).sum::<usize>(), 34 * 34 * 34 - 32 * 32 * 32);
+/// # Ok::<(), vkarray_dist::DecompositionError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct HaloSchedule {
+    decomposition: Decomposition,
+    /// For each axis and each part, the pieces that the part shows.
+    shown: Vec<Vec<Vec<Piece>>>,
+    /// For each axis and each part, the pieces that the part owns, with the parts that show them.
+    owned: Vec<Vec<Vec<(usize, Piece)>>>,
+}
+
+impl HaloSchedule {
+    /// The schedule of a decomposition. Its time and memory grow with the ranks and ghost elements along each axis, not
+    /// with their product.
+    #[must_use]
+    pub fn new(decomposition: &Decomposition) -> Self {
+        let shown: Vec<Vec<Vec<Piece>>> = (decomposition.surroundings())
+            .map(|(axis, ghosts, border)| (0..axis.parts).map(|part| pieces(axis, part, ghosts, border)).collect())
+            .collect();
+        let owned = shown.iter().map(|parts| by_owner(parts)).collect();
+        Self { decomposition: decomposition.clone(), shown, owned }
+    }
+
+    /// The messages that fill a rank's ghost zones, by sender.
+    ///
+    /// # Errors
+    /// There is no such rank.
+    pub fn incoming(&self, rank: usize) -> Result<Vec<HaloMessage>, DecompositionError> {
+        let place = self.decomposition.place(rank)?;
+        let lists: Vec<Vec<(usize, Piece)>> = (self.shown.iter().zip(&place))
+            .map(|(parts, &at)| parts[at].iter().map(|&piece| (at, piece)).collect())
+            .collect();
+        Ok(self.messages(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+    }
+
+    /// The messages that a rank sends, by receiver.
+    ///
+    /// # Errors
+    /// There is no such rank.
+    pub fn outgoing(&self, rank: usize) -> Result<Vec<HaloMessage>, DecompositionError> {
+        let place = self.decomposition.place(rank)?;
+        let lists: Vec<&[(usize, Piece)]> =
+            self.owned.iter().zip(&place).map(|(parts, &at)| parts[at].as_slice()).collect();
+        Ok(self.messages(&lists))
+    }
+
+    /// One message for each combination of pieces, without the receiver's own elements.
+    fn messages(&self, lists: &[&[(usize, Piece)]]) -> Vec<HaloMessage> {
+        let combinations = product(lists).into_iter().filter(|pieces| !pieces.iter().all(|(_, piece)| piece.interior));
+        let mut messages: Vec<HaloMessage> = combinations.map(|pieces| self.message(&pieces)).collect();
+        messages.sort_by(|a, b| (a.sender, a.receiver, &a.target).cmp(&(b.sender, b.receiver, &b.target)));
+        messages
+    }
+
+    fn message(&self, pieces: &[(usize, Piece)]) -> HaloMessage {
+        let (receiver, sender): (Vec<usize>, Vec<usize>) = pieces.iter().map(|(at, piece)| (*at, piece.owner)).unzip();
+        let (start, shape) = pieces.iter().map(|(_, piece)| (piece.source, piece.len)).unzip();
+        HaloMessage {
+            sender: self.decomposition.rank_at(&sender),
+            receiver: self.decomposition.rank_at(&receiver),
+            source: Region { start, shape },
+            target: pieces.iter().map(|(_, piece)| piece.target).collect(),
+            mirrored: pieces.iter().map(|(_, piece)| piece.mirrored).collect(),
+        }
+    }
+}
+
+/// For each part the pieces that it owns, with the parts that show them.
+fn by_owner(shown: &[Vec<Piece>]) -> Vec<Vec<(usize, Piece)>> {
+    let mut owned = vec![Vec::new(); shown.len()];
+    for (at, piece) in shown.iter().enumerate().flat_map(|(at, pieces)| pieces.iter().map(move |&piece| (at, piece))) {
+        owned[piece.owner].push((at, piece));
+    }
+    owned
+}
