@@ -1,3 +1,5 @@
+//! The parts of a decomposition: who owns an element, and what two decompositions share.
+
 use super::axis::{Axis, Border};
 use super::error::DecompositionError;
 use super::grid::least_surface;
@@ -77,7 +79,7 @@ impl Decomposition {
         Ok(Self { shape, grid, ghosts: vec![(0, 0); ndim], borders: vec![Border::Fixed; ndim] })
     }
 
-    /// The same parts with ghost zones: for each axis the number of elements before and after the part. They may be
+    /// Gives the parts ghost zones: for each axis the number of elements before and after the part. They may be
     /// wider than the neighbour's part.
     ///
     /// # Errors
@@ -93,7 +95,7 @@ impl Decomposition {
         }
     }
 
-    /// The same parts with other borders, one for each axis.
+    /// Gives the array other borders, one for each axis.
     ///
     /// # Errors
     /// The list has not one entry for each axis.

@@ -1,3 +1,5 @@
+//! Why an array cannot be divided as asked.
+
 /// Why an array cannot be divided as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

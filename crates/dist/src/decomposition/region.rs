@@ -1,3 +1,5 @@
+//! Boxes of elements.
+
 /// A box of elements: its first index and its shape, in elements.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Region {

@@ -68,7 +68,7 @@ fn expected(parts: &Decomposition, rank: usize) -> Vec<(Vec<usize>, Vec<usize>)>
         .collect()
 }
 
-/// The same of the messages, one element after the other.
+/// What a message writes: local index and global index, one element after the other.
 fn written(message: &HaloMessage) -> Vec<(Vec<usize>, Vec<usize>)> {
     let Region { start, shape } = &message.source;
     let element = |offset: &[usize]| -> Vec<usize> {
@@ -169,7 +169,8 @@ fn grids_cut_through_the_fewest_elements() {
     assert_eq!(grid(&[1000, 10], 4), [4, 1]);
     assert_eq!(grid(&[10, 1000], 7), [1, 7]);
     assert_eq!(grid(&[100, 100], 6), [3, 2]);
-    assert_eq!(grid(&[4, 3], 4), [2, 2]);
+    // [3, 2, 14] cuts through fewer elements, but leaves ranks without any.
+    assert_eq!(grid(&[4, 3, 13], 84), [4, 3, 7]);
 }
 
 #[test]
@@ -203,4 +204,18 @@ fn an_array_without_axes_has_one_element_on_one_rank() {
     let scalar = Decomposition::over([], 1).unwrap();
     assert_eq!((scalar.ranks(), scalar.owner(&[]), scalar.part(0).unwrap().size()), (1, Some(0), 1));
     assert!(HaloSchedule::new(&scalar).incoming(0).unwrap().is_empty());
+}
+
+#[test]
+fn a_mirrored_zone_is_one_message() {
+    let parts = Decomposition::with_grid([6], [2]).unwrap().ghosts([(3, 3)]).unwrap();
+    let schedule = HaloSchedule::new(&parts.borders([Border::Reflecting]).unwrap());
+    let message = |sender, start, target, mirrored| HaloMessage {
+        sender,
+        receiver: 0,
+        source: Region { start: vec![start], shape: vec![3] },
+        target: vec![target],
+        mirrored: vec![mirrored],
+    };
+    assert_eq!(schedule.incoming(0).unwrap(), [message(0, 0, 0, true), message(1, 3, 6, false)]);
 }
