@@ -349,10 +349,6 @@ def unstack(x, /, *, axis=0):
 # Reductions.
 
 
-def _is_narrow(dtype):
-    return dtype.kind in "iu" and dtype.itemsize < 8
-
-
 def _total(name, x, axis, dtype, keepdims):
     if dtype is not None:
         return x.astype(dtype, copy=False).reduce(name, axis, keepdims).astype(dtype, copy=False)
