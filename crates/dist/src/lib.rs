@@ -1,9 +1,30 @@
-//! Arrays that are divided among the ranks of a program.
+//! Arrays that are divided among the ranks of a program, which are processes (MPI, the feature `mpi`) or threads.
 //!
-//! **Is:** the decomposition of a global array and the schedules of messages that follow from it, as plain numbers.
-//! **Is not:** elements, a device, MPI, and not a line of `unsafe`. **Start** at [`Decomposition`].
+//! **Is:** the decomposition of a global array as plain numbers, arrays of which each rank has a part with ghost
+//! zones, and the exchange of elements between ranks. **Is not:** a kernel, a Vulkan call, and not a line of `unsafe`.
+//! **Start** at [`Decomposition`] and [`DistArray`].
+//!
+//! The folders, each of which uses only those above it:
+//!
+//! | folder | what it is |
+//! |---|---|
+//! | `decomposition/` | which rank owns which elements, and what ranks exchange, as plain numbers |
+//! | `transport/` | messages of bytes between ranks: threads, MPI |
+//! | `exchange/` | elements from views to messages, and back |
+//! | `array/` | arrays: creation, views, ghost zones, other decompositions, the whole array on one rank |
+//! | `functions/` | sums and extremes of whole arrays |
 #![forbid(unsafe_code)]
 
+mod array;
 mod decomposition;
+mod error;
+mod exchange;
+mod functions;
+mod transport;
 
+pub use array::DistArray;
 pub use decomposition::{Border, Decomposition, DecompositionError, HaloMessage, HaloSchedule, Overlap, Region};
+pub use error::DistError;
+#[cfg(feature = "mpi")]
+pub use transport::MpiRank;
+pub use transport::{ThreadRank, Transport, TransportError};

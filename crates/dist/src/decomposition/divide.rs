@@ -5,8 +5,8 @@ use super::error::DecompositionError;
 use super::grid::least_surface;
 use super::region::{Region, product};
 
-/// How a global array is divided among ranks: its shape, a grid of ranks with as many axes, and for each axis the widths
-/// of the ghost zones and the border.
+/// How a global array is divided among ranks: its shape, a grid of ranks with as many axes, and for each axis the
+/// widths of the ghost zones and the border.
 ///
 /// Parts along an axis differ by one element at most. Ranks are numbered by their places in the grid, the last axis
 /// fastest. All functions are pure: each rank computes what every other rank has.
@@ -148,6 +148,32 @@ impl Decomposition {
     pub fn local_shape(&self, rank: usize) -> Result<Vec<usize>, DecompositionError> {
         let shape = self.part(rank)?.shape;
         Ok(shape.iter().zip(&self.ghosts).map(|(len, (before, after))| before + len + after).collect())
+    }
+
+    /// The elements that a rank owns, counted in its array, whose first elements are ghost zones.
+    ///
+    /// # Errors
+    /// There is no such rank.
+    pub fn interior(&self, rank: usize) -> Result<Region, DecompositionError> {
+        let shape = self.part(rank)?.shape;
+        Ok(Region { start: self.ghosts.iter().map(|&(before, _)| before).collect(), shape })
+    }
+
+    /// The box beside a rank's interior at a distance along each axis, `None` if it would go beyond the ghost zones or
+    /// the list has not one distance for each axis.
+    pub(crate) fn shifted(&self, rank: usize, shift: &[isize]) -> Result<Option<Region>, DecompositionError> {
+        let Region { start, shape } = self.interior(rank)?;
+        let is_within = shift.len() == start.len()
+            && (shift.iter().zip(&self.ghosts))
+                .all(|(shift, (before, after))| shift.unsigned_abs() <= if *shift < 0 { *before } else { *after });
+        let moved = || start.iter().zip(shift).map(|(at, shift)| at.wrapping_add_signed(*shift)).collect();
+        Ok(is_within.then(|| Region { start: moved(), shape }))
+    }
+
+    /// The widths of the ghost zones before and after each part, for each axis.
+    #[must_use]
+    pub fn widths(&self) -> &[(usize, usize)] {
+        &self.ghosts
     }
 
     /// The elements of a rank's part in the order of the ranks that have them in `other`: what the rank sends where an

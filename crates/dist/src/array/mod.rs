@@ -1,0 +1,236 @@
+//! Arrays that are divided among ranks. **Start** at [`DistArray`].
+
+use std::cell::OnceCell;
+
+use vkarray::ndarray::{ArrayD, IxDyn, Slice};
+use vkarray::{Context, DeviceNDArray, Element};
+
+use crate::decomposition::{Decomposition, HaloMessage, HaloSchedule, Overlap, Region};
+use crate::error::DistError;
+use crate::exchange::{Transfer, append, shaped, view};
+use crate::transport::Transport;
+
+/// An array that is divided among the ranks of a program. Each rank has a part of it with its ghost zones, which is one
+/// [`DeviceNDArray`] in C order.
+///
+/// Methods that exchange elements are called by all ranks, in one order, on arrays of the same decomposition and type.
+/// Operations on elements are those of the rank's own array: expressions of [`interior`](Self::interior) and
+/// [`shifted`](Self::shifted), or kernels that take [`local`](Self::local) and [`offset`](Self::offset).
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray_dist::{Border, Decomposition, DistArray, DistError, ThreadRank};
+///
+/// let ctx = Context::open_default()?;
+/// // The mean of each element and its two neighbours on a ring of ten.
+/// let ring = Decomposition::over([10], 3)?.ghosts([(1, 1)])?.borders([Border::Periodic])?;
+/// let means = ThreadRank::run(3, |rank| {
+///     let x = DistArray::from_fn(&ctx, rank, &ring, |index| index[0] as f32)?;
+///     let mean = DistArray::full(&ctx, rank, &ring, 0.0_f32)?;
+///     x.halo()?;
+///     ((&x.shifted(&[-1])? + &x.interior() + &x.shifted(&[1])?) / 3.0).assign_to(&mean.interior())?;
+///     mean.gather()
+/// });
+/// let whole = means.into_iter().next().unwrap()?.unwrap(); // On rank 0.
+/// assert_eq!(whole.as_slice().unwrap(), [10.0 / 3.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 17.0 / 3.0]);
+/// # anyhow::Ok(())
+/// ```
+#[derive(Debug)]
+pub struct DistArray<'t, T: Element> {
+    transport: &'t dyn Transport,
+    decomposition: Decomposition,
+    /// The part of this rank, counted in the global array.
+    part: Region,
+    local: DeviceNDArray<T>,
+    interior: DeviceNDArray<T>,
+    /// Made by the first exchange, since not all arrays are exchanged.
+    halo: OnceCell<Transfer<T>>,
+}
+
+impl<'t, T: Element> DistArray<'t, T> {
+    /// An array of one value. Its ghost zones are zeros. Sends no message.
+    ///
+    /// # Errors
+    /// The decomposition is for another number of ranks, or there is no memory for the part of this rank.
+    pub fn full(
+        context: &Context,
+        transport: &'t dyn Transport,
+        decomposition: &Decomposition,
+        value: T,
+    ) -> Result<Self, DistError> {
+        let array = Self::zeros(context, transport, decomposition)?;
+        array.interior.fill(value)?;
+        Ok(array)
+    }
+
+    /// An array whose elements are a function of their index in the global array. Its ghost zones are zeros. Sends no
+    /// message; each rank computes its own part on the host.
+    ///
+    /// # Errors
+    /// The errors of [`DistArray::full`].
+    pub fn from_fn(
+        context: &Context,
+        transport: &'t dyn Transport,
+        decomposition: &Decomposition,
+        element: impl Fn(&[usize]) -> T,
+    ) -> Result<Self, DistError> {
+        let array = Self::zeros(context, transport, decomposition)?;
+        let mut index = vec![0; array.part.start.len()];
+        let part = ArrayD::from_shape_fn(IxDyn(&array.part.shape), |place| {
+            for (axis, at) in index.iter_mut().enumerate() {
+                *at = array.part.start[axis] + place[axis];
+            }
+            element(&index)
+        });
+        array.interior.copy_from_host(&part)?;
+        Ok(array)
+    }
+
+    fn zeros(
+        context: &Context,
+        transport: &'t dyn Transport,
+        decomposition: &Decomposition,
+    ) -> Result<Self, DistError> {
+        let (parts, size, rank) = (decomposition.ranks(), transport.size(), transport.rank());
+        if parts != size {
+            return Err(DistError::Ranks { parts, size });
+        }
+        let local = context.zeros(decomposition.local_shape(rank)?)?;
+        Ok(Self {
+            transport,
+            decomposition: decomposition.clone(),
+            part: decomposition.part(rank)?,
+            interior: view(&local, &decomposition.interior(rank)?)?,
+            local,
+            halo: OnceCell::new(),
+        })
+    }
+
+    /// How the array is divided.
+    #[must_use]
+    pub fn decomposition(&self) -> &Decomposition {
+        &self.decomposition
+    }
+
+    /// The rank that holds this part, and its messages.
+    #[must_use]
+    pub fn transport(&self) -> &'t dyn Transport {
+        self.transport
+    }
+
+    /// The array of this rank: its part with the ghost zones.
+    #[must_use]
+    pub fn local(&self) -> &DeviceNDArray<T> {
+        &self.local
+    }
+
+    /// A view of the part of this rank, without the ghost zones.
+    #[must_use]
+    pub fn interior(&self) -> DeviceNDArray<T> {
+        self.interior.clone()
+    }
+
+    /// The index in the global array of the first element of [`interior`](Self::interior), for kernels that compute
+    /// from the place of an element.
+    #[must_use]
+    pub fn offset(&self) -> &[usize] {
+        &self.part.start
+    }
+
+    /// A view of the elements beside those of [`interior`](Self::interior), by a distance along each axis: of the
+    /// interior's shape, and partly in the ghost zones.
+    ///
+    /// # Errors
+    /// The view would go beyond the ghost zones, or the list has not one distance for each axis.
+    pub fn shifted(&self, shift: &[isize]) -> Result<DeviceNDArray<T>, DistError> {
+        let Some(region) = self.decomposition.shifted(self.transport.rank(), shift)? else {
+            return Err(DistError::Shift { shift: shift.to_vec(), ghosts: self.decomposition.widths().to_vec() });
+        };
+        Ok(view(&self.local, &region)?)
+    }
+
+    /// Fills the ghost zones with the elements of other ranks, corners included. Ghost zones outside of the global
+    /// array follow its borders: beside a fixed border they keep what the program wrote there.
+    ///
+    /// Each rank sends one message to each neighbour. Blocks until the elements to send are computed and all messages
+    /// have arrived; work on other arrays goes on meanwhile.
+    ///
+    /// # Errors
+    /// A rank has ended or disagrees on the exchange, or a copy fails.
+    pub fn halo(&self) -> Result<(), DistError> {
+        let transfer = match self.halo.get() {
+            Some(transfer) => transfer,
+            None => {
+                let transfer = self.halo_transfer()?;
+                self.halo.get_or_init(|| transfer)
+            }
+        };
+        transfer.run(self.transport)
+    }
+
+    fn halo_transfer(&self) -> Result<Transfer<T>, DistError> {
+        let (rank, schedule) = (self.transport.rank(), HaloSchedule::new(&self.decomposition));
+        let source = |message: HaloMessage| {
+            let from = self.global(&message.source)?;
+            let mirrored: Vec<isize> = (0..).zip(&message.mirrored).filter(|axis| *axis.1).map(|axis| axis.0).collect();
+            Ok((message.receiver, from.flip(Some(&mirrored))?))
+        };
+        let target = |message: HaloMessage| {
+            let region = Region { start: message.target, shape: message.source.shape };
+            Ok((message.sender, view(&self.local, &region)?))
+        };
+        let sources = schedule.outgoing(rank)?.into_iter().map(source).collect::<Result<_, DistError>>()?;
+        let targets = schedule.incoming(rank)?.into_iter().map(target).collect::<Result<_, DistError>>()?;
+        Ok(Transfer::new(rank, sources, targets))
+    }
+
+    /// A view of elements of this rank's part, which are counted in the global array.
+    fn global(&self, region: &Region) -> Result<DeviceNDArray<T>, DistError> {
+        let start = region.start.iter().zip(&self.part.start).map(|(at, first)| at - first).collect();
+        Ok(view(&self.interior, &Region { start, shape: region.shape.clone() })?)
+    }
+
+    /// An array of these elements in another decomposition of their shape. Its ghost zones are zeros. Each rank sends
+    /// one message to each rank that gets elements of its part. Blocks as [`halo`](Self::halo) does.
+    ///
+    /// # Errors
+    /// The shapes or the numbers of ranks differ; and the errors of [`DistArray::full`] and [`DistArray::halo`].
+    pub fn redistribute(&self, decomposition: &Decomposition) -> Result<Self, DistError> {
+        let rank = self.transport.rank();
+        let sends = self.decomposition.overlaps(rank, decomposition)?;
+        let target = Self::zeros(self.local.context(), self.transport, decomposition)?;
+        let receives = decomposition.overlaps(rank, &self.decomposition)?;
+        let views = |array: &Self, overlaps: Vec<Overlap>| {
+            let view = |overlap: Overlap| Ok((overlap.rank, array.global(&overlap.region)?));
+            overlaps.into_iter().map(view).collect::<Result<_, DistError>>()
+        };
+        Transfer::new(rank, views(self, sends)?, views(&target, receives)?).run(self.transport)?;
+        Ok(target)
+    }
+
+    /// The whole array, on rank 0; the other ranks get `None`. Blocks until the parts have been sent and received. The
+    /// host of rank 0 needs memory for the array at least twice.
+    ///
+    /// # Errors
+    /// A rank has ended or disagrees on the call, or a copy fails.
+    pub fn gather(&self) -> Result<Option<ArrayD<T>>, DistError> {
+        let (rank, size) = (self.transport.rank(), self.transport.size());
+        let senders = if rank == 0 { 0..size } else { 0..0 };
+        let parts: Vec<Region> = senders.map(|rank| self.decomposition.part(rank)).collect::<Result<_, _>>()?;
+        let mut message = Vec::new();
+        append(&mut message, &self.interior.copy_to_host()?);
+        let incoming: Vec<_> =
+            (parts.iter().enumerate()).map(|(rank, part)| (rank, part.size() * size_of::<T>())).collect();
+        let received = self.transport.exchange(vec![(0, message)], &incoming)?;
+        if rank != 0 {
+            return Ok(None);
+        }
+        let mut whole = ArrayD::from_elem(self.decomposition.shape(), T::zeroed());
+        for (part, bytes) in parts.iter().zip(received) {
+            let values: Vec<T> = bytemuck::pod_collect_to_vec(&bytes);
+            let range = |axis: usize| Slice::from(part.start[axis]..part.start[axis] + part.shape[axis]);
+            whole.slice_each_axis_mut(|axis| range(axis.axis.index())).assign(&shaped(&part.shape, &values));
+        }
+        Ok(Some(whole))
+    }
+}

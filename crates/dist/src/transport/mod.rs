@@ -1,0 +1,53 @@
+//! How ranks send bytes to each other. **Start** at [`Transport`].
+
+mod error;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod threads;
+
+use std::fmt::Debug;
+
+pub use error::TransportError;
+#[cfg(feature = "mpi")]
+pub use mpi::MpiRank;
+pub use threads::ThreadRank;
+
+/// One rank of a program, and the messages that it exchanges with the other ranks.
+///
+/// A message is bytes for one rank. Between two ranks, messages arrive in the order in which they are sent, and each
+/// side knows their lengths. A rank may send messages to itself.
+pub trait Transport: Debug {
+    /// The number of this rank, from 0.
+    fn rank(&self) -> usize;
+
+    /// The number of ranks.
+    fn size(&self) -> usize;
+
+    /// Sends messages, each with the rank that receives it, and receives messages, each named by the rank that sends it
+    /// and its length in bytes. Blocks until all of them have arrived, with all messages under way at once, so that the
+    /// order of the lists cannot block two ranks.
+    ///
+    /// # Errors
+    /// A list names a rank that does not exist, which sends nothing; a message has another length than expected; or a
+    /// rank has ended.
+    fn exchange(
+        &self,
+        outgoing: Vec<(usize, Vec<u8>)>,
+        incoming: &[(usize, usize)],
+    ) -> Result<Vec<Vec<u8>>, TransportError>;
+
+    /// Blocks until all ranks have called this method.
+    ///
+    /// # Errors
+    /// A rank has ended.
+    fn barrier(&self) -> Result<(), TransportError>;
+}
+
+/// Refuses a list that names a rank which does not exist.
+fn check_ranks(size: usize, outgoing: &[(usize, Vec<u8>)], incoming: &[(usize, usize)]) -> Result<(), TransportError> {
+    let mut ranks = outgoing.iter().map(|&(rank, _)| rank).chain(incoming.iter().map(|&(rank, _)| rank));
+    match ranks.find(|&rank| rank >= size) {
+        Some(rank) => Err(TransportError::Rank { rank, size }),
+        None => Ok(()),
+    }
+}
