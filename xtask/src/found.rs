@@ -133,7 +133,8 @@ fn any_file(folder: &str, part: &str) -> bool {
     })
 }
 
-fn on_path(program: &str) -> bool {
+/// Whether a program is on PATH.
+pub(crate) fn on_path(program: &str) -> bool {
     which::which(program).is_ok()
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask`: sets up a machine, runs the demo, the tests, the gate and the check of the source tree.
 //!
 //! This file has only the command line. Each task has a file of its own: `setup.rs`, `suite.rs` (the tests),
-//! `downstream.rs`, `demo.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs`, `package.rs`,
+//! `downstream.rs`, `demo.rs`, `dist.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs`, `package.rs`,
 //! `archive.rs` and `python.rs`. The decisions of a
 //! task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop. xtask does not link to
 //! vkarray, so it still builds when the library does not. Read `plan.rs` next.
@@ -10,6 +10,7 @@ mod archive;
 mod ci;
 mod command;
 mod demo;
+mod dist;
 mod downstream;
 #[expect(unreachable_pub, reason = "the file is public in the driver crate")]
 #[path = "../../crates/driver/src/instance/driver_fault.rs"]
@@ -85,6 +86,8 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
+    /// Runs the tests of distributed arrays, then programs of 1 to 7 processes under MPI, one of which fails on purpose
+    Dist,
     /// Reports which devices and layers this process finds; `setup` runs it as a child, since a driver may crash
     #[command(hide = true)]
     Probe {
@@ -115,6 +118,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Package { archive: false } => package::run(),
         Task::Package { archive: true } => archive::make().map(|()| ExitCode::SUCCESS),
         Task::Python { judge, args } => python::run(judge.as_deref(), &args),
+        Task::Dist => dist::run(),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),
     }
 }
