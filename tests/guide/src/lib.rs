@@ -20,6 +20,7 @@ pages! {
     coming_from_numpy: "../../../docs/from-numpy.md",
     compute: "../../../docs/compute.md",
     contexts: "../../../docs/contexts.md",
+    dist: "../../../docs/dist.md",
     errors: "../../../docs/errors.md",
     functions: "../../../docs/functions.md",
     kernels: "../../../docs/kernels.md",
