@@ -6,12 +6,12 @@
     [9.0, 27.0]
 
 The functions of this module are those of the Python array API standard, edition 2025.12. Kernels of shaders are made by
-`vk.kernel`. The first call that needs a device opens one; `VKARRAY_DEVICE` or `vk.select_device` chooses it.
+`vk.kernel`, kernels of Python functions by `vk.jit`. The first call that needs a device opens one; `VKARRAY_DEVICE` or `vk.select_device` chooses it.
 """
 
 import atexit as _atexit
 
-from . import _core, _data_types, _functions, _operators
+from . import _core, _data_types, _functions, _jit, _operators
 from ._core import (
     Array,
     DeviceLost,
@@ -26,6 +26,7 @@ from ._core import (
 )
 from ._data_types import *
 from ._functions import *
+from ._jit import *
 
 _operators.install(Array)
 _atexit.register(_core.shutdown)
@@ -42,4 +43,5 @@ __array_api_version__ = "2025.12"
 __all__ = [
     "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "inf", "kernel", "memory_info", "nan", "ndarray",
     "newaxis", "pi", "select_device", "synchronize", "to_device", *_data_types.__all__, *_functions.__all__,
+    *_jit.__all__,
 ]

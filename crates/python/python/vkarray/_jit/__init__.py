@@ -1,0 +1,19 @@
+"""Kernels that are Python functions, translated to WGSL for the types of their arguments.
+
+| file | what it has |
+|---|---|
+| `names.py` | what kernels call: `grid`, `shared`, `atomic` and others |
+| `source.py` | the syntax tree of a function, and what its names mean |
+| `types.py` | types, their common type, numbers and conversions in WGSL |
+| `values.py` | what an expression is while it is translated, and what passes find out |
+| `expressions.py`, `arithmetic.py`, `library.py` | expressions: their kinds, operators, and functions that are called |
+| `statements.py` | statements and functions |
+| `program.py` | the whole text |
+| `dispatch.py` | `vk.jit`, and launches |
+"""
+
+from .dispatch import Jit, jit
+from .errors import JitSyntaxError, JitTypeError
+from .names import *
+
+__all__ = ["Jit", "JitSyntaxError", "JitTypeError", "jit", *names.__all__]

@@ -1,0 +1,160 @@
+"""Operators with Python's meaning: `//` and `%` round down, `/` gives floats, `**` has whole exponents of any sign."""
+
+import ast
+import operator
+
+from . import types
+from .types import BOOL, F32, F64, FLOAT, I32, INT
+from .values import Value
+
+COMPARED = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_FOLDED = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+}
+_SIMPLE = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+_BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
+_SHIFTS = {ast.LShift: "<<", ast.RShift: ">>"}
+_KEEP_NATURAL = (ast.Add, ast.Mult, ast.FloorDiv, ast.Mod, ast.RShift, ast.BitAnd, ast.BitOr)
+
+# The functions that operators and the library need, with T for the type and Z for its zero.
+HELPERS = {
+    "from_end": "fn NAME(i: T, length: T) -> T { return select(i, i + length, i < Z); }",
+    "floor_divide": """fn NAME(a: T, b: T) -> T {
+    let q = a / b;
+    return select(q, q - ONE, q * b != a && (a < Z) != (b < Z));
+}""",
+    "modulo": """fn NAME(a: T, b: T) -> T {
+    let r = a % b;
+    return select(r, r + b, r != Z && (r < Z) != (b < Z));
+}""",
+    "whole_power": """fn NAME(base: T, exponent: i32) -> T {
+    var result = ONE;
+    var factor = base;
+    var left = abs(exponent);
+    loop {
+        if left == 0 { break; }
+        if (left & 1) == 1 { result *= factor; }
+        factor *= factor;
+        left >>= 1u;
+    }
+    if exponent < 0 { return ONE / result; }
+    return result;
+}""",
+    "power": """fn NAME(a: T, b: T) -> T {
+    if b == Z { return ONE; }
+    let size = pow(abs(a), b);
+    if a >= Z { return size; }
+    if floor(b) != b { return T(bitcast<f32>(0x7fc00000u)); }
+    return select(size, -size, floor(b / (ONE + ONE)) * (ONE + ONE) != b);
+}""",
+    "log1p": """fn NAME(x: T) -> T {
+    let u = ONE + x;
+    if u == ONE { return x; }
+    return log(u) * (x / (u - ONE));
+}""",
+    "expm1": """fn NAME(x: T) -> T {
+    let u = exp(x);
+    if u == ONE { return x; }
+    if u - ONE == -ONE { return -ONE; }
+    return (u - ONE) * (x / log(u));
+}""",
+    "log10": "fn NAME(x: T) -> T { return log(x) * T(0.4342944819032518); }",
+    "degrees": "fn NAME(x: T) -> T { return x * T(57.29577951308232); }",
+    "radians": "fn NAME(x: T) -> T { return x * T(0.017453292519943295); }",
+    "hypot": """fn NAME(a: T, b: T) -> T {
+    let long = max(abs(a), abs(b));
+    if long == Z { return Z; }
+    let ratio = min(abs(a), abs(b)) / long;
+    return long * sqrt(ONE + ratio * ratio);
+}""",
+}
+
+
+def binary(f, op, a, b, node):
+    """Translates `a op b`."""
+    kind = f.common([a, b], node)
+    if op not in _FOLDED:
+        f.unsupported(node, f"kernels have no operator {op.__name__}")
+    if a.const is not None and b.const is not None:
+        return _folded(f, op, a, b, kind, node)
+    if op in _BITS:
+        return _bits(f, op, a, b, kind, node)
+    if op is ast.Pow:
+        return _power(f, a, b, kind, node)
+    if kind == BOOL or (op is ast.Div and kind.kind != "f"):
+        kind = F32 if op is ast.Div else I32
+    kind = types.concrete(kind)
+    x, natural = f.convert(a, kind, node), a.natural and b.natural and op in _KEEP_NATURAL
+    if op in _SHIFTS:
+        if kind.kind == "f":
+            f.mistyped(node, "floats have no shifts")
+        return Value(f"({x} {_SHIFTS[op]} {f.convert(b, types.U32, node)})", kind, natural=natural)
+    y = f.convert(b, kind, node)
+    if op in _SIMPLE or op is ast.Div:
+        return Value(f"({x} {_SIMPLE.get(op, '/')} {y})", kind, natural=natural)
+    if natural or kind.kind == "u":
+        return Value(f"({x} {'/' if op is ast.FloorDiv else '%'} {y})", kind, natural=natural)
+    if op is ast.FloorDiv and kind.kind == "f":
+        return Value(f"floor({x} / {y})", kind)
+    helper = f.program.helper("floor_divide" if op is ast.FloorDiv else "modulo", kind)
+    return Value(f"{helper}({x}, {y})", kind)
+
+
+def _folded(f, op, a, b, kind, node):
+    """Two known numbers: Python computes."""
+    try:
+        value = f.constant(_FOLDED[op](a.const, b.const))
+    except (ArithmeticError, TypeError, ValueError) as error:
+        f.unsupported(node, str(error))
+    if value is None:
+        f.unsupported(node, "the result is no number that kernels have")
+    if kind.weak or kind == BOOL or value.kind.kind != kind.kind:
+        return value
+    return Value(f.convert(value, kind, node), kind, const=value.const, natural=value.natural)
+
+
+def _bits(f, op, a, b, kind, node):
+    if kind.kind == "f":
+        f.mistyped(node, "floats have no operators of bits")
+    if kind == BOOL and op is ast.BitXor:
+        return Value(f"({a.text} != {b.text})", BOOL)
+    x, y = f.convert(a, kind, node), f.convert(b, kind, node)
+    return Value(f"({x} {_BITS[op]} {y})", types.concrete(kind), natural=a.natural and b.natural)
+
+
+def _power(f, a, b, kind, node):
+    """Whole exponents multiply; others go by logarithms, which 64-bit floats do not have in shaders."""
+    base = types.concrete(a.kind if a.kind != BOOL else INT)
+    base = types.concrete(types.join(base, kind) if b.const is None or base.kind == "f" else base)
+    if b.kind.kind != "f":
+        if b.const is not None and b.const < 0 and base.kind != "f":
+            base = F32
+        name = f.program.helper("whole_power", base)
+        return Value(f"{name}({f.convert(a, base, node)}, {f.convert(b, I32, node)})", base, natural=a.natural)
+    kind = types.concrete(types.join(a.kind, b.kind) if a.kind.kind == "f" else types.join(b.kind, FLOAT))
+    if kind == F64:
+        f.mistyped(node, "float64 has powers with whole exponents only; convert to vk.float32")
+    name = f.program.helper("power", kind)
+    return Value(f"{name}({f.convert(a, kind, node)}, {f.convert(b, kind, node)})", kind)
+
+
+def unary(f, op, value, node):
+    """Translates `-x`, `+x` and `~x`."""
+    kind = INT if value.kind == BOOL else value.kind
+    if value.const is not None and op is not ast.Invert:
+        result = f.constant(-value.const if op is ast.USub else +value.const)
+        return result if kind.weak else Value(f.convert(result, kind, node), kind, const=result.const)
+    kind = types.concrete(kind)
+    if op is ast.Invert:
+        if kind.kind == "f":
+            f.mistyped(node, "floats have no operators of bits")
+        return Value(f"(~{f.convert(value, kind, node)})", kind)
+    text = f.convert(value, kind, node)
+    if op is ast.UAdd:
+        return Value(text, kind, natural=value.natural)
+    return Value(f"({types.literal(0, kind)} - {text})" if kind.kind == "u" else f"(-{text})", kind)

@@ -1,0 +1,168 @@
+"""`@vk.jit`: kernels of Python functions, kept by the types of their arguments, and their launches."""
+
+import numpy as np
+
+from .. import _core
+from .._functions import asarray, zeros
+from . import types
+from .program import Argument, Launched, translate
+from .source import Source
+from .types import BOOL, F32, F64, I32, I64
+
+
+class Jit:
+    """A Python function that is translated for the device when it is called. `vk.jit` makes it.
+
+    `kernel[groups, workgroup](x, y, 2.0)` runs it with these numbers of workgroups, each of these numbers of
+    invocations; both are an integer or a tuple of up to three. A stream and the bytes of the shared array of shape 0 may
+    follow. `kernel.forall(n)(…)` runs at least n invocations.
+    """
+
+    def __init__(self, function, device, sanitize):
+        self._source, self._is_device, self._sanitize = Source(function), device, sanitize
+        self._built = {}
+        self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
+        self.__module__ = function.__module__
+
+    @property
+    def py_func(self):
+        """The Python function."""
+        return self._source.function
+
+    def __getitem__(self, key):
+        if self._is_device:
+            raise TypeError(f"{self.__name__!r} is a device function: kernels call it")
+        key = key if isinstance(key, tuple) else (key,)
+        if not 2 <= len(key) <= 4:
+            raise ValueError("a launch is kernel[groups, workgroup], and a stream and bytes of shared memory may follow")
+        groups, workgroup, stream, shared_bytes = (*key, None, 0)[:4] if len(key) < 4 else key
+        return Launch(self, groups, _three(workgroup), stream or None, shared_bytes)
+
+    def forall(self, n, workgroup=64, stream=None):
+        """A launch of at least n invocations along x."""
+        return self[-(-n // workgroup), workgroup, stream]
+
+    def __call__(self, *_args):
+        raise TypeError(f"a launch needs its size: {self.__name__}[groups, workgroup](…), or {self.__name__}.forall(n)(…)")
+
+    def __repr__(self):
+        return f"<vkarray jit {self.__name__}>"
+
+    def inspect_wgsl(self):
+        """The WGSL of each translation, by the types of its arguments."""
+        return {tuple(map(str, key.arguments)): built.wgsl for key, built in self._built.items()}
+
+    def _for(self, launched):
+        built = self._built.get(launched)
+        if built is None:
+            built = self._built[launched] = Built(self, launched)
+        return built
+
+
+class Built:
+    """A translation that is ready to run."""
+
+    def __init__(self, jit, launched):
+        program = translate(jit._source, launched)
+        self.wgsl = program.wgsl()
+        self.written = [program.is_written(f"a_{name}") for name in jit._source.parameters]
+        self.captures = [asarray(np.ascontiguousarray(array)) for array, _ in program.captures.values()]
+        try:
+            self.kernel = _core.kernel(self.wgsl, program.entry, sanitize=jit._sanitize)
+        except Exception as error:
+            error.add_note(f"in the translation of {jit.__name__!r}:\n{self.wgsl}")
+            raise
+
+
+class Launch:
+    """A kernel with the size of its launch."""
+
+    def __init__(self, jit, groups, workgroup, stream, shared_bytes):
+        self._jit, self._workgroup, self._shared_bytes = jit, workgroup, shared_bytes
+        self._key = groups if stream is None else (groups, stream)
+
+    def __call__(self, *args):
+        """Runs the kernel. Arrays of NumPy are copied to the device, and those that it writes are copied back.
+
+        A view with gaps is copied to memory without gaps, and back if the kernel writes it.
+        """
+        names = self._jit._source.parameters
+        if len(args) != len(names):
+            raise TypeError(f"{self._jit.__name__!r} takes {len(names)} arguments, not {len(args)}")
+        has_doubles = any(getattr(arg, "dtype", None) == np.float64 for arg in args)
+        kinds = tuple(_argument(arg, name, has_doubles) for arg, name in zip(args, names))
+        built = self._jit._for(Launched(kinds, self._workgroup, self._shared_bytes))
+        arrays, numbers, copies = [], [], []
+        for arg, kind, is_written in zip(args, kinds, built.written):
+            if kind.ndim is None:
+                numbers.append(int(arg) if kind.element.kind in "biu" else arg)
+                continue
+            numbers += arg.shape
+            array = _packed(arg, is_written)
+            arrays.append(array)
+            if is_written and array is not arg and arg.size:
+                copies.append((arg, array))
+        built.kernel[self._key](*arrays, *built.captures, *numbers)
+        for arg, array in copies:
+            arg[...] = array
+
+
+def _packed(array, is_written):
+    """What the kernel is given for an array: itself, or a copy without gaps. An empty array is given as one element."""
+    if array.size == 0:
+        return zeros(1, dtype=array.dtype)
+    if isinstance(array, _core.Array):
+        return array if array.is_c_contiguous else array.copy()
+    return array if is_written else asarray(array)
+
+
+def _argument(arg, name, has_doubles):
+    """The type of an argument."""
+    if isinstance(arg, (_core.Array, np.ndarray)):
+        try:
+            element = types.of_dtype(arg.dtype)
+        except TypeError as error:
+            raise TypeError(f"`{name}`: {error}") from None
+        if element == BOOL:
+            raise TypeError(f"`{name}`: kernels have no arrays of bool; convert it with astype(vk.int32)")
+        return Argument(element, arg.ndim)
+    if isinstance(arg, np.generic):
+        return Argument(types.of_dtype(arg.dtype))
+    if isinstance(arg, bool):
+        return Argument(BOOL)
+    if isinstance(arg, int):
+        return Argument(I32 if -(2**31) <= arg < 2**31 else I64)
+    if isinstance(arg, float):
+        return Argument(F64 if has_doubles else F32)
+    raise TypeError(f"`{name}` is a {type(arg).__name__}; kernels take arrays, integers, floats and bools")
+
+
+def _three(counts):
+    """One to three counts as three."""
+    counts = tuple(counts) if isinstance(counts, (tuple, list)) else (counts,)
+    if not 1 <= len(counts) <= 3 or not all(isinstance(each, (int, np.integer)) and each > 0 for each in counts):
+        raise ValueError("a workgroup has one to three counts of invocations, each at least 1")
+    return (*map(int, counts), 1, 1)[:3]
+
+
+def jit(function=None, *, device=False, sanitize=None):
+    """Makes a kernel of a Python function, or with `device=True` a function that kernels call.
+
+        >>> import vkarray as vk
+        >>> @vk.jit
+        ... def double(x):
+        ...     i = vk.grid(1)
+        ...     if i < x.size:
+        ...         x[i] *= 2
+        >>> x = vk.arange(4, dtype=vk.float32)
+        >>> double.forall(4)(x)
+        >>> x.copy_to_host().tolist()
+        [0.0, 2.0, 4.0, 6.0]
+
+    With `sanitize=True` a mistake, such as an index out of range, raises an error with the line of the WGSL text.
+    """
+    if function is None:
+        return lambda function: Jit(function, device, sanitize)
+    if not callable(function):
+        raise TypeError("vk.jit takes a function; types are those of the arguments, and no signature is given")
+    return Jit(function, device, sanitize)

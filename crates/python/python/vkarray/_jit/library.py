@@ -1,0 +1,347 @@
+"""The functions that kernels call: those of `names`, of `math` and of Python, types as conversions, device functions."""
+
+import ast
+import builtins
+import math
+
+import numpy as np
+
+from . import names, types
+from .arithmetic import binary
+from .source import Source
+from .types import BOOL, F16, F32, F64, I32, U32, U64, Tuple
+from .values import ArrayValue, Value
+
+# Functions of one float: WGSL with places for numbers or the name of a helper, and whether 64-bit floats have it.
+_FLOATS = {
+    name: (f"{name}({{0}})", False)
+    for name in ("exp exp2 log log2 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh").split()
+}
+_FLOATS |= {name: (name, False) for name in ("log1p", "expm1", "log10")}
+_FLOATS |= {"sqrt": ("sqrt({0})", True), "fabs": ("abs({0})", True), "degrees": ("degrees", True)}
+_FLOATS["radians"] = ("radians", True)
+_NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh"}
+_NUMPY_NAMES["arctanh"] = "atanh"
+_PAIRS = {"atan2": ("atan2({0}, {1})", False), "hypot": ("hypot", True), "fmod": ("({0} % {1})", True)}
+_WHOLE = ("floor", "ceil", "trunc")
+_ATOMICS = {"add": "Add", "sub": "Sub", "max": "Max", "min": "Min", "and_": "And", "or_": "Or", "xor": "Xor"}
+_ATOMICS["exch"] = "Exchange"
+# Operations by compare and exchange of the old value.
+_BY_EXCHANGE = {
+    "inc": "select({old} + {one}, {zero}, {old} >= {by})",
+    "dec": "select({old} - {one}, {by}, {old} == {zero} || {old} > {by})",
+    "add": "{old} + {by}", "sub": "{old} - {by}", "max": "max({old}, {by})", "min": "min({old}, {by})", "exch": "{by}",
+}
+
+
+def call(f, found, node):
+    """Translates a call of a known object."""
+    source = getattr(found, "_source", None)
+    if isinstance(source, Source):
+        return _device_function(f, source, node)
+    handler = _HANDLERS.get(found) if type(found).__hash__ else None
+    if handler is not None:
+        return handler(f, node)
+    if isinstance(found, np.dtype) or (isinstance(found, type) and issubclass(found, np.generic)):
+        return _cast(f, node, f.dtype(node.func))
+    if callable(found):
+        name = getattr(found, "__name__", repr(found))
+        f.unsupported(node, f"kernels have no function {name!r}; a function of your own needs @vk.jit")
+    f.unsupported(node, f"{found!r} is not a function")
+
+
+def _values(f, node, count, name):
+    """The numbers of a call."""
+    if node.keywords or len(node.args) not in (count if isinstance(count, range) else (count,)):
+        f.mistyped(node, f"{name} takes other arguments")
+    return [f.number(value, part) for value, part in zip(f.operands(node.args), node.args)]
+
+
+def _cast(f, node, kind):
+    [value] = _values(f, node, 1, kind.name)
+    text = f.convert(value, kind, node)
+    if value.const is None:
+        return Value(text, kind, natural=value.natural and kind.kind in "iu")
+    known = np.dtype(kind.name).type(value.const).item()
+    return Value(text, kind, const=known, natural=kind.kind in "iu" and known >= 0)
+
+
+def _int(f, node):
+    [value] = _values(f, node, 1, "int")
+    if value.const is not None:
+        return f.constant(int(value.const))
+    kind = types.concrete(value.kind) if value.kind.kind in "iu" else I32
+    return Value(f.convert(value, kind, node), kind, natural=value.natural)
+
+
+def _float(f, node):
+    [value] = _values(f, node, 1, "float")
+    if value.const is not None:
+        return f.constant(float(value.const))
+    return Value(f.convert(value, types.floating(value.kind), node), types.floating(value.kind))
+
+
+def _filled(f, template, kind, texts):
+    if template.isidentifier():
+        return f"{f.program.helper(template, kind)}({', '.join(texts)})"
+    return template.format(*texts)
+
+
+def _of_floats(name, template, has_doubles, count):
+    def handler(f, node):
+        values = _values(f, node, count, name)
+        if all(value.const is not None for value in values) and hasattr(math, name):
+            try:
+                return f.constant(float(getattr(math, name)(*(value.const for value in values))))
+            except (ArithmeticError, ValueError) as error:
+                f.unsupported(node, f"{name}: {error}")
+        kind = types.floating(f.common(values, node))
+        if kind == F64 and not has_doubles:
+            f.mistyped(node, f"shaders have no {name} of float64; convert to vk.float32")
+        return Value(_filled(f, template, kind, [f.convert(value, kind, node) for value in values]), kind)
+
+    return handler
+
+
+def _to_whole(name, keeps_float):
+    def handler(f, node):
+        [value] = _values(f, node, 1, name)
+        if value.kind.kind != "f":
+            return value
+        if value.const is not None:
+            whole = getattr(math, name)(value.const)
+            return f.constant(float(whole) if keeps_float else whole)
+        kind = types.concrete(value.kind)
+        text = f"{name}({value.text})"
+        return Value(text, kind) if keeps_float else Value(types.converted(text, kind, I32), I32)
+
+    return handler
+
+
+def _round(f, node):
+    [value] = _values(f, node, 1, "round")
+    if value.const is not None:
+        return f.constant(round(value.const))
+    text = f"round({value.text})" if value.kind.kind == "f" else value.text
+    return Value(types.converted(text, value.kind, I32), I32)
+
+
+def _bits_of(f, value):
+    """The bits of a float without its sign, and the bits of infinity."""
+    if types.concrete(value.kind) == F64:
+        return f"(bitcast<u64>({value.text}) & 0x7ffffffffffffffflu)", "0x7ff0000000000000lu"
+    return f"(bitcast<u32>({f.convert(value, F32, None)}) & 0x7fffffffu)", "0x7f800000u"
+
+
+def _classified(name, comparison):
+    def handler(f, node):
+        [value] = _values(f, node, 1, name)
+        if value.kind.kind != "f":
+            return f.constant(name == "isfinite")
+        if value.const is not None:
+            return f.constant(getattr(math, name)(value.const))
+        bits, infinity = _bits_of(f, value)
+        return Value(f"({bits} {comparison} {infinity})", BOOL)
+
+    return handler
+
+
+def _copysign(f, node):
+    values = _values(f, node, 2, "copysign")
+    kind = types.floating(f.common(values, node))
+    size, sign = (f.convert(value, kind, node) for value in values)
+    signed, limit = (f"bitcast<u64>({sign})", "0x8000000000000000lu")
+    if kind != F64:
+        signed, limit = (f"bitcast<u32>({types.converted(sign, kind, F32)})", "0x80000000u")
+    return Value(f"select(abs({size}), -abs({size}), {signed} >= {limit})", kind)
+
+
+def _fma(f, node):
+    values = _values(f, node, 3, "fma")
+    kind = types.floating(f.common(values, node))
+    return Value(f"fma({', '.join(f.convert(value, kind, node) for value in values)})", kind)
+
+
+def _abs(f, node):
+    [value] = _values(f, node, 1, "abs")
+    if value.const is not None:
+        return f.constant(abs(value.const))
+    kind = types.concrete(value.kind) if value.kind != BOOL else I32
+    return Value(f"abs({f.convert(value, kind, node)})", kind, natural=kind.kind in "iu")
+
+
+def _extreme(name):
+    def handler(f, node):
+        values = _values(f, node, range(1, 100), name)
+        if len(values) < 2:
+            f.mistyped(node, f"{name} takes two numbers or more")
+        kind = f.common(values, node)
+        if all(value.const is not None for value in values):
+            return f.constant(getattr(builtins, name)(value.const for value in values))
+        kind = types.concrete(kind) if kind != BOOL else I32
+        text = f.convert(values[0], kind, node)
+        for value in values[1:]:
+            text = f"{name}({text}, {f.convert(value, kind, node)})"
+        return Value(text, kind, natural=all(value.natural for value in values))
+
+    return handler
+
+
+def _pow(f, node):
+    return binary(f, ast.Pow, *_values(f, node, 2, "pow"), node)
+
+
+def _len(f, node):
+    [part] = f.arguments(node, ["x"])
+    value = f.expression(part)
+    if isinstance(value, ArrayValue):
+        return value.shape[0]
+    if isinstance(value.kind, Tuple):
+        return f.constant(len(value.kind.items))
+    f.mistyped(node, "a number has no length")
+
+
+def _grid(name):
+    def handler(f, node):
+        [part] = f.arguments(node, ["ndim"])
+        count = f.known(part)
+        if count not in (1, 2, 3):
+            f.mistyped(node, f"{name} takes 1, 2 or 3")
+        places = [f.program.axis(name, axis) for axis in range(count)]
+        return places[0] if count == 1 else f.tuple(tuple(places))
+
+    return handler
+
+
+def _array(space):
+    def handler(f, node):
+        name = f.program.array_name(f, node)
+        array = f.array(node, name, space)
+        if space == "function":
+            f.variables[name] = f"array<{array.element.wgsl}, {array.length}>"
+        else:
+            f.program.shared[name] = array
+        return array
+
+    return handler
+
+
+def _array_like(f, node):
+    [part] = f.arguments(node, ["x"])
+    return f.program.captured(f, f.static(part), part)
+
+
+def _barrier(f, node):
+    f.arguments(node, [])
+    f.emit("workgroupBarrier();")
+    f.emit("storageBarrier();")
+    return Value("", None)
+
+
+def _vote(name):
+    def handler(f, node):
+        [part] = f.arguments(node, ["predicate"])
+        truth = f.truth(part)
+        return f.hoist(Value(f"{f.program.vote(name)}({truth.text})", I32, natural=True))
+
+    return handler
+
+
+def _atomic(name):
+    def handler(f, node):
+        wanted = ["ary", "idx", "old", "val"] if name == "cas" else ["ary", "idx", "val"]
+        ary, idx, *rest = f.arguments(node, wanted)
+        array = f.expression(ary)
+        if not isinstance(array, ArrayValue) or array.space not in ("storage", "workgroup"):
+            f.mistyped(node, "an atomic operation is on an element of an argument or of a shared array")
+        found = f.index(array, idx, node)
+        if not isinstance(found, tuple):
+            f.mistyped(node, f"an index of {len(array.shape)} axes is needed")
+        values = [f.convert(f.expression(part), array.element, part) for part in rest]
+        f.state.note("atomic", array.name)
+        f.state.note("written", array.name)
+        return _atomic_operation(f, name, found, values, node)
+
+    return handler
+
+
+def _atomic_operation(f, name, found, values, node):
+    (array, place), kind = found, found[0].element
+    at, is_bits = f"&{array.name}[{place}]", f.program.is_bits(array)
+    if kind in (BOOL, F16, F64):
+        f.mistyped(node, f"there are no atomic operations on {kind}")
+    if kind == F32 and not is_bits and name not in ("add", "sub", "exch"):
+        f.mistyped(node, f"atomic.{name} of float32 is possible in shared arrays only; use integers")
+    if kind.kind == "f" and name in ("and_", "or_", "xor", "inc", "dec"):
+        f.mistyped(node, f"atomic.{name} is for integers")
+    if name == "cas" or is_bits or name in ("inc", "dec"):
+        return _by_exchange(f, name, at, kind, is_bits, values)
+    if name == "sub" and kind == F32:
+        return f.hoist(Value(f"atomicAdd({at}, -({values[0]}))", kind))
+    return f.hoist(Value(f"atomic{_ATOMICS[name]}({at}, {values[0]})", kind))
+
+
+def _by_exchange(f, name, at, kind, is_bits, values):
+    """An operation by a loop that repeats until no other invocation came between."""
+    def bits(text):
+        return f"bitcast<u32>({text})" if is_bits else text
+
+    def number(text):
+        return f"bitcast<f32>({text})" if is_bits else text
+
+    held, old, result = f.fresh(), f.variable(U32 if is_bits else kind), f.fresh()
+    f.emit(f"let {held} = {values[-1]};")
+    if name == "cas":
+        f.emit(f"let {result} = {values[0]};")
+        lines = [f"let r = atomicCompareExchangeWeak({at}, {bits(result)}, {bits(held)});", f"{old} = r.old_value;"]
+        f.block("loop {", [*lines, f"if r.exchanged || {old} != {bits(result)} {{ break; }}"])
+    else:
+        zero, one = types.literal(0, kind), types.literal(1, kind)
+        wanted = bits(_BY_EXCHANGE[name].format(old=number(old), by=held, zero=zero, one=one))
+        f.emit(f"{old} = atomicLoad({at});")
+        lines = [f"let r = atomicCompareExchangeWeak({at}, {old}, {wanted});", "if r.exchanged { break; }"]
+        f.block("loop {", [*lines, f"{old} = r.old_value;"])
+    return f.hoist(Value(number(old), kind))
+
+
+def _device_function(f, source, node):
+    """A call of a jitted function, which is translated for these types."""
+    if node.keywords or any(isinstance(part, ast.Starred) for part in node.args):
+        f.unsupported(node, "device functions are called with arguments in their order")
+    values = f.operands(node.args)
+    name, kind = f.program.function(f, source, values, node)
+    texts = []
+    for value in values:
+        if isinstance(value, ArrayValue):
+            if value.space == "function":
+                texts.append(value.name[2:-1] if value.name.startswith("(*") else f"&{value.name}")
+            texts += [each.text for each in value.numbers if not each.is_global]
+        else:
+            texts.append(f.convert(value, types.concrete(value.kind), node))
+    text = f"{name}({', '.join(texts)})"
+    if kind is None:
+        f.emit(f"{text};")
+        return Value("", None)
+    return f.hoist(Value(text, kind))
+
+
+_HANDLERS = {
+    int: _int, float: _float, bool: lambda f, node: _cast(f, node, BOOL), abs: _abs, min: _extreme("min"),
+    max: _extreme("max"), round: _round, len: _len, pow: _pow, math.pow: _of_floats("pow", "power", False, 2),
+    math.copysign: _copysign, math.isnan: _classified("isnan", ">"), math.isinf: _classified("isinf", "=="),
+    math.isfinite: _classified("isfinite", "<"), np.isnan: _classified("isnan", ">"),
+    np.isinf: _classified("isinf", "=="), np.isfinite: _classified("isfinite", "<"), np.abs: _abs,
+    np.minimum: _extreme("min"), np.maximum: _extreme("max"), names.grid: _grid("grid"),
+    names.gridsize: _grid("gridsize"), names.shared.array: _array("workgroup"), names.local.array: _array("function"),
+    names.const.array_like: _array_like, names.syncthreads: _barrier,
+    names.syncthreads_count: _vote("count"), names.syncthreads_and: _vote("and"), names.syncthreads_or: _vote("or"),
+}
+_HANDLERS |= {getattr(math, name): _of_floats(name, *made, 1) for name, made in _FLOATS.items()}
+_HANDLERS |= {getattr(math, name): _of_floats(name, *made, 2) for name, made in _PAIRS.items()}
+_HANDLERS |= {getattr(math, name): _to_whole(name, False) for name in _WHOLE}
+_HANDLERS |= {getattr(np, name): _to_whole(name, True) for name in _WHOLE}
+_HANDLERS |= {getattr(np, name): _of_floats(name, *made, 1) for name, made in _FLOATS.items() if hasattr(np, name)}
+_HANDLERS |= {getattr(np, name): _of_floats(own, *_FLOATS[own], 1) for name, own in _NUMPY_NAMES.items()}
+_HANDLERS |= {getattr(names.atomic, name): _atomic(name) for name in [*_ATOMICS, "inc", "dec", "cas"]}
+if hasattr(math, "fma"):
+    _HANDLERS[math.fma] = _fma

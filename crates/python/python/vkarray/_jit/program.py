@@ -1,0 +1,235 @@
+"""The whole program in WGSL: bindings, numbers, helpers, device functions and the entry point."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import types
+from .arithmetic import HELPERS
+from .statements import Translation
+from .types import BOOL, F16, F32, I32, Scalar
+from .values import ArrayValue, State, Value, packed_strides, times
+
+_PASSES = 50
+_INPUTS = {
+    "threadIdx": "local_invocation_id", "blockIdx": "workgroup_id", "grid": "global_invocation_id",
+    "gridDim": "num_workgroups",
+}
+_VOTE = """fn vote_NAME(said: bool) -> i32 {
+    workgroupBarrier();
+    if all(local_invocation_id == vec3<u32>()) { atomicStore(&votes, 0i); }
+    workgroupBarrier();
+    if said { atomicAdd(&votes, 1i); }
+    workgroupBarrier();
+    storageBarrier();
+    let count = atomicLoad(&votes);
+    return RESULT;
+}"""
+_VOTES = {"count": "count", "and": "select(0i, 1i, count == SIZE)", "or": "min(count, 1i)"}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """The type of an argument: a number, or an array of so many axes."""
+
+    element: Scalar
+    ndim: int | None = None
+
+    def __str__(self):
+        return str(self.element) if self.ndim is None else f"{self.element}[{', '.join(':' * self.ndim)}]"
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What a program is translated for: types of arguments, the workgroup, and bytes of shared memory."""
+
+    arguments: tuple
+    workgroup: tuple
+    shared_bytes: int = 0
+
+
+def translate(source, launched):
+    """Translates a kernel. A pass may widen the type of a variable that an earlier line used; then another follows."""
+    state = State()
+    for _ in range(_PASSES):
+        state.changed = False
+        program = Program(state, source, launched)
+        if not state.changed:
+            return program
+    raise TypeError(f"the types of {source.name!r} do not come to rest")
+
+
+class Program:
+    """One pass over a kernel and the functions that it calls."""
+
+    def __init__(self, state, source, launched):
+        self.state, self.launched = state, launched
+        self.structs, self.helpers, self.functions, self.shared, self.captures = {}, {}, {}, {}, {}
+        self.inputs, self.fields, self.bindings, self.active = set(), [], [], []
+        self.entry = f"{source.name}_kernel"
+        translation = Translation(self, source, ("kernel",), is_kernel=True)
+        for name, argument in zip(source.parameters, launched.arguments):
+            self.argument(translation, name, argument)
+        self.body = translation.function()
+
+    def argument(self, translation, name, argument):
+        """Declares an argument of the kernel."""
+        element = argument.element
+        if argument.ndim is None:
+            passed = {BOOL: types.U32, F16: F32}.get(element, element)
+            self.fields.append(f"p_{name}: {passed.wgsl}")
+            translation.parameter(name, element, types.converted(f"given.p_{name}", passed, element))
+            return
+        shape = [f"n{axis}_{name}" for axis in range(argument.ndim)]
+        self.fields += [f"{length}: i32" for length in shape]
+        shape = tuple(Value(f"given.{length}", I32, natural=True) for length in shape)
+        first = Value("0i", I32, const=0, natural=True)
+        array = ArrayValue(f"a_{name}", element, "storage", shape, packed_strides(shape), first)
+        translation.assign_name(name, array, None)
+        self.bindings.append((array.name, element))
+
+    # What translations ask for.
+
+    def is_bits(self, array):
+        """Whether the floats of an array are kept as integers, for atomic operations that floats do not have."""
+        return array.space == "workgroup" and array.element == F32 and ("atomic", array.name) in self.state.facts
+
+    def helper(self, name, kind):
+        """A function of the helpers for a type."""
+        full = f"{name}_{kind.wgsl}"
+        words = {"NAME": full, "T": kind.wgsl}
+        words |= {"Z": types.literal(0, kind), "ONE": types.literal(1, kind)}
+        self.helpers[full] = re.sub(r"\b(NAME|T|Z|ONE)\b", lambda word: words[word[0]], HELPERS[name])
+        return full
+
+    def vote(self, name):
+        """A barrier that counts a condition."""
+        self.inputs.add("threadIdx")
+        size = int(np.prod(self.launched.workgroup))
+        self.helpers["votes"] = "var<workgroup> votes: atomic<i32>;"
+        result = _VOTES[name].replace("SIZE", str(size))
+        self.helpers[f"vote_{name}"] = _VOTE.replace("NAME", name).replace("RESULT", result)
+        return f"vote_{name}"
+
+    def axis(self, name, axis):
+        """A place or a number of places along an axis."""
+        size = Value(f"{self.launched.workgroup[axis]}i", I32, const=self.launched.workgroup[axis], natural=True)
+        if name == "blockDim":
+            return size
+        if name == "gridsize":
+            return times(self.axis("gridDim", axis), size)
+        self.inputs.add(name)
+        return Value(f"i32({_INPUTS[name]}.{'xyz'[axis]})", I32, natural=True)
+
+    def place(self, translation, name, node):
+        """The value of a name such as `threadIdx.x`."""
+        kind, _, axis = name.path.partition(".")
+        if axis not in ("x", "y", "z"):
+            translation.unsupported(node, f"{name!r} is no number: call it, or take .x, .y or .z")
+        return self.axis(kind, "xyz".index(axis))
+
+    def array_name(self, translation, node):
+        return self.state.name("s", translation.key, node.lineno, node.col_offset)
+
+    def captured(self, translation, array, node):
+        """An array of the host or of the device that the function names. It is read only."""
+        try:
+            element = types.of_dtype(array.dtype)
+        except (AttributeError, TypeError) as error:
+            translation.mistyped(node, f"an array is needed whose elements kernels have: {error}")
+        if element == BOOL or array.size == 0:
+            translation.mistyped(node, "arrays of bool and arrays without elements are not captured")
+        name = self.state.name("c", "captured", id(array))
+        self.captures[name] = (array, element)
+        shape = tuple(map(translation.constant, array.shape))
+        shape = tuple(Value(each.text, I32, const=each.const, natural=True) for each in shape)
+        return ArrayValue(name, element, "read", shape, packed_strides(shape), Value("0i", I32, const=0, natural=True))
+
+    def shared_length(self, element, fail):
+        """Elements of the shared array whose size the launch gives."""
+        length = self.launched.shared_bytes // np.dtype(element.name).itemsize
+        if length == 0:
+            fail("the launch has to give the bytes of this array: kernel[groups, workgroup, stream, bytes]")
+        return length
+
+    def function(self, translation, source, values, node):
+        """The name and the type of the result of a device function for these arguments."""
+        kinds = tuple(each.key() if isinstance(each, ArrayValue) else types.concrete(each.kind) for each in values)
+        key = ("function", source, kinds)
+        if key in self.active:
+            translation.unsupported(node, f"{source.name!r} calls itself, which kernels cannot; write a loop")
+        if len(values) != len(source.parameters):
+            translation.mistyped(node, f"{source.name!r} takes {len(source.parameters)} arguments, not {len(values)}")
+        name = self.state.name(f"{source.name}_", *key)
+        if name not in self.functions:
+            self.active.append(key)
+            self.functions[name] = self.device_function(name, Translation(self, source, key, is_kernel=False), values)
+            self.active.pop()
+        result = self.state.returns.get(key)
+        return name, None if result is None else types.concrete(result)
+
+    def device_function(self, name, inner, values):
+        parameters = []
+        for i, (own, value) in enumerate(zip(inner.source.parameters, values)):
+            if isinstance(value, ArrayValue):
+                inner.assign_name(own, _passed(value, f"p{i}", parameters), None)
+            else:
+                parameters.append(f"p{i}: {inner.wgsl(value.kind)}")
+                inner.parameter(own, types.concrete(value.kind), f"p{i}")
+        body = inner.function()
+        result = self.state.returns.get(inner.key)
+        arrow = "" if result is None else f" -> {inner.wgsl(result)}"
+        return f"fn {name}({', '.join(parameters)}){arrow} {{\n{_indented(body)}\n}}"
+
+    # The text.
+
+    def wgsl(self):
+        """The program as a text."""
+        parts = [*self.structs.values()]
+        if self.fields:
+            parts.append(f"struct Given {{ {', '.join(self.fields)} }}\nvar<immediate> given: Given;")
+        captures = [(name, element) for name, (_, element) in self.captures.items()]
+        for binding, (name, element) in enumerate([*self.bindings, *captures]):
+            access = "storage, read_write" if self.is_written(name) else "storage"
+            element = f"atomic<{element.wgsl}>" if ("atomic", name) in self.state.facts else element.wgsl
+            parts.append(f"@group(0) @binding({binding}) var<{access}> {name}: array<{element}>;")
+        for name, array in self.shared.items():
+            element = array.element.wgsl
+            if ("atomic", name) in self.state.facts:
+                element = "atomic<u32>" if self.is_bits(array) else f"atomic<{element}>"
+            parts.append(f"var<workgroup> {name}: array<{element}, {array.length}>;")
+        names = [_INPUTS[name] for name in sorted(self.inputs)]
+        parts += [f"var<private> {name}: vec3<u32>;" for name in names]
+        parts += [*self.helpers.values(), *self.functions.values(), self.entry_point(names)]
+        text = "\n".join(parts) + "\n"
+        return f"enable f16;\n{text}" if re.search(r"\bf16\b", text) else text
+
+    def entry_point(self, names):
+        inputs = ", ".join(f"@builtin({name}) {name}_in: vec3<u32>" for name in names)
+        body = _indented([*(f"{name} = {name}_in;" for name in names), *self.body])
+        size = ", ".join(map(str, self.launched.workgroup))
+        return f"@compute @workgroup_size({size})\nfn {self.entry}({inputs}) {{\n{body}\n}}"
+
+    def is_written(self, name):
+        return ("written", name) in self.state.facts
+
+
+def _passed(array, name, parameters):
+    """An array as a device function sees it, with the parameters that it takes."""
+    if array.space == "function":
+        parameters.append(f"{name}: ptr<function, array<{array.element.wgsl}, {array.length}>>")
+    numbers = []
+    for j, number in enumerate(array.numbers):
+        if not number.is_global:
+            parameters.append(f"{name}_{j}: i32")
+            number = Value(f"{name}_{j}", I32, natural=number.natural)
+        numbers.append(number)
+    ndim = len(array.shape)
+    own = f"(*{name})" if array.space == "function" else array.name
+    shape, strides = tuple(numbers[1 : 1 + ndim]), tuple(numbers[1 + ndim :])
+    return ArrayValue(own, array.element, array.space, shape, strides, numbers[0], array.length)
+
+
+def _indented(lines):
+    return "\n".join(f"    {line}" for line in lines)

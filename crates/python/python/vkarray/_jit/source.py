@@ -1,0 +1,60 @@
+"""The text of a Python function, and what its names mean."""
+
+import ast
+import inspect
+import textwrap
+from collections import ChainMap
+from functools import cached_property
+
+
+class Source:
+    """A function with its syntax tree. The tree is read when it is first needed."""
+
+    def __init__(self, function):
+        self.function = function
+        self.name = function.__name__
+
+    @cached_property
+    def _lines(self):
+        try:
+            return inspect.getsourcelines(self.function)[0]
+        except OSError as error:
+            raise TypeError(f"the text of {self.name!r} is needed to translate it, and cannot be read: {error}") from None
+
+    @cached_property
+    def tree(self):
+        """The definition of the function."""
+        tree = ast.parse(textwrap.dedent("".join(self._lines))).body[0]
+        if not isinstance(tree, ast.FunctionDef):
+            raise TypeError("kernels are made of functions that are defined by `def`")
+        return tree
+
+    @cached_property
+    def parameters(self):
+        return [each.arg for each in self.tree.args.args]
+
+    @cached_property
+    def locals(self):
+        """Parameters and the names that are assigned."""
+        stored = {each.id for each in ast.walk(self.tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        return stored | set(self.parameters)
+
+    @property
+    def names(self):
+        """The names outside of the function."""
+        free = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
+        closure = {}
+        for name, cell in free:
+            try:
+                closure[name] = cell.cell_contents
+            except ValueError:
+                continue
+        return ChainMap(closure, self.function.__globals__)
+
+    def place(self, node):
+        """Where a node of the tree is: file, line, column and text of the line."""
+        node = node or self.tree
+        line = self._lines[node.lineno - 1]
+        indent = len(self._lines[0]) - len(self._lines[0].lstrip())
+        number = self.function.__code__.co_firstlineno + node.lineno - 1
+        return self.function.__code__.co_filename, number, node.col_offset + indent + 1, line

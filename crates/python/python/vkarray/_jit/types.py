@@ -1,0 +1,141 @@
+"""Types of values in kernels: which type two values have in common, and how WGSL writes numbers and conversions.
+
+Literals are weak: `x + 1` has the type of `x`. A variable that only ever holds literals is `int32` or `float32`.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A type of numbers: its name in NumPy and in WGSL, its kind (of `biuf`), and the suffix of its literals."""
+
+    name: str
+    wgsl: str
+    kind: str
+    suffix: str
+    weak: bool = False
+
+    def __str__(self):
+        return self.name
+
+
+@dataclass(frozen=True)
+class Tuple:
+    """The type of a tuple, which is a struct in WGSL."""
+
+    items: tuple
+
+    @property
+    def wgsl(self):
+        return "Tuple_" + "_".join(item.wgsl for item in self.items) + "_"
+
+    def __str__(self):
+        return f"({', '.join(map(str, self.items))})"
+
+
+BOOL = Scalar("bool", "bool", "b", "")
+I32 = Scalar("int32", "i32", "i", "i")
+U32 = Scalar("uint32", "u32", "u", "u")
+I64 = Scalar("int64", "i64", "i", "li")
+U64 = Scalar("uint64", "u64", "u", "lu")
+F16 = Scalar("float16", "f16", "f", "h")
+F32 = Scalar("float32", "f32", "f", "f")
+F64 = Scalar("float64", "f64", "f", "lf")
+INT = Scalar("int32", "i32", "i", "i", weak=True)
+FLOAT = Scalar("float32", "f32", "f", "f", weak=True)
+
+BY_NAME = {each.name: each for each in (BOOL, I32, U32, I64, U64, F16, F32, F64)}
+_RANK = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+def of_dtype(dtype):
+    """The type of the elements of a NumPy type. Raises `TypeError` for a type that kernels do not have."""
+    name = np.dtype(dtype).name
+    if name not in BY_NAME:
+        raise TypeError(f"kernels have no {name}; there are {', '.join(BY_NAME)}")
+    return BY_NAME[name]
+
+
+def of_number(number):
+    """The type of a literal or of a captured number, or None for another object."""
+    if isinstance(number, np.generic):
+        return BY_NAME.get(number.dtype.name)
+    if isinstance(number, bool):
+        return BOOL
+    return {int: INT, float: FLOAT}.get(type(number))
+
+
+def concrete(kind):
+    """The type of a variable with this value."""
+    if isinstance(kind, Tuple):
+        return Tuple(tuple(map(concrete, kind.items)))
+    return BY_NAME[kind.name] if isinstance(kind, Scalar) else kind
+
+
+def join(a, b):
+    """The type that has the values of both, by the tables of arrays; None if there is none."""
+    if a == b:
+        return a
+    if isinstance(a, Tuple) or isinstance(b, Tuple):
+        if not (isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items)):
+            return None
+        items = tuple(map(join, a.items, b.items))
+        return None if None in items else Tuple(items)
+    if not (isinstance(a, Scalar) and isinstance(b, Scalar)):
+        return None
+    if a.weak or b.weak or BOOL in (a, b):
+        if _RANK[a.kind] == _RANK[b.kind]:
+            return b if a.weak else a
+        higher = max(a, b, key=lambda each: _RANK[each.kind])
+        both_literals = (a.weak or a == BOOL) and (b.weak or b == BOOL)
+        return higher if both_literals else concrete(higher)
+    common = _core.promote(np.dtype(a.name), np.dtype(b.name))
+    return None if common is None else of_dtype(common)
+
+
+def floating(kind):
+    """The type in which a function of floats computes numbers of a type."""
+    return concrete(join(kind, FLOAT))
+
+
+def literal(number, kind):
+    """A number as WGSL writes it. Raises `OverflowError` if the type does not have it."""
+    if kind.kind == "b":
+        return "true" if number else "false"
+    if kind.kind in "iu":
+        number = int(number)
+        limits = np.iinfo(kind.name)
+        if not limits.min <= number <= limits.max:
+            raise OverflowError(f"{number} is not in the range of {kind}")
+        if number == limits.min and number < 0:
+            return f"({number + 1}{kind.suffix} - 1{kind.suffix})"
+        return f"{number}{kind.suffix}" if number >= 0 else f"({number}{kind.suffix})"
+    with np.errstate(over="ignore"):
+        value = np.dtype(kind.name).type(number)
+    if not np.isfinite(value) and math.isfinite(number):
+        raise OverflowError(f"{number} is not in the range of {kind}")
+    if not np.isfinite(value):
+        bits = value.view(f"u{value.itemsize}")
+        if kind == F16:
+            return f"f16(bitcast<f32>({np.float32(value).view('u4')}u))"
+        return f"bitcast<{kind.wgsl}>({bits}{'lu' if kind == F64 else 'u'})"
+    text = f"{float(value)!r}{kind.suffix}"
+    return f"({text})" if text.startswith("-") else text
+
+
+def converted(text, source, target):
+    """The expression of one type as one of another, as NumPy's `astype` converts."""
+    source, target = concrete(source), concrete(target)
+    if source == target:
+        return text
+    if target == BOOL:
+        return f"({text} != {literal(0, source)})"
+    if source == BOOL:
+        return f"select({literal(0, target)}, {literal(1, target)}, {text})"
+    return f"{target.wgsl}({text})"

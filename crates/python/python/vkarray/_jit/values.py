@@ -1,0 +1,108 @@
+"""What an expression of a kernel is while it is translated."""
+
+from dataclasses import dataclass, field
+
+from . import types
+from .types import I32, Scalar
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number or a tuple: its WGSL, its type, the number itself where it is known, and the parts of a tuple.
+
+    A natural value is known not to be negative, so that it needs no care as an index.
+    """
+
+    text: str
+    kind: object
+    const: object = None
+    items: tuple = None
+    natural: bool = False
+
+    @property
+    def is_global(self):
+        """Whether every function can write it."""
+        return self.const is not None or self.text.startswith("given.")
+
+
+@dataclass(frozen=True)
+class ArrayValue:
+    """An array or a view of one. Element (i, j) is `name[first + i * strides[0] + j * strides[1]]`."""
+
+    name: str
+    element: Scalar
+    space: str
+    shape: tuple
+    strides: tuple
+    first: Value
+    length: int = 0
+
+    @property
+    def numbers(self):
+        return (self.first, *self.shape, *self.strides)
+
+    def key(self):
+        """What a device function is translated for: everything but the numbers that are passed to it."""
+        numbers = tuple(each.text if each.is_global else None for each in self.numbers)
+        name = self.length if self.space == "function" else self.name
+        return (name, self.element, self.space, numbers)
+
+
+@dataclass
+class State:
+    """What is found out about a kernel. A pass over the program may add to it; then another pass follows."""
+
+    kinds: dict = field(default_factory=dict)
+    returns: dict = field(default_factory=dict)
+    facts: set = field(default_factory=set)
+    names: dict = field(default_factory=dict)
+    changed: bool = False
+
+    def name(self, prefix, *key):
+        """A name of WGSL that stays the same in all passes."""
+        return self.names.setdefault(key, f"{prefix}{len(self.names)}")
+
+    def note(self, *fact):
+        """Keeps a fact, such as that an array is written."""
+        if fact not in self.facts:
+            self.facts.add(fact)
+            self.changed = True
+
+    def widen(self, table, key, kind):
+        """Gives a variable or a result the common type of all its values. Returns None if there is none."""
+        before = table.get(key)
+        after = kind if before is None else types.join(before, kind)
+        if after != before and after is not None:
+            table[key] = after
+            self.changed = True
+        return after
+
+
+def integer(number):
+    """A known index or length."""
+    return Value(types.literal(number, I32), I32, const=number, natural=number >= 0)
+
+
+def plus(a, b):
+    if a.const is not None and b.const is not None:
+        return integer(a.const + b.const)
+    if a.const == 0 or b.const == 0:
+        return b if a.const == 0 else a
+    return Value(f"({a.text} + {b.text})", I32, natural=a.natural and b.natural)
+
+
+def times(a, b):
+    if a.const is not None and b.const is not None:
+        return integer(a.const * b.const)
+    if a.const == 1 or b.const == 1:
+        return b if a.const == 1 else a
+    return Value(f"({a.text} * {b.text})", I32, natural=a.natural and b.natural)
+
+
+def packed_strides(shape):
+    """The strides of an array in C order without gaps."""
+    strides, step = [], integer(1)
+    for length in reversed(shape):
+        strides.append(step)
+        step = times(step, length)
+    return tuple(reversed(strides))
