@@ -66,7 +66,10 @@ class Built:
         program = translate(jit._source, launched)
         self.wgsl = program.wgsl()
         self.written = [program.is_written(f"a_{name}") for name in jit._source.parameters]
-        self.captures = [asarray(np.ascontiguousarray(array)) for array, _ in program.captures.values()]
+        self.uses_arrays = [f"a_{name}" in program.used for name in jit._source.parameters]
+        self.uses_numbers = [name in program.used for name, _ in program.fields]
+        captures = [array for name, (array, _) in program.captures.items() if name in program.used]
+        self.captures = [_snapshot(array) for array in captures]
         try:
             self.kernel = _core.kernel(self.wgsl, program.entry, sanitize=jit._sanitize)
         except Exception as error:
@@ -93,18 +96,26 @@ class Launch:
         kinds = tuple(_argument(arg, name, has_doubles) for arg, name in zip(args, names))
         built = self._jit._for(Launched(kinds, self._workgroup, self._shared_bytes))
         arrays, numbers, copies = [], [], []
-        for arg, kind, is_written in zip(args, kinds, built.written):
+        for arg, kind, is_used, is_written in zip(args, kinds, built.uses_arrays, built.written):
             if kind.ndim is None:
                 numbers.append(int(arg) if kind.element.kind in "biu" else arg)
                 continue
             numbers += arg.shape
+            if not is_used:
+                continue
             array = _packed(arg, is_written)
             arrays.append(array)
             if is_written and array is not arg and arg.size:
                 copies.append((arg, array))
+        numbers = (number for number, is_used in zip(numbers, built.uses_numbers) if is_used)
         built.kernel[self._key](*arrays, *built.captures, *numbers)
         for arg, array in copies:
             arg[...] = array
+
+
+def _snapshot(array):
+    """A captured array with its elements at this time."""
+    return array.copy() if isinstance(array, _core.Array) else asarray(array)
 
 
 def _packed(array, is_written):

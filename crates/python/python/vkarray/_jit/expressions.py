@@ -203,9 +203,9 @@ class Expressions:
             values.append(self.expression(node))
         for at in reversed(range(len(values) - 1)):
             if len(self.lines) > marks[at + 1]:
-                before, self.lines = self.lines, []
-                values[at] = self.hoist(values[at])
-                self.lines = before[: marks[at + 1]] + self.lines + before[marks[at + 1] :]
+                with self.nested() as spilled:
+                    values[at] = self.hoist(values[at])
+                self.lines[marks[at + 1] : marks[at + 1]] = spilled
         return values
 
     def object(self, found, node):

@@ -72,17 +72,19 @@ class Program:
         for name, argument in zip(source.parameters, launched.arguments):
             self.argument(translation, name, argument)
         self.body = translation.function()
+        # What is not used has no place in the signature of the shader, and is not passed.
+        self.used = set(re.findall(r"\w+", "\n".join([*self.functions.values(), *self.body])))
 
     def argument(self, translation, name, argument):
         """Declares an argument of the kernel."""
         element = argument.element
         if argument.ndim is None:
             passed = {BOOL: types.U32, F16: F32}.get(element, element)
-            self.fields.append(f"p_{name}: {passed.wgsl}")
+            self.fields.append((f"p_{name}", passed))
             translation.parameter(name, element, types.converted(f"given.p_{name}", passed, element))
             return
         shape = [f"n{axis}_{name}" for axis in range(argument.ndim)]
-        self.fields += [f"{length}: i32" for length in shape]
+        self.fields += [(length, I32) for length in shape]
         shape = tuple(Value(f"given.{length}", I32, natural=True) for length in shape)
         first = Value("0i", I32, const=0, natural=True)
         array = ArrayValue(f"a_{name}", element, "storage", shape, packed_strides(shape), first)
@@ -187,10 +189,12 @@ class Program:
     def wgsl(self):
         """The program as a text."""
         parts = [*self.structs.values()]
-        if self.fields:
-            parts.append(f"struct Given {{ {', '.join(self.fields)} }}\nvar<immediate> given: Given;")
+        fields = [f"{name}: {kind.wgsl}" for name, kind in self.fields if name in self.used]
+        if fields:
+            parts.append(f"struct Given {{ {', '.join(fields)} }}\nvar<immediate> given: Given;")
         captures = [(name, element) for name, (_, element) in self.captures.items()]
-        for binding, (name, element) in enumerate([*self.bindings, *captures]):
+        bindings = [each for each in [*self.bindings, *captures] if each[0] in self.used]
+        for binding, (name, element) in enumerate(bindings):
             access = "storage, read_write" if self.is_written(name) else "storage"
             element = f"atomic<{element.wgsl}>" if ("atomic", name) in self.state.facts else element.wgsl
             parts.append(f"@group(0) @binding({binding}) var<{access}> {name}: array<{element}>;")

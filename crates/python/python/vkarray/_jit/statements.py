@@ -181,15 +181,15 @@ class Translation(Expressions):
         if step.const == 0:
             self.unsupported(node.iter, "range() has a step of zero")
         at, last, by = self.fresh(), self.convert(stop, kind, node.iter), self.convert(step, kind, node.iter)
-        up, down = f"{at} < {last}", f"{at} > {last}"
-        if step.const is None:
-            more = f"select({down}, {up}, {by} > {types.literal(0, kind)})"
+        up, down = f"({at} < {last})", f"({at} > {last})"
+        if step.const is None and not step.natural:
+            more = f"select({down}, {up}, ({by} > {types.literal(0, kind)}))"
         else:
-            more = up if step.const > 0 else down
+            more = up if step.natural else down
         with self.nested() as body:
-            self.emit(f"if !({more}) {{ break; }}")
-            is_natural = start.natural and (step.const or 0) > 0
-            self.assign_name(node.target.id, Value(at, kind, natural=is_natural), node.target)
+            self.emit(f"if !{more} {{ break; }}")
+            counted = Value(at, kind, natural=start.natural and step.natural)
+            self.assign_name(node.target.id, counted, node.target)
             self.statements(node.body)
         self.emit(f"var {at} = {self.convert(start, kind, node.iter)};")
         self.block("loop {", [*body, "continuing {", f"    {at} += {by};", "}"])
