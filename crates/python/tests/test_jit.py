@@ -36,6 +36,20 @@ def test_numbers_beside_doubles_are_doubles():
     assert y.tolist() == [0.1] * 3
 
 
+def test_a_python_integer_takes_the_type_beside_it():
+    @vk.jit
+    def kernel(x, out, a):
+        out[0] = x[0] > a
+        out[1] = x[0] * a // 7
+
+    x = np.array([2**31], "uint32")
+    for a in (1, -1, 2**31):
+        out = np.zeros(2, "int64")
+        kernel[1, 1](x, out, a)
+        assert out.tolist() == [2**31 > a, 2**31 * a // 7]
+    assert ("uint32[:]", "int64[:]", "int32") in kernel.inspect_wgsl()
+
+
 def test_views_and_streams():
     x, y = np.arange(60.0, dtype="float32").reshape(5, 12), np.zeros((5, 12), "float32")
     for key in [np.s_[:, 1], np.s_[3, ::-2], np.s_[::2, 5], np.s_[4]]:
@@ -645,7 +659,7 @@ def test_a_function_that_calls_itself_is_refused():
 
 @pytest.mark.parametrize("error, text, call", [
     (TypeError, "groups, workgroup", lambda k: k(1)), (TypeError, "3 arguments", lambda k: k[1, 1](1)),
-    (TypeError, "`x`: kernels have no complex64", lambda k: k[1, 1](vk.ones(1, dtype=vk.complex64), vk.ones(1), 1)),
+    (TypeError, "`x`: kernels have no arrays of complex64", lambda k: k[1, 1](vk.ones(1, dtype=vk.complex64), vk.ones(1), 1)),
     (TypeError, "`x`.* bool", lambda k: k[1, 1](np.ones(1, bool), vk.ones(1), 1)),
     (TypeError, "`a` is a str", lambda k: k[1, 1](vk.ones(1), vk.ones(1), "a")),
     (ValueError, "one to three", lambda k: k[1, (1, 1, 1, 1)]), (ValueError, "kernel", lambda k: k[1]),

@@ -7,7 +7,7 @@ from .._functions import asarray, zeros
 from . import types
 from .program import Argument, Launched, translate
 from .source import Source
-from .types import BOOL, F32, F64, I32, I64
+from .types import BOOL, F64, FLOAT, I32, I64, INT
 
 
 class Jit:
@@ -92,22 +92,24 @@ class Launch:
         names = self._jit._source.parameters
         if len(args) != len(names):
             raise TypeError(f"{self._jit.__name__!r} takes {len(names)} arguments, not {len(args)}")
-        has_doubles = any(getattr(arg, "dtype", None) == np.float64 for arg in args)
-        kinds = tuple(_argument(arg, name, has_doubles) for arg, name in zip(args, names))
+        kinds = tuple(map(_argument, args, names))
+        if any(kind.element == F64 for kind in kinds):
+            kinds = tuple(Argument(F64) if kind == _PYTHON_FLOAT else kind for kind in kinds)
         built = self._jit._for(Launched(kinds, self._workgroup, self._shared_bytes))
         arrays, numbers, copies = [], [], []
         for arg, kind, is_used, is_written in zip(args, kinds, built.uses_arrays, built.written):
             if kind.ndim is None:
                 numbers.append(int(arg) if kind.element.kind in "biu" else arg)
                 continue
-            numbers += arg.shape
+            shape = arg.shape
+            numbers += shape
             if not is_used:
                 continue
-            array = _packed(arg, is_written)
+            array = _packed(arg, shape, is_written)
             arrays.append(array)
-            if is_written and array is not arg and arg.size:
+            if is_written and array is not arg and 0 not in shape:
                 copies.append((arg, array))
-        numbers = (number for number, is_used in zip(numbers, built.uses_numbers) if is_used)
+        numbers = [number for number, is_used in zip(numbers, built.uses_numbers) if is_used]
         built.kernel[self._key](*arrays, *built.captures, *numbers)
         for arg, array in copies:
             arg[...] = array
@@ -118,34 +120,41 @@ def _snapshot(array):
     return array.copy() if isinstance(array, _core.Array) else asarray(array)
 
 
-def _packed(array, is_written):
+def _packed(array, shape, is_written):
     """What the kernel is given for an array: itself, or a copy without gaps. An empty array is given as one element."""
-    if array.size == 0:
+    if 0 in shape:
         return zeros(1, dtype=array.dtype)
     if isinstance(array, _core.Array):
         return array if array.is_c_contiguous else array.copy()
     return array if is_written else asarray(array)
 
 
-def _argument(arg, name, has_doubles):
-    """The type of an argument."""
+def _argument(arg, name):
+    """The type of an argument. A Python number takes the type of what stands beside it, unless it may not have it."""
     if isinstance(arg, (_core.Array, np.ndarray)):
-        try:
-            element = types.of_dtype(arg.dtype)
-        except TypeError as error:
-            raise TypeError(f"`{name}`: {error}") from None
-        if element == BOOL:
-            raise TypeError(f"`{name}`: kernels have no arrays of bool; convert it with astype(vk.int32)")
-        return Argument(element, arg.ndim)
+        return Argument(_element(arg.dtype, name), arg.ndim)
     if isinstance(arg, np.generic):
-        return Argument(types.of_dtype(arg.dtype))
+        return Argument(_element(arg.dtype, name, is_number=True))
     if isinstance(arg, bool):
         return Argument(BOOL)
     if isinstance(arg, int):
-        return Argument(I32 if -(2**31) <= arg < 2**31 else I64)
+        return Argument(INT if 0 <= arg < 2**31 else I32 if -(2**31) <= arg < 0 else I64)
     if isinstance(arg, float):
-        return Argument(F64 if has_doubles else F32)
+        return _PYTHON_FLOAT
     raise TypeError(f"`{name}` is a {type(arg).__name__}; kernels take arrays, integers, floats and bools")
+
+
+def _element(dtype, name, is_number=False):
+    """The type of the elements of an argument."""
+    element = _ELEMENTS.get(dtype)
+    if element is None or (element == BOOL and not is_number):
+        kinds = ", ".join(each.name for each in _ELEMENTS.values() if each != BOOL)
+        raise TypeError(f"`{name}`: kernels have no arrays of {dtype}, but of {kinds}; convert it with astype")
+    return element
+
+
+_PYTHON_FLOAT = Argument(FLOAT)
+_ELEMENTS = {np.dtype(name): kind for name, kind in types.BY_NAME.items()}
 
 
 def _three(counts):

@@ -20,8 +20,8 @@ _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: "
 class Expressions:
     """Translates the expressions of one function. Statements that an expression needs go to `lines` before it."""
 
-    def __init__(self, program, source, key):
-        self.program, self.source, self.key = program, source, key
+    def __init__(self, program, source, key, is_kernel):
+        self.program, self.source, self.key, self.is_kernel = program, source, key, is_kernel
         self.state = program.state
         self.lines, self.variables, self.arrays = [], {}, {}
         self.count = 0
@@ -225,7 +225,8 @@ class Expressions:
         if kind is None:
             self.unsupported(node, f"{node.id!r} is used before it has a value")
         natural = ("negative", self.key, node.id) not in self.state.facts
-        return Value(f"v_{node.id}", types.concrete(kind), natural=natural)
+        kind = kind if self.is_kernel and node.id in self.source.parameters else types.concrete(kind)
+        return Value(f"v_{node.id}", kind, natural=natural)
 
     def on_tuple(self, node):
         values = [self.number_or_tuple(value, part) for value, part in zip(self.operands(node.elts), node.elts)]

@@ -79,7 +79,7 @@ class Program:
         """Declares an argument of the kernel."""
         element = argument.element
         if argument.ndim is None:
-            passed = {BOOL: types.U32, F16: F32}.get(element, element)
+            passed = {BOOL: types.U32, F16: F32}.get(element, types.concrete(element))
             self.fields.append((f"p_{name}", passed))
             translation.parameter(name, element, types.converted(f"given.p_{name}", passed, element))
             return

@@ -14,8 +14,7 @@ class Translation(Expressions):
     """One function for given types of its arguments."""
 
     def __init__(self, program, source, key, is_kernel):
-        super().__init__(program, source, key)
-        self.is_kernel = is_kernel
+        super().__init__(program, source, key, is_kernel)
         arguments = source.tree.args
         if arguments.defaults or arguments.kwonlyargs or arguments.vararg or arguments.kwarg or arguments.posonlyargs:
             self.unsupported(source.tree, "functions in kernels have parameters without defaults and without stars")
@@ -29,9 +28,9 @@ class Translation(Expressions):
             body.append(f"return {self.wgsl(result)}();")
         return [*(f"var {name}: {wgsl};" for name, wgsl in self.variables.items()), *body]
 
-    def parameter(self, name, kind, text, node=None):
+    def parameter(self, name, kind, text):
         """Makes a variable of an argument."""
-        self.assign_name(name, Value(text, kind), node or self.source.tree)
+        self.assign_name(name, Value(text, kind, natural=kind == types.INT), self.source.tree)
 
     def statements(self, nodes):
         for node in nodes:

@@ -138,4 +138,8 @@ def converted(text, source, target):
         return f"({text} != {literal(0, source)})"
     if source == BOOL:
         return f"select({literal(0, target)}, {literal(1, target)}, {text})"
+    between = {(U32, I64): U64, (I32, U64): I64}.get((source, target))
+    if between is not None:
+        # One conversion that changes both width and sign takes the sign of the wrong type.
+        text = f"{between.wgsl}({text})"
     return f"{target.wgsl}({text})"
