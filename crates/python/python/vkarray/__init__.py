@@ -21,7 +21,6 @@ from ._core import (
     device_name,
     kernel,
     memory_info,
-    select_device,
     synchronize,
 )
 from ._data_types import *
@@ -42,6 +41,6 @@ __array_api_version__ = "2025.12"
 
 __all__ = [
     "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "inf", "kernel", "memory_info", "nan", "ndarray",
-    "newaxis", "pi", "select_device", "synchronize", "to_device", *_data_types.__all__, *_functions.__all__,
+    "newaxis", "pi", "synchronize", "to_device", *_data_types.__all__, *_functions.__all__,
     *_jit.__all__,
 ]

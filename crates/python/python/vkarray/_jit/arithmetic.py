@@ -21,14 +21,19 @@ _BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
 _SHIFTS = {ast.LShift: "<<", ast.RShift: ">>"}
 _KEEP_NATURAL = (ast.Add, ast.Mult, ast.FloorDiv, ast.Mod, ast.RShift, ast.BitAnd, ast.BitOr)
 
-# The functions that operators and the library need, with T for the type and Z for its zero.
+# The functions that operators and the library need, with T for the type, Z for its zero and BYTES for its size.
+# Signs of integers are compared by their bits, because a driver that is in wide use orders 64-bit integers wrongly.
 HELPERS = {
     "from_end": "fn NAME(i: T, length: T) -> T { return select(i, i + length, i < Z); }",
     "floor_divide": """fn NAME(a: T, b: T) -> T {
     let q = a / b;
-    return select(q, q - ONE, q * b != a && (a < Z) != (b < Z));
+    return select(q, q - ONE, q * b != a && ((a ^ b) >> (8u * BYTES - 1u)) != Z);
 }""",
     "modulo": """fn NAME(a: T, b: T) -> T {
+    let r = a % b;
+    return select(r, r + b, r != Z && ((r ^ b) >> (8u * BYTES - 1u)) != Z);
+}""",
+    "float_modulo": """fn NAME(a: T, b: T) -> T {
     let r = a % b;
     return select(r, r + b, r != Z && (r < Z) != (b < Z));
 }""",
@@ -101,7 +106,8 @@ def binary(f, op, a, b, node):
         return Value(f"({x} {'/' if op is ast.FloorDiv else '%'} {y})", kind, natural=natural)
     if op is ast.FloorDiv and kind.kind == "f":
         return Value(f"floor({x} / {y})", kind)
-    helper = f.program.helper("floor_divide" if op is ast.FloorDiv else "modulo", kind)
+    name = "floor_divide" if op is ast.FloorDiv else "float_modulo" if kind.kind == "f" else "modulo"
+    helper = f.program.helper(name, kind)
     return Value(f"{helper}({x}, {y})", kind)
 
 

@@ -1,5 +1,7 @@
 """`@vk.jit`: kernels of Python functions, kept by the types of their arguments, and their launches."""
 
+import weakref
+
 import numpy as np
 
 from .. import _core
@@ -10,17 +12,21 @@ from .source import Source
 from .types import BOOL, F64, FLOAT, I32, I64, INT
 
 
+_ALL = weakref.WeakSet()
+
+
 class Jit:
     """A Python function that is translated for the device when it is called. `vk.jit` makes it.
 
     `kernel[groups, workgroup](x, y, 2.0)` runs it with these numbers of workgroups, each of these numbers of
-    invocations; both are an integer or a tuple of up to three. A stream and the bytes of the shared array of shape 0 may
-    follow. `kernel.forall(n)(…)` runs at least n invocations.
+    invocations; both are an integer or a tuple of up to three. A stream and the bytes of the shared array of shape 0
+    may follow. `kernel.forall(n)(…)` runs at least n invocations.
     """
 
     def __init__(self, function, device, sanitize):
         self._source, self._is_device, self._sanitize = Source(function), device, sanitize
         self._built = {}
+        _ALL.add(self)
         self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
         self.__module__ = function.__module__
 
@@ -34,7 +40,7 @@ class Jit:
             raise TypeError(f"{self.__name__!r} is a device function: kernels call it")
         key = key if isinstance(key, tuple) else (key,)
         if not 2 <= len(key) <= 4:
-            raise ValueError("a launch is kernel[groups, workgroup], and a stream and bytes of shared memory may follow")
+            raise ValueError("a launch is kernel[groups, workgroup]; a stream and bytes of shared memory may follow")
         groups, workgroup, stream, shared_bytes = (*key, None, 0)[:4] if len(key) < 4 else key
         return Launch(self, groups, _three(workgroup), stream or None, shared_bytes)
 
@@ -43,7 +49,8 @@ class Jit:
         return self[-(-n // workgroup), workgroup, stream]
 
     def __call__(self, *_args):
-        raise TypeError(f"a launch needs its size: {self.__name__}[groups, workgroup](…), or {self.__name__}.forall(n)(…)")
+        name = self.__name__
+        raise TypeError(f"a launch needs its size: {name}[groups, workgroup](…), or {name}.forall(n)(…)")
 
     def __repr__(self):
         return f"<vkarray jit {self.__name__}>"
@@ -163,6 +170,16 @@ def _three(counts):
     if not 1 <= len(counts) <= 3 or not all(isinstance(each, (int, np.integer)) and each > 0 for each in counts):
         raise ValueError("a workgroup has one to three counts of invocations, each at least 1")
     return (*map(int, counts), 1, 1)[:3]
+
+
+def select_device(selector):
+    """Opens the context of the process on a device, given as in `VKARRAY_DEVICE`. Arrays that exist keep theirs.
+
+    Kernels of Python functions are built anew, for the device that was chosen.
+    """
+    _core.select_device(selector)
+    for each in list(_ALL):
+        each._built.clear()
 
 
 def jit(function=None, *, device=False, sanitize=None):

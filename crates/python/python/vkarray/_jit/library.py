@@ -1,4 +1,4 @@
-"""The functions that kernels call: those of `names`, of `math` and of Python, types as conversions, device functions."""
+"""The functions that kernels call: of `names`, of `math` and of Python, types as conversions, device functions."""
 
 import ast
 import builtins
@@ -9,7 +9,7 @@ import numpy as np
 from . import names, types
 from .arithmetic import binary
 from .source import Source
-from .types import BOOL, F16, F32, F64, I32, U32, U64, Tuple
+from .types import BOOL, F16, F32, F64, I32, U32, Tuple
 from .values import ArrayValue, Value
 
 # Functions of one float: WGSL with places for numbers or the name of a helper, and whether 64-bit floats have it.

@@ -3,7 +3,7 @@
 | name | in a kernel |
 |---|---|
 | `grid(n)`, `gridsize(n)` | the place of the invocation among all, and their number; a tuple for `n` of 2 or 3 |
-| `threadIdx`, `blockIdx`, `blockDim`, `gridDim` | with `.x`, `.y` and `.z`: places in the workgroup and among workgroups, and their numbers |
+| `threadIdx`, `blockIdx`, `blockDim`, `gridDim` | places in the workgroup and among them, and numbers of each |
 | `shared.array(shape, dtype)` | memory of the workgroup; `shape` 0 takes the bytes that the launch gives |
 | `local.array(shape, dtype)` | memory of the invocation |
 | `const.array_like(x)` | an array of NumPy, with its elements at the first launch |

@@ -102,7 +102,8 @@ class Program:
         full = f"{name}_{kind.wgsl}"
         words = {"NAME": full, "T": kind.wgsl}
         words |= {"Z": types.literal(0, kind), "ONE": types.literal(1, kind)}
-        self.helpers[full] = re.sub(r"\b(NAME|T|Z|ONE)\b", lambda word: words[word[0]], HELPERS[name])
+        words["BYTES"] = f"{np.dtype(kind.name).itemsize}u"
+        self.helpers[full] = re.sub(r"\b(NAME|T|Z|ONE|BYTES)\b", lambda word: words[word[0]], HELPERS[name])
         return full
 
     def vote(self, name):

@@ -19,7 +19,7 @@ class Source:
         try:
             return inspect.getsourcelines(self.function)[0]
         except OSError as error:
-            raise TypeError(f"the text of {self.name!r} is needed to translate it, and cannot be read: {error}") from None
+            raise TypeError(f"the text of {self.name!r} is translated, and cannot be read: {error}") from None
 
     @cached_property
     def tree(self):
@@ -36,8 +36,8 @@ class Source:
     @cached_property
     def locals(self):
         """Parameters and the names that are assigned."""
-        stored = {each.id for each in ast.walk(self.tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-        return stored | set(self.parameters)
+        names = (each for each in ast.walk(self.tree) if isinstance(each, ast.Name))
+        return {each.id for each in names if isinstance(each.ctx, ast.Store)} | set(self.parameters)
 
     @property
     def names(self):

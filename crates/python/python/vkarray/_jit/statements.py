@@ -209,7 +209,8 @@ class Translation(Expressions):
         value = self.number_or_tuple(self.expression(node.value), node)
         kind = self.state.widen(self.state.returns, self.key, value.kind)
         if kind is None:
-            self.mistyped(node, f"{self.source.name!r} returns {self.state.returns[self.key]} elsewhere, {value.kind} here")
+            before = self.state.returns[self.key]
+            self.mistyped(node, f"{self.source.name!r} returns {before} elsewhere, {value.kind} here")
         self.emit(f"return {self.convert(value, types.concrete(kind), node)};")
 
 
