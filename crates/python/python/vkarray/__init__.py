@@ -6,7 +6,8 @@
     [9.0, 27.0]
 
 The functions of this module are those of the Python array API standard, edition 2025.12. Kernels of shaders are made by
-`vk.kernel`, kernels of Python functions by `vk.jit`. The first call that needs a device opens one; `VKARRAY_DEVICE` or `vk.select_device` chooses it.
+`vk.kernel`, kernels of Python functions by `vk.jit`. The first call that needs a device opens one; `VKARRAY_DEVICE` or
+`vk.select_device` chooses it.
 """
 
 import atexit as _atexit
