@@ -48,7 +48,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 fn mpiexec(ranks: usize, example: &str) -> CommandLine {
     CommandLine::new(["mpiexec", "-n", &ranks.to_string(), &format!("target/debug/examples/{example}")])
         .with_env("LP_NUM_THREADS", "1")
-        // Open MPI refuses more ranks than cores, and root, unless it is told.
+        // Without these variables Open MPI starts no more ranks than there are cores, and none as root.
         .with_env("OMPI_MCA_rmaps_base_oversubscribe", "1")
         .with_env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .with_env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")

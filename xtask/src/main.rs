@@ -2,9 +2,9 @@
 //!
 //! This file has only the command line. Each task has a file of its own: `setup.rs`, `suite.rs` (the tests),
 //! `downstream.rs`, `demo.rs`, `dist.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs`, `package.rs`,
-//! `archive.rs` and `python.rs`. The decisions of a
-//! task are plain data made by pure functions (`plan.rs`, `demo.rs`); running them is a loop. xtask does not link to
-//! vkarray, so it still builds when the library does not. Read `plan.rs` next.
+//! `archive.rs` and `python.rs`. The decisions of a task are plain data made by pure functions (`plan.rs`, `demo.rs`);
+//! running them is a loop. xtask does not link to vkarray, so it still builds when the library does not. Read `plan.rs`
+//! next.
 
 mod archive;
 mod ci;

@@ -189,8 +189,11 @@ impl Error {
         }
         let is_machine = match self {
             Self::Validation { .. } | Self::Defect { .. } | Self::Cache { .. } | Self::HostMemory { .. } => true,
-            Self::FirstRun { .. } => true,
-            Self::Write { .. } | Self::Replace { .. } | Self::Report { .. } | Self::Tests { .. } => true,
+            Self::FirstRun { .. }
+            | Self::Write { .. }
+            | Self::Replace { .. }
+            | Self::Report { .. }
+            | Self::Tests { .. } => true,
             Self::Array(error) => is_machine_failure(error),
             Self::File(error) => !error.is_input(),
             _ => false,

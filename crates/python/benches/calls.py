@@ -70,8 +70,11 @@ def main():
             print(f"{name:9}{what:25}{host:10.2f}{whole:12.2f}", flush=True)
     saxpy, x, y = vk.kernel(SAXPY), vk.ones(1000), vk.ones(1000)
     launch = saxpy[16]
-    print(f"{'vkarray':9}{'kernel[16](x, y, 2.0)':25}{median(lambda: saxpy[16](x, y, 2.0), vk.synchronize, 1000)[0]:10.2f}")
-    print(f"{'vkarray':9}{'the same, launch kept':25}{median(lambda: launch(x, y, 2.0), vk.synchronize, 1000)[0]:10.2f}")
+    for what, call in [
+        ("kernel[16](x, y, 2.0)", lambda: saxpy[16](x, y, 2.0)),
+        ("the same, launch kept", lambda: launch(x, y, 2.0)),
+    ]:
+        print(f"{'vkarray':9}{what:25}{median(call, vk.synchronize, 1000)[0]:10.2f}")
 
 
 if __name__ == "__main__":

@@ -5,38 +5,51 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use vkarray::Context;
 
-use crate::error::raise;
+use crate::error::{VkError, raise};
 
-/// The context of all arrays. [`shutdown`] takes it away when the interpreter ends, so that the device is closed while its
-/// driver is still loaded.
-static CONTEXT: Mutex<Option<Context>> = Mutex::new(None);
+/// The context of the process. When the interpreter ends, [`shutdown`] takes it away, so that the device is closed while
+/// its driver is still loaded.
+enum Current {
+    /// No call has needed a device yet.
+    Unopened,
+    Open(Context),
+    /// The interpreter ends. A thread that goes on must not open a device again.
+    Ended,
+}
+
+static CURRENT: Mutex<Current> = Mutex::new(Current::Unopened);
+
+/// Puts another state into [`CURRENT`] and drops the one before, which may close a device.
+fn replace(py: Python<'_>, state: Current) {
+    let before = std::mem::replace(&mut *CURRENT.lock().unwrap_or_else(PoisonError::into_inner), state);
+    py.detach(|| drop(before));
+}
 
 /// The context of the process. The environment variable `VKARRAY_DEVICE` chooses its device.
 pub(crate) fn context(py: Python<'_>) -> PyResult<Context> {
-    py.detach(|| {
-        let mut open = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*open {
-            Some(context) => Ok(context.clone()),
-            None => Ok(open.insert(Context::open_default()?).clone()),
+    let opened = py.detach(|| {
+        let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Current::Unopened = *current {
+            *current = Current::Open(Context::open_default()?);
         }
-    })
-    .map_err(|error: vkarray::Error| raise(error))
+        Ok(if let Current::Open(context) = &*current { Some(context.clone()) } else { None })
+    });
+    let opened = opened.map_err(|error: vkarray::Error| raise(error))?;
+    opened.ok_or_else(|| VkError::new_err("the interpreter ends, and its device is closed"))
 }
 
 /// Opens the context of the process on a device, given as in `VKARRAY_DEVICE`. Arrays that exist keep theirs.
 #[pyfunction]
 fn select_device(py: Python<'_>, selector: &str) -> PyResult<()> {
     let opened = py.detach(|| Context::builder().device(selector).open()).map_err(raise)?;
-    let before = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner).replace(opened);
-    py.detach(|| drop(before));
+    replace(py, Current::Open(opened));
     Ok(())
 }
 
 /// Waits for all work, and closes the device if no array is left.
 #[pyfunction]
 fn shutdown(py: Python<'_>) {
-    let open = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    py.detach(|| drop(open));
+    replace(py, Current::Ended);
 }
 
 /// Waits until everything that was recorded is complete.

@@ -26,16 +26,14 @@ pub(crate) enum Key {
 impl Key {
     /// Reads an index. Arrays of integers stand alone among slices, or are all of the index, with integers beside them.
     pub(crate) fn new(key: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Some(mask) = advanced(key)? {
-            if mask.dtype() == vkarray::DType::Bool {
-                return Ok(Self::Mask(mask));
-            }
-            return Ok(Self::Places { view: Vec::new(), axis: 0, places: mask });
-        }
-        let parts: Vec<Bound<'_, PyAny>> = match key.cast::<PyTuple>() {
-            Ok(parts) => parts.iter().collect(),
-            Err(_) => vec![key.clone()],
+        let Ok(parts) = key.cast::<PyTuple>() else {
+            return Ok(match advanced(key)? {
+                Some(mask) if mask.dtype() == vkarray::DType::Bool => Self::Mask(mask),
+                Some(places) => Self::Places { view: Vec::new(), axis: 0, places },
+                None => Self::View(vec![basic(key)?]),
+            });
         };
+        let parts: Vec<Bound<'_, PyAny>> = parts.iter().collect();
         let arrays = parts.iter().map(advanced).collect::<PyResult<Vec<_>>>()?;
         if arrays.iter().flatten().count() > 1 {
             return Self::points(&parts, arrays);

@@ -61,8 +61,10 @@ def test_operators_compute_what_numpy_computes(dtype):
     a, b = host((3, 5), dtype, 1), host((5,), dtype, 2) + np.dtype(dtype).type(1)
     x, y = vk.asarray(a), vk.asarray(b)
     for expected, found in [
-        (a + b, x + y), (a - b, x - y), (a * b, x * y), (a // b, x // y), (a % b, x % y), (3 - b, 3 - y), (b * 2, y * 2),
-        (a < b, x < y), (a == b, x == y), (-a, -x), (abs(a), abs(x)), (a**2, x**2), (np.maximum(a, b), vk.maximum(x, y)),
+        (a + b, x + y), (a - b, x - y), (a * b, x * y), (a // b, x // y), (a % b, x % y),
+        (3 - b, 3 - y), (b * 2, y * 2),
+        (a < b, x < y), (a == b, x == y), (-a, -x), (abs(a), abs(x)), (a**2, x**2),
+        (np.maximum(a, b), vk.maximum(x, y)),
     ]:
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found.copy_to_host(), expected)

@@ -4,7 +4,7 @@
 use vkarray_kernel::{Complex32, Complex64, DType};
 use vkarray_layout::{Index, Order};
 
-use super::{AnyArray, AnyElement, with_any};
+use super::{AnyArray, AnyElement, Category, with_any};
 use crate::array::DeviceNDArray;
 use crate::error::{ExprError, Result};
 use crate::functions::{self, Axes, IntoAxes, Reduce, Side, Statistics, keepdims};
@@ -36,25 +36,6 @@ pub enum AnyReduction {
     Var(f64),
     /// The square root of the variance.
     Std(f64),
-}
-
-impl AnyReduction {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Prod => "prod",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Any => "any",
-            Self::All => "all",
-            Self::Argmin => "argmin",
-            Self::Argmax => "argmax",
-            Self::CountNonzero => "count_nonzero",
-            Self::Mean => "mean",
-            Self::Var(_) => "var",
-            Self::Std(_) => "std",
-        }
-    }
 }
 
 #[expect(clippy::missing_errors_doc, reason = "each has the errors of the method of its name of `DeviceNDArray`")]
@@ -121,31 +102,31 @@ impl AnyArray {
         use AnyReduction::{All, Any, Argmax, Argmin, Max, Mean, Min, Prod, Std, Sum, Var};
         let over = axes.map_or_else(|| (..).into_axes(), IntoAxes::into_axes);
         let over: Axes = if keeps { keepdims(over) } else { over };
-        let statistic = |array: &Self| -> Result<Self> {
-            with_any!(array, floats array => Ok(match reduction {
-                Mean => array.mean(over.clone())?.into(),
-                Var(correction) => array.var_with_correction(over.clone(), correction)?.into(),
-                Std(correction) => array.std_with_correction(over.clone(), correction)?.into(),
-                _ => return self.not_defined(reduction.name()),
-            }), else self.not_defined(reduction.name()))
+        let statistic = match reduction {
+            Mean => "mean",
+            Var(_) => "var",
+            Std(_) => "std",
+            _ => {
+                return with_any!(self, array => Ok(match reduction {
+                    Sum => array.sum(over)?.into(),
+                    Prod => array.prod(over)?.into(),
+                    Min => array.min(over)?.into(),
+                    Max => array.max(over)?.into(),
+                    Any => array.any(over)?.into(),
+                    All => array.all(over)?.into(),
+                    Argmin => array.argmin(over)?.into(),
+                    Argmax => array.argmax(over)?.into(),
+                    _ => array.count_nonzero(over)?.into(),
+                }));
+            }
         };
-        match reduction {
-            Mean | Var(_) | Std(_) => with_any!(self, numbers _array => match self {
-                Self::F16(_) | Self::BF16(_) | Self::F32(_) | Self::F64(_) => statistic(self),
-                _ => statistic(&self.astype(DType::F32)?),
-            }, else self.not_defined(reduction.name())),
-            _ => with_any!(self, array => Ok(match reduction {
-                Sum => array.sum(over)?.into(),
-                Prod => array.prod(over)?.into(),
-                Min => array.min(over)?.into(),
-                Max => array.max(over)?.into(),
-                Any => array.any(over)?.into(),
-                All => array.all(over)?.into(),
-                Argmin => array.argmin(over)?.into(),
-                Argmax => array.argmax(over)?.into(),
-                _ => array.count_nonzero(over)?.into(),
-            })),
-        }
+        let is_integer = Category::of(self.dtype()) == Some(Category::Integer);
+        let floats = if is_integer { self.astype(DType::F32)? } else { self.clone() };
+        with_any!(&floats, floats array => Ok(match reduction {
+            Var(correction) => array.var_with_correction(over, correction)?.into(),
+            Std(correction) => array.std_with_correction(over, correction)?.into(),
+            _ => array.mean(over)?.into(),
+        }), else self.not_defined(statistic))
     }
 
     /// Running sums along an axis, or running products; integers in 64 bits.

@@ -49,17 +49,24 @@ impl<T: Element> DeviceNDArray<T> {
     /// memory for the copy or it cannot be recorded.
     pub fn astype<U: Element>(&self) -> Result<DeviceNDArray<U>> {
         self.check_stream()?;
+        let to = DType::of::<U>();
+        self.cast_to(to)?; // Refused before anything is copied.
         let source = self.to_contiguous(Order::K)?;
         let target = self.context().device_array_like_as::<U>(&source)?;
-        source.convert_to(target.block(), DType::of::<U>())?;
+        source.convert_to(target.block(), to)?;
         Ok(target)
+    }
+
+    /// The conversion to another type, and into how many items of its kernel an element is split.
+    fn cast_to(&self, to: DType) -> Result<(Cast, u64)> {
+        let from = DType::of::<T>();
+        Cast::new(from, to, self.context().copies().limits.group).ok_or(Error::NoConversion { from, to })
     }
 
     /// Writes the elements of this array, which is contiguous, in another type to the beginning of a block.
     pub(crate) fn convert_to(&self, target: &Arc<Block>, to: DType) -> Result<()> {
-        let (ctx, from) = (self.context(), DType::of::<T>());
+        let (ctx, (cast, n_parts)) = (self.context(), self.cast_to(to)?);
         let limits = ctx.copies().limits;
-        let (cast, n_parts) = Cast::new(from, to, limits.group).ok_or(Error::NoConversion { from, to })?;
         let kernel = ctx.library_kernel(LibraryKernel::Cast(cast))?;
         let [from_bytes, to_bytes] = cast.item_bytes();
         // The bound range of the source starts at an aligned byte, which may lie before the first item.

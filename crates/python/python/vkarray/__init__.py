@@ -41,7 +41,7 @@ pi = 3.141592653589793
 __array_api_version__ = "2025.12"
 
 __all__ = [
-    "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "inf", "kernel", "memory_info", "nan", "ndarray",
-    "newaxis", "pi", "synchronize", "to_device", *_data_types.__all__, *_functions.__all__,
+    "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "inf", "kernel", "memory_info", "nan",
+    "ndarray", "newaxis", "pi", "synchronize", "to_device", *_data_types.__all__, *_functions.__all__,
     *_jit.__all__,
 ]

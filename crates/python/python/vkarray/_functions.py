@@ -15,8 +15,8 @@ from ._core import Array
 _UNARY = """abs acos acosh asin asinh atan atanh bitwise_invert ceil cos cosh exp expm1 floor isfinite isinf isnan
 log log1p log2 log10 logical_not negative reciprocal round sign signbit sin sinh sqrt square tan tanh trunc""".split()
 _BINARY = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide equal
-floor_divide greater greater_equal hypot less less_equal logaddexp logical_and logical_or logical_xor maximum minimum multiply
-nextafter not_equal pow remainder subtract""".split()
+floor_divide greater greater_equal hypot less less_equal logaddexp logical_and logical_or logical_xor maximum minimum
+multiply nextafter not_equal pow remainder subtract""".split()
 # On integers these are the integers themselves.
 _ROUNDING = {"ceil", "floor", "round", "trunc"}
 
@@ -100,7 +100,7 @@ def _check_device(device):
 
 
 def asarray(obj, /, *, dtype=None, device=None, copy=None):
-    """An array of numbers, of nested sequences of them, of a NumPy array or of an object that NumPy makes an array of."""
+    """An array of numbers, of nested sequences of them, or of whatever else NumPy makes an array of."""
     _check_device(device)
     return _core.asarray(obj, dtype, copy)
 
@@ -579,13 +579,7 @@ def vecdot(x1, x2, /, *, axis=-1):
     return sum(x1 * x2, axis=-1, dtype=dtype)
 
 
-__all__ = sorted([
-    *_UNARY, *_BINARY,
-    "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "astype", "broadcast_arrays", "broadcast_shapes",
-    "broadcast_to", "clip", "concat", "conj", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "empty", "empty_like",
-    "expand_dims", "eye", "flip", "from_dlpack", "full", "full_like", "imag", "isin", "linspace", "matmul", "matrix_transpose", "max",
-    "mean", "meshgrid", "min", "moveaxis", "nonzero", "ones", "ones_like", "permute_dims", "positive", "prod", "real", "repeat",
-    "reshape", "roll", "searchsorted", "sort", "squeeze", "stack", "std", "sum", "take", "take_along_axis", "tensordot",
-    "tile", "tril", "triu", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot",
-    "where", "zeros", "zeros_like",
-])
+__all__ = sorted(
+    name for name, value in globals().items()
+    if name[0] != "_" and callable(value) and value.__module__ == __name__
+)

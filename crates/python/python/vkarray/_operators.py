@@ -26,7 +26,8 @@ def _operators(name):
     is_by_parts = name in _complex.FUNCTIONS
 
     def is_complex(self, other):
-        return is_by_parts and "c" in (self.dtype.kind, getattr(getattr(other, "dtype", None), "kind", type(other).__name__[0]))
+        types = [each.dtype for each in (self, other) if hasattr(each, "dtype")]
+        return is_by_parts and (isinstance(other, complex) or any(dtype.kind == "c" for dtype in types))
 
     def forward(self, other):
         return function(self, other) if is_complex(self, other) else self._operate(name, other, False)
@@ -51,12 +52,16 @@ def install(array):
             setattr(array, f"__{prefix}{operator}__", method)
     for name in _REDUCTIONS:
         setattr(array, name, getattr(_functions, name))
-    array.__matmul__ = lambda self, other: _functions.matmul(self, other) if isinstance(other, array) else NotImplemented
+    array.__matmul__ = _matmul
     array.__imatmul__ = _matmul_in_place
     array.__array_namespace__ = _namespace
     array.to_device = _to_device
     array.__dlpack__ = _dlpack
     array.__dlpack_device__ = lambda self: (1, 0)  # `kDLCPU`: what is exchanged is a copy in the memory of the host.
+
+
+def _matmul(self, other):
+    return _functions.matmul(self, other) if isinstance(other, type(self)) else NotImplemented
 
 
 def _matmul_in_place(self, other):
