@@ -7,12 +7,13 @@
 //
 // The place of a key in its tile is its rank: the number of keys with a lower digit, and of keys with its digit before it.
 // Item i of a lane of a team is key (team * ITEMS + i) * LANES + lane of the tile, so that the lanes of a team, taken
-// together, see keys in their order. The lanes with the same digit find each other (`peers_of`), and the first of them
-// counts for all. Keys are loaded without branches, so that the loads of one invocation overlap.
+// together, see keys in their order. Each lane sets its bit in a word of shared memory for its digit, so that the lanes with
+// the same digit find each other, and the first of them counts for all. Keys are loaded without branches, so that the loads
+// of one invocation overlap.
 //
 // The text before this file defines `key_of.wgsl`; LANES, the invocations of a team, which is a subgroup, half of one
 // with 64 invocations, or a single invocation; `struct Invocation` and `place_of`, which say where an invocation stands;
-// `peers_of`, `sum_before` and `meet`, which are operations of the team; TEAMS and ITEMS; PASSES, the number of digits;
+// `sum_before` and `meet`, which are operations of the team; TEAMS and ITEMS; PASSES, the number of digits;
 // HAS_ORDER, and `order_of` and `set_order`, which read and write the place that each key had at first. If EXACT, `out`
 // has numbers, and otherwise keys.
 
@@ -20,6 +21,7 @@ const THREADS = TEAMS * LANES;
 const TILE = THREADS * ITEMS;
 const DIGITS = 256u;
 const EACH = DIGITS / LANES;
+const EXCHANGE = max(TILE * select(1u, 2u, IS_PAIR), TEAMS * DIGITS);
 
 struct Radix { n: u32, n_tiles: u32, digit: u32 }
 
@@ -29,7 +31,9 @@ struct Radix { n: u32, n_tiles: u32, digit: u32 }
 @group(0) @binding(2) var<storage, read_write> counts: array<u32>;
 var<immediate> radix: Radix;
 
-var<workgroup> exchange: array<Key, TILE>;
+// While keys are ranked, the lanes with each digit as bits, for each team; else the first words of the keys of the tile,
+// and behind them the second ones.
+var<workgroup> exchange: array<atomic<u32>, EXCHANGE>;
 var<workgroup> counters: array<atomic<u32>, TEAMS * DIGITS>;
 var<workgroup> starts: array<u32, DIGITS + LANES>;
 var<workgroup> moves: array<u32, DIGITS>;
@@ -73,17 +77,37 @@ fn clear_counters(thread: u32) {
     workgroupBarrier();
 }
 
-// The number of keys of the team with the digit, before this one.
+// The number of keys of the team with the digit, before this one. The bits of lanes are zeros before and behind it.
 fn rank_in_team(place: Place, digit: u32) -> u32 {
-    let peers = peers_of(digit, place);
+    let slot = place.team * DIGITS + digit;
+    atomicOr(&exchange[slot], 1u << place.lane);
+    meet();
+    let peers = atomicLoad(&exchange[slot]);
+    let before = atomicLoad(&counters[slot]);
     let rank = countOneBits(peers & ((1u << place.lane) - 1u));
-    let before = atomicLoad(&counters[place.team * DIGITS + digit]);
     meet();
     if rank == 0u {
-        atomicStore(&counters[place.team * DIGITS + digit], before + countOneBits(peers));
+        atomicStore(&counters[slot], before + countOneBits(peers));
+        atomicStore(&exchange[slot], 0u);
     }
     meet();
     return before + rank;
+}
+
+fn put_key(rank: u32, key: Key) {
+    let words = vec2<u32>(key);
+    atomicStore(&exchange[rank], words.x);
+    if IS_PAIR {
+        atomicStore(&exchange[TILE + rank], words.y);
+    }
+}
+
+fn take_key(rank: u32) -> Key {
+    var words = vec2(atomicLoad(&exchange[rank]), 0u);
+    if IS_PAIR {
+        words.y = atomicLoad(&exchange[TILE + rank]);
+    }
+    return to_key(words);
 }
 
 // Changes the counters to the numbers of keys of earlier teams, and `starts` to the numbers of keys with lower digits.
@@ -168,14 +192,14 @@ fn radix_scatter(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation
     for (var i = 0u; i < ITEMS; i++) {
         let digit = digit_of(keys[i], radix.digit);
         ranks[i] += starts[start_of(digit)] + atomicLoad(&counters[place.team * DIGITS + digit]);
-        exchange[ranks[i]] = keys[i];
+        put_key(ranks[i], keys[i]);
     }
     workgroupBarrier();
     let n_keys = min(radix.n - tile * TILE, TILE);
     var places: array<u32, ITEMS>;
     for (var i = 0u; i < ITEMS; i++) {
         let rank = i * THREADS + place.thread;
-        let key = exchange[rank];
+        let key = take_key(rank);
         places[i] = base + moves[digit_of(key, radix.digit)] + rank;
         if rank < n_keys {
             write_key(places[i], key, EXACT && radix.digit + 1u == PASSES);
@@ -187,13 +211,13 @@ fn radix_scatter(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation
     workgroupBarrier();
     for (var i = 0u; i < ITEMS; i++) {
         let at = first + i * LANES;
-        exchange[ranks[i]] = to_key(vec2(order_of(base + at, at, radix.digit == 0u, at < radix.n)));
+        atomicStore(&exchange[ranks[i]], order_of(base + at, at, radix.digit == 0u, at < radix.n));
     }
     workgroupBarrier();
     for (var i = 0u; i < ITEMS; i++) {
         let rank = i * THREADS + place.thread;
         if rank < n_keys {
-            set_order(places[i], vec2<u32>(exchange[rank]).x);
+            set_order(places[i], atomicLoad(&exchange[rank]));
         }
     }
 }
@@ -212,6 +236,9 @@ fn radix_rows(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
         order[i] = first + i * LANES;
     }
     for (var digit = 0u; digit < PASSES; digit++) {
+        for (var i = place.thread; i < TEAMS * DIGITS; i += THREADS) {
+            atomicStore(&exchange[i], 0u);
+        }
         clear_counters(place.thread);
         for (var i = 0u; i < ITEMS; i++) {
             ranks[i] = rank_in_team(place, digit_of(keys[i], digit));
@@ -220,20 +247,20 @@ fn radix_rows(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
         for (var i = 0u; i < ITEMS; i++) {
             let of_key = digit_of(keys[i], digit);
             ranks[i] += starts[start_of(of_key)] + atomicLoad(&counters[place.team * DIGITS + of_key]);
-            exchange[ranks[i]] = keys[i];
+            put_key(ranks[i], keys[i]);
         }
         workgroupBarrier();
         for (var i = 0u; i < ITEMS; i++) {
-            keys[i] = exchange[first + i * LANES];
+            keys[i] = take_key(first + i * LANES);
         }
         workgroupBarrier();
         if HAS_ORDER {
             for (var i = 0u; i < ITEMS; i++) {
-                exchange[ranks[i]] = to_key(vec2(order[i]));
+                atomicStore(&exchange[ranks[i]], order[i]);
             }
             workgroupBarrier();
             for (var i = 0u; i < ITEMS; i++) {
-                order[i] = vec2<u32>(exchange[first + i * LANES]).x;
+                order[i] = atomicLoad(&exchange[first + i * LANES]);
             }
             workgroupBarrier();
         }

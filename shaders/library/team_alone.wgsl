@@ -12,10 +12,6 @@ fn place_of(invocation: Invocation) -> Place {
     return Place(invocation.thread, invocation.thread, 0u);
 }
 
-fn peers_of(digit: u32, place: Place) -> u32 {
-    return 1u;
-}
-
 fn lanes_where(flag: bool, place: Place) -> u32 {
     return select(0u, 1u, flag);
 }

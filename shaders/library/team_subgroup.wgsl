@@ -17,16 +17,6 @@ fn place_of(invocation: Invocation) -> Place {
     return Place(thread, thread / LANES, thread % LANES, invocation.lane / LANES);
 }
 
-// The lanes of the team whose digit of eight bits is the same, as bits.
-fn peers_of(digit: u32, place: Place) -> u32 {
-    var peers = 0xffffffffu >> (32u - LANES);
-    for (var bit = 0u; bit < 8u; bit++) {
-        let is_set = ((digit >> bit) & 1u) != 0u;
-        peers &= lanes_where(is_set, place) ^ select(0xffffffffu, 0u, is_set);
-    }
-    return peers;
-}
-
 // The lanes of the team with the flag, as bits.
 fn lanes_where(flag: bool, place: Place) -> u32 {
     return subgroupBallot(flag)[place.half];

@@ -98,6 +98,7 @@ macro_rules! for_each_check {
                 nan_wins_and_the_first_of_equals_is_found,
                 float_sums_are_within_the_stated_bound_and_repeat,
                 statistics_are_numpys,
+                variances_of_distant_numbers_are_precise,
             }
             primitives::scan {
                 running_sums_of_integers_of_any_length_are_exact,

@@ -204,7 +204,7 @@ pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
     assert_eq!(contents(&x.mean(0)?)?, [9.0, 10.0, 11.0, 12.0, 13.0, 14.0]);
     assert_eq!(contents(&x.var(0)?)?, [45.0; 6]);
     assert_eq!(contents(&x.var_with_correction(0, 1)?)?, [60.0; 6]);
-    assert_eq!(x.std(..)?.item()?, (575.0_f32 / 12.0).sqrt());
+    assert!((x.std(..)?.item()? - (575.0_f32 / 12.0).sqrt()).abs() < 2e-6);
     assert_eq!(contents(&x.slice(s![0, 3..5])?.norm(..)?)?, [5.0]);
     assert_eq!(x.mean(keepdims([0, 1]))?.shape(), [1, 1]);
     let halves = x.astype::<f16>()?;
@@ -216,6 +216,35 @@ pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
     let dot = x.slice(s![0])?.vecdot(x.slice(s![1])?, ..)?;
     assert_eq!(dot.item()?, (0..6).map(|i| (i * (i + 6)) as f32).sum::<f32>());
     assert!(ctx.zeros::<f32>(0)?.mean(..)?.item()?.is_nan());
+    Ok(())
+}
+
+/// Variances of numbers that are far from zero, beside the two passes of the host in `f64`.
+pub(crate) fn variances_of_distant_numbers_are_precise(ctx: &Context) -> Result<()> {
+    for n in [1, 2, 3, 5, 64, 127, 1021, 65_537, 1_000_003] {
+        let host: Vec<f32> = (0..n).map(|i| 4096.0 + (i * 7919 % 1009) as f32 / 64.0).collect();
+        let exact = |numbers: &mut dyn Iterator<Item = f64>| {
+            let numbers: Vec<f64> = numbers.collect();
+            let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+            numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64
+        };
+        let x = ctx.slice_to_device(&host)?;
+        let near = |got: f32, wanted: f64| (f64::from(got) - wanted).abs() <= 2e-5 * wanted;
+        let (got, wanted) = (x.var(..)?.item()?, exact(&mut host.iter().map(|&x| f64::from(x))));
+        assert!(near(got, wanted), "{n}: {got} for {wanted}");
+        let columns = x.slice(s![..n / 3 * 3])?.reshape([n / 3, 3])?;
+        let rows = columns.t().copy()?;
+        for (column, (a, b)) in contents(&columns.var(0)?)?.into_iter().zip(contents(&rows.var(1)?)?).enumerate() {
+            let wanted = exact(&mut host[..n / 3 * 3].iter().skip(column).step_by(3).map(|&x| f64::from(x)));
+            assert!(n < 3 || near(a, wanted) && near(b, wanted), "{n}, column {column}: {a}, {b} for {wanted}");
+        }
+        // The square of the mean is no `f32`.
+        assert_eq!(ctx.full(n, -1e30_f32)?.var(..)?.item()?, 0.0, "{n}");
+        if let Some(last) = n.checked_sub(1) {
+            x.slice(s![last as isize..])?.fill(f32::INFINITY)?;
+            assert!(x.var(..)?.item()?.is_nan(), "{n} with an infinity");
+        }
+    }
     Ok(())
 }
 

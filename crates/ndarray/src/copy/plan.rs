@@ -46,7 +46,7 @@ pub(crate) fn dispatches(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep
 fn one_run(copy: StridedCopy, limits: &CopyLimits) -> Vec<CopyStep> {
     let unit = largest_unit([copy.source, copy.target].into_iter());
     let size = copy.run_bytes();
-    if unit < 4 || size < limits.kernel_bytes.max(unit) {
+    if size < limits.kernel_bytes.max(unit) {
         return vec![CopyStep::Regions(copy.regions())];
     }
     let (body, tail) = (size / unit * unit, size % unit);

@@ -273,21 +273,25 @@ fn the_kernel_follows_from_strides_and_sizes() {
     let (stacked, stacked_transposed) =
         (stack(&[3, 128, 68]), stack(&[3, 68, 128]).transpose(Some(&[0, 2, 1])).unwrap());
     let (rows, rows_apart) = (matrix(9, 16_384), matrix(9, 16_400).slice(&crate::s![.., 8..16_392]).unwrap());
+    let bytes = |first: usize| Layout::with_strides(&[24_001], &[1], first).unwrap();
+    let (bytes, bytes_behind) = (bytes(0), bytes(1));
     let cpu = CopyLimits { kernel_bytes: u64::MAX, regions: (4096, 64), ..GPU };
     let cases: &[PlanCase<'_>] = &[
         (&image, &image, 4, &GPU, "strided 16"), // Large and contiguous: a kernel with the widest unit.
         (&image, &image, 4, &cpu, "1 region"),   // On a CPU.
         (&rows, &rows_apart, 4, &GPU, "strided 16"), // Long rows on the device.
-        (&image, &crop, 4, &GPU, "strided 16"),  // Rows.
-        (&image, &crop, 4, &cpu, "600 regions"), // Rows on a CPU.
-        (&image, &sparse, 4, &GPU, "strided 4"), // Scattered.
-        (&sparse, &image, 1, &GPU, "strided 1"), // Gathered bytes.
-        (&broad, &broad_transposed, 4, &GPU, "tile 4: 32 x 32"), // Transposed.
-        (&wide, &wide_transposed, 4, &GPU, "quads"), // Both axes as long as a large tile.
-        (&wide, &wide_transposed, 8, &GPU, "tile 8: 32 x 32"), // Larger units.
+        (&bytes, &bytes_behind, 1, &GPU, "strided 1"), // From and to any byte.
+        (&bytes, &bytes_behind, 1, &cpu, "1 region"),
+        (&image, &crop, 4, &GPU, "strided 16"),                    // Rows.
+        (&image, &crop, 4, &cpu, "600 regions"),                   // Rows on a CPU.
+        (&image, &sparse, 4, &GPU, "strided 4"),                   // Scattered.
+        (&sparse, &image, 1, &GPU, "strided 1"),                   // Gathered bytes.
+        (&broad, &broad_transposed, 4, &GPU, "tile 4: 32 x 32"),   // Transposed.
+        (&wide, &wide_transposed, 4, &GPU, "quads"),               // Both axes as long as a large tile.
+        (&wide, &wide_transposed, 8, &GPU, "tile 8: 32 x 32"),     // Larger units.
         (&reversed, &wide_transposed, 4, &GPU, "tile 4: 32 x 32"), // Reversed.
         (&uneven, &uneven_transposed, 4, &GPU, "tile 4: 32 x 32"), // Rows that are not whole quads.
-        (&stacked, &stacked_transposed, 4, &GPU, "quads"), // Many of them.
+        (&stacked, &stacked_transposed, 4, &GPU, "quads"),         // Many of them.
         (&image, &transposed, 16, &GPU, "tile 16: 32 x 16"), // A tile of as much workgroup memory as every device has.
         (&broad, &broad_transposed, 1, &GPU, "tile 1: 32 x 32"), // Transposed bytes.
     ];

@@ -337,8 +337,8 @@ mod tests {
 
     #[test]
     fn both_passes_of_every_reduction_are_valid() {
-        use Reduction::{All, Any, Argmax, Argmin, Max, Min, Prod, Sum};
-        let kinds = [Sum, Prod, Min, Max, Any, All, Argmin, Argmax];
+        use Reduction::{All, Any, Argmax, Argmin, Max, Min, Prod, Squares, Sum};
+        let kinds = [Sum, Prod, Min, Max, Any, All, Argmin, Argmax, Squares];
         for (reduction, dtype) in kinds.into_iter().flat_map(|kind| DType::ALL.iter().map(move |&dtype| (kind, dtype)))
         {
             if !reduction.is_defined(dtype) {

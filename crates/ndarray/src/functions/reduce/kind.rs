@@ -19,6 +19,9 @@ pub(in crate::functions) enum Reduction {
     Argmax,
     /// The sum of products of two integers.
     Dot,
+    /// The sum of the squares of the differences of floats from their mean. An accumulator has this sum, the mean, and
+    /// the number of elements.
+    Squares,
     /// The `op` of the program's [`Combine`](crate::generate::Combine).
     Text,
 }
@@ -60,6 +63,7 @@ impl Reduction {
             Self::Argmin => "argmin",
             Self::Argmax => "argmax",
             Self::Dot => "vecdot",
+            Self::Squares => "var",
             Self::Text => "a reduction kernel",
         }
     }
@@ -67,6 +71,11 @@ impl Reduction {
     /// Whether the result is a position.
     pub(super) fn is_position(self) -> bool {
         matches!(self, Self::Argmin | Self::Argmax)
+    }
+
+    /// Whether the results of parts of the elements can be reduced to the result of all.
+    pub(super) fn has_parts(self) -> bool {
+        !self.is_position() && self != Self::Squares
     }
 
     /// Whether a reduction of no elements has no value.
@@ -78,6 +87,7 @@ impl Reduction {
     /// defined for them.
     pub(super) fn is_defined(self, dtype: DType) -> bool {
         match Class::of(dtype) {
+            class if self == Self::Squares => matches!(class, Some(Class::Float | Class::Double)),
             Some(Class::Complex | Class::DoubleComplex) => !self.needs_elements(),
             class => class.is_some(),
         }
@@ -92,6 +102,7 @@ impl Reduction {
         match self {
             Self::Any | Self::All => smallvec![WORD],
             Self::Argmin | Self::Argmax => smallvec![field(ordered(dtype)), WORD],
+            Self::Squares => SmallVec::from_elem(field(dtype), 3),
             _ if self.is_in_pairs(dtype) => smallvec![PAIR],
             _ => smallvec![field(dtype)],
         }
@@ -104,7 +115,12 @@ impl Reduction {
 
     /// Text that makes the result from an accumulator.
     pub(super) fn result_text(self) -> &'static str {
-        if self.is_position() { "vec2<u32>(acc.f1, 0u)" } else { "acc.f0" }
+        match self {
+            Self::Argmin | Self::Argmax => "vec2<u32>(acc.f1, 0u)",
+            // NaN if an element is infinite: its difference from the mean is no number.
+            Self::Squares => "acc.f0 + (acc.f1 - acc.f1)",
+            _ => "acc.f0",
+        }
     }
 
     /// The accumulator of no elements, if the reduction has one.
@@ -116,6 +132,7 @@ impl Reduction {
         Some(match (self, Class::of(dtype)) {
             _ if self.needs_elements() => return None,
             (Self::Text, _) => "identity()".to_owned(),
+            (Self::Squares, _) => [zero(), zero(), zero()].join(", "),
             (Self::Any, _) => "0u".to_owned(),
             (Self::All, _) => "1u".to_owned(),
             (Self::Sum | Self::Dot, _) if self.is_in_pairs(dtype) => "vec2<u32>(0u, 0u)".to_owned(),
@@ -140,6 +157,7 @@ impl Reduction {
                 format!("Acc(pair_multiply({}, {}))", pair(dtype, v)?, pair(dtype, &format!("{result}.r1"))?)
             }
             _ if self.is_in_pairs(dtype) => format!("Acc({})", pair(dtype, v)?),
+            Self::Squares => format!("Acc({0}(0), {v}, {0}(1))", field(dtype).ty),
             Self::Any | Self::All => format!("Acc(select(0u, 1u, {}))", truth(dtype, v)?),
             Self::Min | Self::Max if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}))"),
             Self::Argmin | Self::Argmax if dtype == DType::Bool => format!("Acc(select(0u, 1u, {v}), {at})"),
@@ -174,6 +192,14 @@ impl Reduction {
             Self::Prod => by(Op::Multiply)?,
             Self::Min => by(Op::Minimum)?,
             Self::Max => by(Op::Maximum)?,
+            // A part's share of the sum is multiplied with the difference of the means before the difference is squared,
+            // so that the square of a large mean beside no elements does not overflow.
+            Self::Squares => "let n = a.f2 + b.f2;
+    let share = b.f2 / max(n, FLOAT(1));
+    let difference = b.f1 - a.f1;
+    let squares = (difference * (a.f2 * share)) * difference;
+    return Acc(a.f0 + b.f0 + squares, a.f1 + difference * share, n);"
+                .replace("FLOAT", field(dtype).ty),
             Self::Any => "return Acc(a.f0 | b.f0);".to_owned(),
             Self::All => "return Acc(a.f0 & b.f0);".to_owned(),
             Self::Argmin | Self::Argmax => return self.combine_positions(dtype),

@@ -90,7 +90,8 @@ fn reduce_task<T: Element, R: Element>(task: &Task<'_, T>, axes: &Axes) -> Resul
     }
     let launch = Passes { program: &program, dtype, reduction, context, stream, limits: &limits };
     let leaves: SmallVec<[_; 6]> = program.leaves.iter().map(|&(leaf, _)| leaf).collect();
-    let fits = program.leaves.len() + 2 <= limits.max_buffers && program.rounds() <= MOST_ROUNDS;
+    let fits = program.leaves.len() + reduction.fields(dtype).len().max(2) <= limits.max_buffers
+        && program.rounds() <= MOST_ROUNDS;
     let nest = launch.nest(shape, &leaves);
     let bytes = if fits { launch.run(&nest, &split, &leaves, &results)? } else { Some(0) };
     let Some(bytes) = bytes else { return Ok(results) };
@@ -167,8 +168,8 @@ impl Passes<'_, '_> {
         let limit = most_of_launch(self.program.rounds());
         let is_short = whole.is_within(most) && nbytes <= most && whole.size() <= limit;
         // The results of two halves are themselves reduced, so the halves may be cut along any axis. This does not hold
-        // for positions, which would count from the start of a half.
-        let is_any = 2 * nbytes <= most && !self.reduction.is_position();
+        // for positions, which would count from the start of a half, and for differences from the mean of a half.
+        let is_any = 2 * nbytes <= most && self.reduction.has_parts();
         match whole.longest_axis(|axis| is_any || of_result(axis)) {
             Some(axis) if !is_short => {
                 let halves = Halves { whole, split, axis };

@@ -31,7 +31,7 @@ pub(super) fn position<T: Reducible>(expr: &Expr<T>, axes: &Axes, reduction: Red
 }
 
 /// Whether an error says that a reduction reads more than one launch takes.
-fn is_too_long(error: &Error) -> bool {
+pub(super) fn is_too_long(error: &Error) -> bool {
     matches!(error, Error::LongOperand { .. } | Error::ManyElements { .. })
 }
 

@@ -3,7 +3,10 @@
 use half::{bf16, f16};
 
 use super::axes::{IntoAxes, keepdims};
+use super::kind::Reduction;
+use super::launch::reduce;
 use super::methods::{Reduce, Reducible};
+use super::position::is_too_long;
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
@@ -76,7 +79,9 @@ where
         on(&precise, (&sum / <Self::Item as Precise>::Precision::nearest(count as f64)).cast()).eval()
     }
 
-    /// The variance: the mean square of the differences from the mean, which is computed first.
+    /// The variance: the mean square of the differences from the mean. Each element is read once; means and squares of
+    /// parts are combined as T. F. Chan, G. H. Golub and R. J. LeVeque describe in "Updating Formulae and a Pairwise
+    /// Algorithm for Computing Sample Variances" (1979).
     fn var(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         self.var_with_correction(axes, 0)
     }
@@ -167,8 +172,11 @@ fn variance<O: Operand<Item: Precise> + ?Sized>(
     let axes = axes.into_axes();
     let count = axes.split(precise.shape())?.count as f64;
     let divisor = <O::Item as Precise>::Precision::nearest((count - correction).max(0.0));
-    let mean = precise.mean(keepdims(axes.clone()))?;
-    let sum = (&precise - &mean).square().sum(axes)?;
+    let sum = match reduce(&precise, &axes, Reduction::Squares) {
+        // What one launch does not take is read twice.
+        Err(error) if is_too_long(&error) => (&precise - &precise.mean(keepdims(axes.clone()))?).square().sum(axes)?,
+        sum => sum?,
+    };
     on(&precise, finish(&sum / divisor).cast()).eval()
 }
 
