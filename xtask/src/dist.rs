@@ -1,6 +1,10 @@
 //! `cargo xtask dist`: runs the tests of distributed arrays, and programs of several processes under MPI.
 
-use std::process::{ExitCode, Stdio};
+use std::collections::BTreeSet;
+use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ExitCode, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,12 +20,29 @@ const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
 /// How long the other ranks may go on when one has failed.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
+/// A rank is killed within this time after its process has started: while MPI and Vulkan start, or in an exchange.
+const KILL_WITHIN_MS: u64 = 3000;
+
 /// What building and running with MPI takes.
 const PACKAGES: &str = "an MPI library with its headers, and libclang: mpich libmpich-dev libclang-dev (Debian), \
                         mpich-devel clang-devel (Fedora), mpich clang (Arch), mpich llvm (Homebrew)";
 
-/// Runs the tests with ranks that are threads, then the examples with ranks that are processes.
-pub(crate) fn run() -> Result<ExitCode> {
+/// What fails on rank 1, and what the program reports then.
+const FAILURES: [(&str, &str); 5] = [
+    ("error", "rank 1 of 3: the cause"),
+    ("panic", "rank 1 of 3 panicked"),
+    ("abort", ""),
+    (
+        "call",
+        "rank 0 calls sum on f32 of shape [300, 200] divided as [3, 1] with ghost zones [(2, 2), (2, 2)] and \
+              borders [Periodic, Periodic], but rank 1 calls max",
+    ),
+    ("end", "but rank 1 calls nothing more"),
+];
+
+/// Runs the tests with ranks that are threads, then the examples with ranks that are processes, of which this many are
+/// killed.
+pub(crate) fn run(kills: usize) -> Result<ExitCode> {
     setup::run(false)?;
     let tests = CommandLine::new(["cargo", "test", "--package", "vkarray-dist"]).run()?;
     if !tests.success() {
@@ -36,10 +57,19 @@ pub(crate) fn run() -> Result<ExitCode> {
         // The program compares its result with the result of one rank.
         mpiexec(ranks, "heat").run_to_success()?;
     }
-    for (failure, reported) in [("error", "rank 1 of 3: the cause"), ("panic", "rank 1 of 3 panicked"), ("abort", "")] {
-        ends(&mpiexec(3, "failing_rank").with_args([failure]), reported)?;
+    for (failure, reported) in FAILURES {
+        let command = mpiexec(3, "failing_rank").with_args([failure]);
+        println!("$ {command}");
+        let (took, output) = ended(&command, start(&command)?)?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        ensure!(text.contains(reported), "`{command}` reported something else than {reported:?}: {text}");
+        println!("ended after {:.1} s with {}", took.as_secs_f64(), output.status);
     }
-    println!("dist: passed with {RANKS:?} ranks, and a rank that failed ended the others");
+    let longest = (0..kills).map(|nth| kill(nth, 2 + nth % 3)).collect::<Result<Vec<_>>>()?.into_iter().max();
+    println!(
+        "dist: passed with {RANKS:?} ranks; ranks that failed and {kills} that were killed ended the others, within {:.1} s",
+        longest.unwrap_or_default().as_secs_f64()
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -54,22 +84,79 @@ fn mpiexec(ranks: usize, example: &str) -> CommandLine {
         .with_env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 }
 
-/// Runs a command that has to end in time, unsuccessfully, and report this.
-fn ends(command: &CommandLine, reported: &str) -> Result<()> {
-    println!("$ {command}");
+fn start(command: &CommandLine) -> Result<Child> {
+    let mut process = command.process();
+    process.stdout(Stdio::piped()).stderr(Stdio::piped());
+    process.spawn().with_context(|| format!("cannot start `{command}`"))
+}
+
+/// Waits for the end of a command that has to end in time and unsuccessfully, and returns how long it took.
+fn ended(command: &CommandLine, mut process: Child) -> Result<(Duration, Output)> {
     let start = Instant::now();
-    let mut process =
-        command.process().stderr(Stdio::piped()).spawn().with_context(|| format!("cannot start `{command}`"))?;
     while process.try_wait()?.is_none() {
         if start.elapsed() > END_WITHIN {
             process.kill()?;
             bail!("`{command}` goes on {} s after a rank has failed", END_WITHIN.as_secs());
         }
-        sleep(Duration::from_millis(50));
+        sleep(Duration::from_millis(20));
     }
     let output = process.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stderr);
-    ensure!(!output.status.success() && text.contains(reported), "`{command}` ended with {}: {text}", output.status);
-    println!("ended after {:.1} s with {}", start.elapsed().as_secs_f64(), output.status);
-    Ok(())
+    ensure!(!output.status.success(), "`{command}` ended with {} though a rank has failed: {text}", output.status);
+    Ok((start.elapsed(), output))
+}
+
+/// Kills one of several ranks at a random time, and returns how long the others went on. They leave no process, no
+/// shared memory, and one error.
+fn kill(nth: usize, ranks: usize) -> Result<Duration> {
+    let before = shared_memory();
+    let command = mpiexec(ranks, "failing_rank").with_args(["none"]);
+    let mut process = start(&command)?;
+    let mut printed = BufReader::new(process.stdout.take().context("the output is piped")?);
+    let started = printed.by_ref().lines().take(ranks).map(|line| started(&line?)).collect::<Result<Vec<_>>>()?;
+    ensure!(started.len() == ranks, "`{command}` started {} of {ranks} ranks", started.len());
+    let (delay, victim) = (random() % KILL_WITHIN_MS, started[usize::try_from(random())? % ranks][0]);
+    sleep(Duration::from_millis(delay));
+    ensure!(signal("KILL", victim)?, "process {victim} had ended before it was killed");
+    let (took, output) = ended(&command, process)?;
+    // MPICH prints the cause as output, Open MPI as an error.
+    let mut error = String::from_utf8_lossy(&output.stderr).into_owned();
+    printed.read_to_string(&mut error)?;
+    println!("kill {nth}: process {victim} after {delay} ms, the others ended after {:.2} s", took.as_secs_f64());
+    ensure!(error.matches("Killed").count() == 1, "not one error that names the cause: {error}");
+    // Processes and files may go some milliseconds after the end of mpiexec.
+    let end = Instant::now();
+    loop {
+        let left: Vec<u32> = started.concat().into_iter().filter(|&id| signal("0", id).unwrap_or(true)).collect();
+        let files: Vec<_> = shared_memory().difference(&before).cloned().collect();
+        if left.is_empty() && files.is_empty() {
+            return Ok(took);
+        }
+        ensure!(end.elapsed() < END_WITHIN, "after a kill, processes {left:?} and shared memory {files:?} are left");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// The numbers of a rank's process and of the process that started it, as the example prints them.
+fn started(line: &str) -> Result<[u32; 2]> {
+    let numbers = line.strip_prefix("process ").and_then(|rest| rest.split_once(" of "));
+    let (process, parent) = numbers.with_context(|| format!("{line:?} is not the start of a rank"))?;
+    Ok([process.parse()?, parent.parse()?])
+}
+
+/// Sends a signal, 0 to ask only; returns whether the process exists.
+fn signal(signal: &str, process: u32) -> Result<bool> {
+    let mut shell = std::process::Command::new("sh");
+    Ok(shell.arg("-c").arg(format!("kill -{signal} {process} 2> /dev/null")).status()?.success())
+}
+
+/// The names of all shared memory, on systems that list it.
+fn shared_memory() -> BTreeSet<String> {
+    let entries = fs::read_dir("/dev/shm").into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The standard library seeds its hashers at random.
+fn random() -> u64 {
+    RandomState::new().hash_one(())
 }

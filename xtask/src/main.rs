@@ -86,8 +86,12 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Runs the tests of distributed arrays, then programs of 1 to 7 processes under MPI, one of which fails on purpose
-    Dist,
+    /// Runs the tests of distributed arrays, then programs of 1 to 7 processes under MPI, which fail on purpose
+    Dist {
+        /// How many processes are killed at random times
+        #[arg(long, default_value_t = 5)]
+        kills: usize,
+    },
     /// Reports which devices and layers this process finds; `setup` runs it as a child, since a driver may crash
     #[command(hide = true)]
     Probe {
@@ -118,7 +122,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Package { archive: false } => package::run(),
         Task::Package { archive: true } => archive::make().map(|()| ExitCode::SUCCESS),
         Task::Python { judge, args } => python::run(judge.as_deref(), &args),
-        Task::Dist => dist::run(),
+        Task::Dist { kills } => dist::run(kills),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),
     }
 }

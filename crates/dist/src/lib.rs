@@ -27,4 +27,4 @@ pub use decomposition::{Border, Decomposition, DecompositionError, HaloMessage, 
 pub use error::DistError;
 #[cfg(feature = "mpi")]
 pub use transport::MpiRank;
-pub use transport::{ThreadRank, Transport, TransportError};
+pub use transport::{Place, ThreadRank, Transport, TransportError};

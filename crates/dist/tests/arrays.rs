@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use vkarray::ndarray::{Array2, ArrayD, Dimension, IxDyn};
 use vkarray::prelude::*;
-use vkarray_dist::{Border, Decomposition, DistArray, DistError, ThreadRank, Transport, TransportError};
+use vkarray_dist::{Border, Decomposition, DistArray, DistError, ThreadRank, Transport};
 
 static CONTEXT: LazyLock<Context> = LazyLock::new(|| Context::open_default().unwrap());
 
@@ -238,19 +238,5 @@ fn refusals_name_the_culprit() {
         assert!(shift.contains("a shift by [-2]") && shift.contains("[(1, 2)]"), "{shift}");
         assert!(axes.contains("a shift by [0, 0]"), "{axes}");
         assert!(shapes.contains("[9] and [8]"), "{shapes}");
-    }
-}
-
-#[test]
-fn ranks_that_disagree_on_a_decomposition_are_told() {
-    let results = ThreadRank::run(2, |rank| -> Result<(), DistError> {
-        let width = 1 + rank.rank();
-        let parts = Decomposition::over([8], 2)?.ghosts([(width, width)])?.borders([Border::Periodic])?;
-        DistArray::full(&CONTEXT, rank, &parts, 0_u16)?.halo()
-    });
-    for (receiver, result) in results.into_iter().enumerate() {
-        let (expected, sent) = [(4, 8), (8, 4)][receiver];
-        let length = TransportError::Length { sender: 1 - receiver, receiver, expected, sent };
-        assert!(matches!(result, Err(DistError::Transport(error)) if error == length));
     }
 }

@@ -1,6 +1,8 @@
 //! Arrays that are divided among ranks. **Start** at [`DistArray`].
 
+use std::any::type_name;
 use std::cell::OnceCell;
+use std::fmt;
 
 use vkarray::ndarray::{ArrayD, IxDyn, Slice};
 use vkarray::{Context, DeviceNDArray, Element};
@@ -8,7 +10,7 @@ use vkarray::{Context, DeviceNDArray, Element};
 use crate::decomposition::{Decomposition, HaloMessage, HaloSchedule, Overlap, Region};
 use crate::error::DistError;
 use crate::exchange::{Transfer, append, shaped, view};
-use crate::transport::Transport;
+use crate::transport::{Transport, TransportError, agree};
 
 /// An array that is divided among the ranks of a program. Each rank has a part of it with its ghost zones, which is one
 /// [`DeviceNDArray`] in C order.
@@ -158,6 +160,7 @@ impl<'t, T: Element> DistArray<'t, T> {
     /// # Errors
     /// A rank has ended or disagrees on the exchange, or a copy fails.
     pub fn halo(&self) -> Result<(), DistError> {
+        self.agree("halo")?;
         let transfer = match self.halo.get() {
             Some(transfer) => transfer,
             None => {
@@ -184,6 +187,13 @@ impl<'t, T: Element> DistArray<'t, T> {
         Ok(Transfer::new(rank, sources, targets))
     }
 
+    /// Returns an error on all ranks if one of them calls another function or has an array of another decomposition or
+    /// type, and if [`Transport::checks_calls`] says that calls are compared.
+    pub(crate) fn agree(&self, function: impl fmt::Display) -> Result<(), TransportError> {
+        let call = || format!("{function} on {} of {}", type_name::<T>(), self.decomposition);
+        agree(self.transport, call)
+    }
+
     /// A view of elements of this rank's part, which are counted in the global array.
     fn global(&self, region: &Region) -> Result<DeviceNDArray<T>, DistError> {
         let start = region.start.iter().zip(&self.part.start).map(|(at, first)| at - first).collect();
@@ -196,6 +206,7 @@ impl<'t, T: Element> DistArray<'t, T> {
     /// # Errors
     /// The shapes or the numbers of ranks differ; and the errors of [`DistArray::full`] and [`DistArray::halo`].
     pub fn redistribute(&self, decomposition: &Decomposition) -> Result<Self, DistError> {
+        self.agree(format_args!("redistribute to {decomposition}"))?;
         let rank = self.transport.rank();
         let sends = self.decomposition.overlaps(rank, decomposition)?;
         let target = Self::zeros(self.local.context(), self.transport, decomposition)?;
@@ -214,6 +225,7 @@ impl<'t, T: Element> DistArray<'t, T> {
     /// # Errors
     /// A rank has ended or disagrees on the call, or a copy fails.
     pub fn gather(&self) -> Result<Option<ArrayD<T>>, DistError> {
+        self.agree("gather")?;
         let (rank, size) = (self.transport.rank(), self.transport.size());
         let senders = if rank == 0 { 0..size } else { 0..0 };
         let parts: Vec<Region> = senders.map(|rank| self.decomposition.part(rank)).collect::<Result<_, _>>()?;

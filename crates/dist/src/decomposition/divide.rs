@@ -1,5 +1,7 @@
 //! The parts of a decomposition: who owns an element, and what two decompositions share.
 
+use std::fmt;
+
 use super::axis::{Axis, Border};
 use super::error::DecompositionError;
 use super::grid::least_surface;
@@ -241,6 +243,14 @@ impl Decomposition {
             .collect();
         place.reverse();
         Ok(place)
+    }
+}
+
+/// All that tells it from another decomposition, in one line.
+impl fmt::Display for Decomposition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shape, grid, ghosts, borders } = self;
+        write!(f, "shape {shape:?} divided as {grid:?} with ghost zones {ghosts:?} and borders {borders:?}")
     }
 }
 

@@ -19,7 +19,7 @@ impl<T: Reducible> DistArray<'_, T> {
     where
         T::Sum: Reducible<Sum = T::Sum>,
     {
-        self.reduce(|part| part.sum(..), |sums| sums.sum(..))
+        self.reduce("sum", |part| part.sum(..), |sums| sums.sum(..))
     }
 
     /// The least element, NaN if one element is NaN: the same on each rank, and with each number of ranks. Blocks as
@@ -28,7 +28,7 @@ impl<T: Reducible> DistArray<'_, T> {
     /// # Errors
     /// The array has no elements; and the errors of [`sum`](Self::sum).
     pub fn min(&self) -> Result<T, DistError> {
-        self.reduce(|part| part.min(..), |least| least.min(..))
+        self.reduce("min", |part| part.min(..), |least| least.min(..))
     }
 
     /// The largest element, by the rules of [`min`](Self::min).
@@ -36,15 +36,17 @@ impl<T: Reducible> DistArray<'_, T> {
     /// # Errors
     /// The errors of [`min`](Self::min).
     pub fn max(&self) -> Result<T, DistError> {
-        self.reduce(|part| part.max(..), |largest| largest.max(..))
+        self.reduce("max", |part| part.max(..), |largest| largest.max(..))
     }
 
     /// Reduces the part of each rank to a number, and the numbers of all ranks that have elements to one.
     fn reduce<U: Element>(
         &self,
+        function: &str,
         part: impl Fn(&DeviceNDArray<T>) -> vkarray::Result<DeviceNDArray<U>>,
         all: impl Fn(&DeviceNDArray<U>) -> vkarray::Result<DeviceNDArray<U>>,
     ) -> Result<U, DistError> {
+        self.agree(function)?;
         let (rank, size, interior) = (self.transport().rank(), self.transport().size(), self.interior());
         let divided = self.decomposition();
         if divided.shape().contains(&0) {

@@ -27,6 +27,28 @@ pub enum TransportError {
         /// The length of the message, in bytes.
         sent: usize,
     },
+    /// The ranks disagree on a call that all of them make together. All ranks get this error, and none has exchanged
+    /// an element.
+    #[error(
+        "rank 0 calls {ours}, but rank {other} calls {theirs}; \
+         all ranks need the same calls in the same order, on arrays of the same decomposition and type"
+    )]
+    Calls {
+        /// The first rank whose call is not that of rank 0.
+        other: usize,
+        /// The call of rank 0.
+        ours: String,
+        /// The call of the other rank.
+        theirs: String,
+    },
+    /// A variable of the environment has an unknown value.
+    #[error("{variable} is {text:?}; use one of 1, true, yes, on, 0, false, no, off")]
+    Setting {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        text: String,
+    },
     /// A rank ended before it took part in the exchange.
     #[error("rank {rank} waits for rank {ended}, which has ended; its own error is the cause")]
     Ended {

@@ -1,5 +1,6 @@
 //! How ranks send bytes to each other. **Start** at [`Transport`].
 
+mod agreement;
 mod error;
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -7,6 +8,9 @@ mod threads;
 
 use std::fmt::Debug;
 
+use vkarray::device::environment;
+
+pub(crate) use agreement::{agree, gather_texts};
 pub use error::TransportError;
 #[cfg(feature = "mpi")]
 pub use mpi::MpiRank;
@@ -41,6 +45,33 @@ pub trait Transport: Debug {
     /// # Errors
     /// A rank has ended.
     fn barrier(&self) -> Result<(), TransportError>;
+
+    /// Where this rank runs. Blocks for nothing.
+    fn place(&self) -> Place;
+
+    /// Whether calls that all ranks make together, such as [`DistArray::halo`](crate::DistArray::halo), first compare
+    /// what each rank calls. A disagreement is then an error on all ranks in place of ranks that wait for each other.
+    /// Debug builds compare, and release builds do not; `VKARRAY_CHECK_CALLS` overrides both. All ranks need the same
+    /// answer. A comparison sends four short messages between rank 0 and each rank.
+    ///
+    /// # Errors
+    /// The variable has an unknown value.
+    fn checks_calls(&self) -> Result<bool, TransportError> {
+        agreement::checks_calls(environment::text(agreement::CHECK_CALLS).as_deref())
+    }
+}
+
+/// Where a rank runs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// What carries the messages, for a reader.
+    pub transport: String,
+    /// The name of the host.
+    pub host: String,
+    /// The least rank on the host, which tells hosts of one name apart.
+    pub host_rank: usize,
+    /// The number of this rank among the ranks of its host, from 0.
+    pub local_rank: usize,
 }
 
 /// Refuses a list that names a rank which does not exist.

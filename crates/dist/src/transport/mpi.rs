@@ -2,16 +2,21 @@
 
 use std::ffi::c_int;
 use std::fmt;
+use std::io::{self, Write as _};
 use std::marker::PhantomData;
 use std::thread;
 
 use mpi::Threading;
-use mpi::environment::{Universe, initialize_with_threading};
+use mpi::environment::{Universe, initialize_with_threading, library_version, processor_name};
 use mpi::request;
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator as _, CommunicatorCollectives as _, Destination as _, Equivalence as _, Source as _};
+use mpi::traits::{
+    Communicator as _, CommunicatorCollectives as _, Destination as _, Equivalence as _, Root as _, Source as _,
+};
+use vkarray::device::environment;
 
-use super::{Transport, TransportError, check_ranks};
+use super::agreement::{self, agree};
+use super::{Place, Transport, TransportError, check_ranks};
 
 /// The longest message of MPI, in bytes; its lengths are of 31 bits. Longer ones are sent in several.
 const LONGEST: usize = 1 << 30;
@@ -24,6 +29,8 @@ const TAG: c_int = 0;
 pub struct MpiRank {
     // The communicator is freed before MPI ends.
     ranks: SimpleCommunicator,
+    place: Place,
+    checks_calls: bool,
     _universe: Universe,
     /// MPI is called by the thread that started it, and by no other thread.
     _thread: PhantomData<*const ()>,
@@ -33,7 +40,8 @@ impl MpiRank {
     /// Starts MPI, runs the program as one of its ranks, and ends MPI, which waits for all ranks.
     ///
     /// A rank whose program returns an error or panics prints it and ends all ranks, which `mpiexec` reports as a
-    /// failure.
+    /// failure. Where [`Transport::checks_calls`] says so, a program that ends while other ranks go on ends all ranks
+    /// too.
     ///
     /// # Errors
     /// MPI was started in this process before, or the MPI library does not allow threads, which Vulkan drivers have.
@@ -42,20 +50,63 @@ impl MpiRank {
         if level < Threading::Funneled {
             return Err(TransportError::Threads);
         }
-        let rank = Self { ranks: universe.world().duplicate(), _universe: universe, _thread: PhantomData };
-        program(&rank).unwrap_or_else(|error| {
-            eprintln!("rank {} of {}: {error}", rank.rank(), rank.size());
-            rank.ranks.abort(1)
-        });
+        let ranks = universe.world().duplicate();
+        let (place, checks) = (place(&ranks), checks_calls(&ranks));
+        let mut rank = Self { ranks, place, checks_calls: false, _universe: universe, _thread: PhantomData };
+        rank.checks_calls = checks.unwrap_or_else(|error| rank.abort(error));
+        if let Err(error) = program(&rank) {
+            rank.abort(error);
+        }
+        // A rank that ends while others call something would leave them waiting.
+        if let Err(error) = agree(&rank, || "nothing more, since its program ended".to_owned()) {
+            rank.abort(error);
+        }
         Ok(())
     }
+
+    fn abort(&self, error: impl fmt::Display) -> ! {
+        self.report(format!(": {error}"));
+        self.ranks.abort(1)
+    }
+
+    /// Prints what happened to this rank.
+    fn report(&self, what: impl fmt::Display) {
+        // One write, since the errors of all ranks may go to one terminal. Nobody can be told that it failed.
+        let line = format!("rank {} of {}{what}\n", self.rank(), self.size());
+        drop(io::stderr().write_all(line.as_bytes()));
+    }
+}
+
+/// Whether calls are compared: what rank 0 read, since not every launcher gives its variables to all hosts.
+fn checks_calls(ranks: &SimpleCommunicator) -> Result<bool, TransportError> {
+    let checks = agreement::checks_calls(environment::text(agreement::CHECK_CALLS).as_deref());
+    let mut of_first = [matches!(checks, Ok(true))];
+    ranks.process_at_rank(0).broadcast_into(&mut of_first);
+    checks.map(|_| of_first[0])
+}
+
+/// Finds the ranks that share the memory of a host with this one.
+fn place(ranks: &SimpleCommunicator) -> Place {
+    let of_host = ranks.split_shared(ranks.rank());
+    let mut first = [ranks.rank()];
+    of_host.process_at_rank(0).broadcast_into(&mut first);
+    Place {
+        transport: library_version().unwrap_or_default().lines().next().unwrap_or("MPI").trim().to_owned(),
+        host: processor_name().unwrap_or_default(),
+        host_rank: number(first[0]),
+        local_rank: number(of_host.rank()),
+    }
+}
+
+fn number(rank: c_int) -> usize {
+    rank.try_into().expect("MPI numbers ranks from 0, and a communicator has at least one")
 }
 
 impl Drop for MpiRank {
     fn drop(&mut self) {
         // The end of MPI would wait for ranks that wait for this one.
         if thread::panicking() {
-            eprintln!("rank {} of {} panicked", self.rank(), self.size());
+            self.report(" panicked");
             self.ranks.abort(1);
         }
     }
@@ -69,11 +120,11 @@ impl fmt::Debug for MpiRank {
 
 impl Transport for MpiRank {
     fn rank(&self) -> usize {
-        self.ranks.rank().try_into().expect("MPI numbers ranks from 0")
+        number(self.ranks.rank())
     }
 
     fn size(&self) -> usize {
-        self.ranks.size().try_into().expect("a communicator has at least one rank")
+        number(self.ranks.size())
     }
 
     fn exchange(
@@ -116,5 +167,13 @@ impl Transport for MpiRank {
     fn barrier(&self) -> Result<(), TransportError> {
         self.ranks.barrier();
         Ok(())
+    }
+
+    fn place(&self) -> Place {
+        self.place.clone()
+    }
+
+    fn checks_calls(&self) -> Result<bool, TransportError> {
+        Ok(self.checks_calls)
     }
 }

@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use super::{Transport, TransportError, check_ranks};
+use super::{Place, Transport, TransportError, check_ranks};
 
 /// A rank that is a thread: for tests, and for programs on one machine without MPI.
 ///
@@ -92,6 +92,11 @@ impl Transport for ThreadRank {
         let ranks = 0..self.size();
         let incoming: Vec<_> = ranks.clone().map(|rank| (rank, 0)).collect();
         self.exchange(ranks.map(|rank| (rank, Vec::new())).collect(), &incoming).map(drop)
+    }
+
+    fn place(&self) -> Place {
+        let (transport, host) = ("threads of one process".to_owned(), "this process".to_owned());
+        Place { transport, host, host_rank: 0, local_rank: self.rank }
     }
 }
 

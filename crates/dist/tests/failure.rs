@@ -1,0 +1,127 @@
+//! Ranks that disagree on their calls are told so. The ranks are threads that share a context.
+#![expect(clippy::unwrap_used, reason = "all functions here are tests or helpers of tests")]
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use vkarray::prelude::*;
+use vkarray_dist::{Border, Decomposition, DistArray, DistError, Place, ThreadRank, Transport, TransportError};
+
+static CONTEXT: LazyLock<Context> = LazyLock::new(|| Context::open_default().unwrap());
+
+/// A transport that decides by itself whether calls are compared, and counts the messages of all ranks.
+#[derive(Debug)]
+struct Counted<'t>(&'t ThreadRank, bool, &'t AtomicUsize);
+
+impl Transport for Counted<'_> {
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn exchange(
+        &self,
+        outgoing: Vec<(usize, Vec<u8>)>,
+        incoming: &[(usize, usize)],
+    ) -> Result<Vec<Vec<u8>>, TransportError> {
+        self.2.fetch_add(outgoing.len(), Ordering::SeqCst);
+        self.0.exchange(outgoing, incoming)
+    }
+
+    fn barrier(&self) -> Result<(), TransportError> {
+        self.0.barrier()
+    }
+
+    fn place(&self) -> Place {
+        self.0.place()
+    }
+
+    fn checks_calls(&self) -> Result<bool, TransportError> {
+        Ok(self.1)
+    }
+}
+
+/// Runs calls with three ranks that compare them, and returns the error of each rank.
+fn refusals(calls: impl Fn(&dyn Transport) -> Result<(), DistError> + Sync) -> Vec<TransportError> {
+    let count = AtomicUsize::new(0);
+    let results = ThreadRank::run(3, |rank| calls(&Counted(rank, true, &count)));
+    let refused = |result: Result<(), DistError>| match result {
+        Err(DistError::Transport(error)) => error,
+        other => panic!("a refusal by the transport, not {other:?}"),
+    };
+    results.into_iter().map(refused).collect()
+}
+
+fn ring(len: usize, width: usize) -> Decomposition {
+    let parts = Decomposition::over([len], 3).unwrap().ghosts([(width, width)]).unwrap();
+    parts.borders([Border::Periodic]).unwrap()
+}
+
+/// All ranks have this error.
+fn assert_all(errors: &[TransportError], other: usize, ours: &str, theirs: &str) {
+    let error = TransportError::Calls { other, ours: ours.to_owned(), theirs: theirs.to_owned() };
+    assert_eq!(errors, [error.clone(), error.clone(), error]);
+}
+
+#[test]
+fn ranks_that_disagree_on_a_shape_are_told() {
+    let errors = refusals(|rank| {
+        let len = if rank.rank() == 2 { 9 } else { 8 };
+        DistArray::full(&CONTEXT, rank, &ring(len, 1), 0_u16)?.halo()
+    });
+    let call =
+        |len| format!("halo on u16 of shape [{len}] divided as [3] with ghost zones [(1, 1)] and borders [Periodic]");
+    assert_all(&errors, 2, &call(8), &call(9));
+    let text = errors[0].to_string();
+    assert!(text.starts_with("rank 0 calls halo on u16") && text.contains("but rank 2 calls halo on u16"), "{text}");
+}
+
+#[test]
+fn ranks_that_disagree_on_a_type_are_told() {
+    let errors = refusals(|rank| match rank.rank() {
+        0 => DistArray::full(&CONTEXT, rank, &ring(8, 0), 0_u32)?.gather().map(drop),
+        _ => DistArray::full(&CONTEXT, rank, &ring(8, 0), 0_f32)?.gather().map(drop),
+    });
+    let call = |name| format!("gather on {name} of {}", ring(8, 0));
+    assert_all(&errors, 1, &call("u32"), &call("f32"));
+}
+
+#[test]
+fn ranks_that_disagree_on_the_order_of_calls_are_told_and_go_on() {
+    let array = ring(9, 2);
+    let errors = refusals(|rank| {
+        let x = DistArray::full(&CONTEXT, rank, &array, 1.5_f32)?;
+        x.halo()?;
+        let result = if rank.rank() == 1 { x.halo() } else { x.sum().map(drop) };
+        // The refused calls left no message behind.
+        assert_eq!(x.sum()?, 13.5);
+        result
+    });
+    assert_all(&errors, 1, &format!("sum on f32 of {array}"), &format!("halo on f32 of {array}"));
+}
+
+#[test]
+fn ranks_that_disagree_on_the_other_decomposition_are_told() {
+    let errors = refusals(|rank| {
+        let others = [ring(8, 0), ring(8, 0), ring(7, 0)];
+        DistArray::full(&CONTEXT, rank, &ring(8, 1), 0_u8)?.redistribute(&others[rank.rank()]).map(drop)
+    });
+    let call = |len| format!("redistribute to {} on u8 of {}", ring(len, 0), ring(8, 1));
+    assert_all(&errors, 2, &call(8), &call(7));
+}
+
+#[test]
+fn a_comparison_is_four_messages_for_each_rank_and_can_be_left_out() {
+    for (checks, compared) in [(false, 0), (true, 4 * 3)] {
+        let count = AtomicUsize::new(0);
+        ThreadRank::run(3, |rank| {
+            let rank = Counted(rank, checks, &count);
+            DistArray::full(&CONTEXT, &rank, &ring(8, 1), 0_u16).unwrap().halo().unwrap();
+        });
+        // Each rank sends a message to each of its two neighbours.
+        assert_eq!(count.into_inner(), 3 * 2 + compared);
+    }
+}
