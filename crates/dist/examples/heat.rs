@@ -3,18 +3,19 @@
 //! The program ends with an error if the plate is not, bit for bit, the one that a single rank computes.
 
 use vkarray::prelude::*;
-use vkarray_dist::{Border, Decomposition, DistArray, DistError, MpiRank, ThreadRank, Transport};
+use vkarray_dist::{Border, Decomposition, DistArray, DistError, MpiRank, Report, ThreadRank, Transport, open_context};
 
 const SHAPE: [usize; 2] = [101, 67];
 const STEPS: usize = 40;
 
 fn main() -> Result<(), vkarray_dist::TransportError> {
     MpiRank::run(|rank| -> anyhow::Result<()> {
-        let ctx = Context::open_default()?;
+        let ctx = open_context(rank)?;
         let plate = heat(&ctx, rank)?;
         let parts = plate.decomposition();
-        let part = parts.part(rank.rank())?;
-        println!("rank {}: rows and columns {:?} from {:?}, {}", rank.rank(), part.shape, part.start, ctx.info().name);
+        if let Some(report) = Report::gather(rank, &ctx, parts)? {
+            println!("{report}");
+        }
         let (warmth, hottest) = (plate.sum()?, plate.max()?);
         let Some(whole) = plate.gather()? else { return Ok(()) };
         println!("{} ranks as {:?}: sum {warmth}, largest {hottest}", rank.size(), parts.grid());

@@ -11,12 +11,14 @@
 //! | `decomposition/` | which rank owns which elements, and what ranks exchange, as plain numbers |
 //! | `transport/` | messages of bytes between ranks: threads, MPI |
 //! | `exchange/` | elements from views to messages, and back |
+//! | `device/` | the device of a rank, and a report of where all ranks are |
 //! | `array/` | arrays: creation, views, ghost zones, other decompositions, the whole array on one rank |
 //! | `functions/` | sums and extremes of whole arrays |
 #![forbid(unsafe_code)]
 
 mod array;
 mod decomposition;
+mod device;
 mod error;
 mod exchange;
 mod functions;
@@ -24,6 +26,7 @@ mod transport;
 
 pub use array::DistArray;
 pub use decomposition::{Border, Decomposition, DecompositionError, HaloMessage, HaloSchedule, Overlap, Region};
+pub use device::{Link, RankReport, Report, open_context};
 pub use error::DistError;
 #[cfg(feature = "mpi")]
 pub use transport::MpiRank;
