@@ -13,6 +13,7 @@ fn main() -> Result<(), vkarray_dist::TransportError> {
     #[cfg(unix)]
     println!("process {} of {}", process::id(), std::os::unix::process::parent_id());
     MpiRank::run(|rank| -> anyhow::Result<()> {
+        println!("running");
         match (rank.rank(), &*failure) {
             (1, "error") => anyhow::bail!("the cause of the end"),
             (1, "panic") => panic!("the cause of the end"),
