@@ -9,6 +9,7 @@
 //! | folder | what it is |
 //! |---|---|
 //! | `decomposition/` | which rank owns which elements, and what ranks exchange, as plain numbers |
+//! | [`model`] | how long messages take on a machine, from the numbers of the decompositions |
 //! | `transport/` | messages of bytes between ranks: threads, MPI |
 //! | `exchange/` | elements from views to messages, and back |
 //! | `device/` | the device of a rank, and a report of where all ranks are |
@@ -22,6 +23,7 @@ mod device;
 mod error;
 mod exchange;
 mod functions;
+pub mod model;
 mod transport;
 
 pub use array::DistArray;

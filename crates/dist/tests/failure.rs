@@ -1,53 +1,20 @@
 //! Ranks that disagree on their calls are told so. The ranks are threads that share a context.
 #![expect(clippy::unwrap_used, reason = "all functions here are tests or helpers of tests")]
 
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod counted;
 
+use std::sync::LazyLock;
+
+use counted::{Counted, Counts};
 use vkarray::prelude::*;
-use vkarray_dist::{Border, Decomposition, DistArray, DistError, Place, ThreadRank, Transport, TransportError};
+use vkarray_dist::{Border, Decomposition, DistArray, DistError, ThreadRank, Transport, TransportError};
 
 static CONTEXT: LazyLock<Context> = LazyLock::new(|| Context::open_default().unwrap());
 
-/// A transport that decides by itself whether calls are compared, and counts the messages of all ranks.
-#[derive(Debug)]
-struct Counted<'t>(&'t ThreadRank, bool, &'t AtomicUsize);
-
-impl Transport for Counted<'_> {
-    fn rank(&self) -> usize {
-        self.0.rank()
-    }
-
-    fn size(&self) -> usize {
-        self.0.size()
-    }
-
-    fn exchange(
-        &self,
-        outgoing: Vec<(usize, Vec<u8>)>,
-        incoming: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u8>>, TransportError> {
-        self.2.fetch_add(outgoing.len(), Ordering::SeqCst);
-        self.0.exchange(outgoing, incoming)
-    }
-
-    fn barrier(&self) -> Result<(), TransportError> {
-        self.0.barrier()
-    }
-
-    fn place(&self) -> Place {
-        self.0.place()
-    }
-
-    fn checks_calls(&self) -> Result<bool, TransportError> {
-        Ok(self.1)
-    }
-}
-
 /// Runs calls with three ranks that compare them, and returns the error of each rank.
 fn refusals(calls: impl Fn(&dyn Transport) -> Result<(), DistError> + Sync) -> Vec<TransportError> {
-    let count = AtomicUsize::new(0);
-    let results = ThreadRank::run(3, |rank| calls(&Counted(rank, true, &count)));
+    let counts = Counts::default();
+    let results = ThreadRank::run(3, |rank| calls(&Counted { rank, checks_calls: true, counts: &counts }));
     let refused = |result: Result<(), DistError>| match result {
         Err(DistError::Transport(error)) => error,
         other => panic!("a refusal by the transport, not {other:?}"),
@@ -115,13 +82,15 @@ fn ranks_that_disagree_on_the_other_decomposition_are_told() {
 
 #[test]
 fn a_comparison_is_four_messages_for_each_rank_and_can_be_left_out() {
-    for (checks, compared) in [(false, 0), (true, 4 * 3)] {
-        let count = AtomicUsize::new(0);
+    // Rank 0 sends messages to itself too, which are not counted.
+    for (checks_calls, compared) in [(false, 0), (true, 2 * 2 + 2 * 2)] {
+        let counts = Counts::default();
         ThreadRank::run(3, |rank| {
-            let rank = Counted(rank, checks, &count);
+            let rank = Counted { rank, checks_calls, counts: &counts };
             DistArray::full(&CONTEXT, &rank, &ring(8, 1), 0_u16).unwrap().halo().unwrap();
         });
         // Each rank sends a message to each of its two neighbours.
-        assert_eq!(count.into_inner(), 3 * 2 + compared);
+        assert_eq!(counts.messages.into_inner(), 3 * 2 + compared);
+        assert!(checks_calls || counts.bytes.into_inner() == 3 * 2 * 2);
     }
 }

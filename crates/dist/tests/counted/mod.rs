@@ -1,0 +1,54 @@
+//! A transport that counts.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use vkarray_dist::{Place, ThreadRank, Transport, TransportError};
+
+/// The messages of all ranks and their bytes, without the messages of a rank to itself.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) messages: AtomicUsize,
+    pub(crate) bytes: AtomicUsize,
+}
+
+/// A transport that decides by itself whether calls are compared.
+#[derive(Debug)]
+pub(crate) struct Counted<'t> {
+    pub(crate) rank: &'t ThreadRank,
+    pub(crate) checks_calls: bool,
+    pub(crate) counts: &'t Counts,
+}
+
+impl Transport for Counted<'_> {
+    fn rank(&self) -> usize {
+        self.rank.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.rank.size()
+    }
+
+    fn exchange(
+        &self,
+        outgoing: Vec<(usize, Vec<u8>)>,
+        incoming: &[(usize, usize)],
+    ) -> Result<Vec<Vec<u8>>, TransportError> {
+        for (_, message) in outgoing.iter().filter(|(receiver, _)| *receiver != self.rank()) {
+            self.counts.messages.fetch_add(1, Ordering::SeqCst);
+            self.counts.bytes.fetch_add(message.len(), Ordering::SeqCst);
+        }
+        self.rank.exchange(outgoing, incoming)
+    }
+
+    fn barrier(&self) -> Result<(), TransportError> {
+        self.rank.barrier()
+    }
+
+    fn place(&self) -> Place {
+        self.rank.place()
+    }
+
+    fn checks_calls(&self) -> Result<bool, TransportError> {
+        Ok(self.checks_calls)
+    }
+}
