@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use crate::command::CommandLine;
+use crate::plan::Purpose;
 use crate::weights::Weights;
 use crate::{setup, workspace_root};
 
@@ -22,7 +23,7 @@ const FOLDER: &str = "demo-out";
 /// Runs the demo on `image`, or on a Julia set if none is given.
 pub(crate) fn run(image: Option<&Path>) -> Result<()> {
     let given = image.map(Picture::open).transpose()?;
-    setup::run(false)?;
+    setup::run(Purpose::Programs)?;
     let vkarray = build()?;
     let folder = workspace_root().join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::command::{CommandLine, exit_code};
-use crate::found::on_path;
+use crate::plan::Purpose;
 use crate::setup;
 
 /// The numbers of ranks that the example runs with; more than this machine may have cores.
@@ -30,10 +30,6 @@ const SHARED_MEMORY: &str = "/dev/shm";
 /// What is there for this time after the end of a program will stay.
 const LEFT_AFTER: Duration = Duration::from_secs(3);
 
-/// What building and running with MPI takes.
-const PACKAGES: &str = "an MPI library with its headers, and libclang: mpich libmpich-dev libclang-dev (Debian), \
-                        mpich-devel clang-devel (Fedora), mpich clang (Arch), mpich llvm (Homebrew)";
-
 /// What fails on rank 1, and what the program reports then.
 const FAILURES: [(&str, &str); 5] = [
     ("error", "rank 1 of 3: the cause"),
@@ -50,13 +46,10 @@ const FAILURES: [(&str, &str); 5] = [
 /// Runs the tests with ranks that are threads, then the examples with ranks that are processes, of which this many are
 /// killed.
 pub(crate) fn run(kills: usize) -> Result<ExitCode> {
-    setup::run(false)?;
+    setup::run(Purpose::Processes)?;
     let tests = CommandLine::new(["cargo", "test", "--package", "vkarray-dist"]).run()?;
     if !tests.success() {
         return Ok(exit_code(tests));
-    }
-    for program in ["mpiexec", "mpicc"] {
-        ensure!(on_path(program), "the tests without MPI passed; {program} is not found. Install {PACKAGES}");
     }
     CommandLine::new(["cargo", "build", "--package", "vkarray-dist", "--features", "mpi", "--examples"])
         .run_to_success()?;

@@ -6,6 +6,7 @@
 use std::env;
 use std::fmt;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
@@ -22,6 +23,9 @@ pub(crate) struct Found {
     pub(crate) validation_layer: bool,
     pub(crate) spirv_val: bool,
     pub(crate) glslang: bool,
+    pub(crate) mpiexec: bool,
+    pub(crate) mpicc: bool,
+    pub(crate) libclang: bool,
     /// Messages of the loader or a driver about what could not be found.
     pub(crate) notes: Vec<String>,
     /// The variable that restricts the loader to certain drivers, as `NAME=value`.
@@ -44,6 +48,9 @@ impl Found {
             validation_layer: vulkan.validation_layer,
             spirv_val: on_path("spirv-val"),
             glslang: on_path("glslangValidator"),
+            mpiexec: on_path("mpiexec"),
+            mpicc: on_path("mpicc"),
+            libclang: has_libclang(),
             notes: vulkan.notes,
             driver_override: driver_override(),
             package_manager,
@@ -138,6 +145,16 @@ pub(crate) fn on_path(program: &str) -> bool {
     which::which(program).is_ok()
 }
 
+/// Whether there is a libclang where packages put it, or a variable that says where it is.
+fn has_libclang() -> bool {
+    let entries = fs::read_dir("/usr/lib").into_iter().flatten().filter_map(Result::ok);
+    let below = entries.flat_map(|entry| [entry.path(), entry.path().join("lib")]);
+    let folders =
+        ["/usr/lib", "/usr/lib64", "/opt/homebrew/opt/llvm/lib", "/usr/local/opt/llvm/lib"].map(PathBuf::from);
+    let has_file = |folder: PathBuf| ["libclang.so", "libclang.dylib"].iter().any(|name| folder.join(name).exists());
+    env::var_os("LIBCLANG_PATH").is_some() || folders.into_iter().chain(below).any(has_file)
+}
+
 fn driver_override() -> Option<String> {
     ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].into_iter().find_map(|name| {
         let value = env::var_os(name).filter(|value| !value.is_empty())?;
@@ -159,6 +176,9 @@ impl Found {
             validation_layer: false,
             spirv_val: false,
             glslang: false,
+            mpiexec: false,
+            mpicc: false,
+            libclang: false,
             notes: vec![],
             driver_override: None,
             package_manager: Some(PackageManager::Apt),

@@ -8,6 +8,7 @@ use std::fs;
 use anyhow::{Context as _, Result, bail};
 
 use crate::command::CommandLine;
+use crate::plan::Purpose;
 use crate::{demo, setup, workspace_root};
 
 const PAGE: &str = "docs/samples.md";
@@ -17,7 +18,7 @@ const LIMIT: u64 = 30_000;
 
 /// Runs the commands, and checks the sizes of the pictures.
 pub(crate) fn run() -> Result<()> {
-    setup::run(false)?;
+    setup::run(Purpose::Programs)?;
     let vkarray = demo::build()?;
     let page = fs::read_to_string(workspace_root().join(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
     let folder = workspace_root().join("target");

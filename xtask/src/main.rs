@@ -33,6 +33,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::command::exit_code;
+use crate::plan::Purpose;
 
 /// Sets up, demonstrates and tests vkarray.
 #[derive(Debug, Parser)]
@@ -86,7 +87,7 @@ enum Task {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Runs the tests of distributed arrays, then programs of 1 to 7 processes under MPI, which fail on purpose
+    /// Installs MPI, runs the tests of distributed arrays, then programs of 1 to 7 processes, some of which fail on purpose
     Dist {
         /// How many processes are killed at random times
         #[arg(long, default_value_t = 5)]
@@ -111,7 +112,9 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> anyhow::Result<ExitCode> {
     match task {
-        Task::Setup { tests } => setup::run(tests).map(|_| ExitCode::SUCCESS),
+        Task::Setup { tests } => {
+            setup::run(if tests { Purpose::Tests } else { Purpose::Programs }).map(|_| ExitCode::SUCCESS)
+        }
         Task::Test { args } => suite::run(&args),
         Task::Demo { image } => demo::run(image.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Downstream => downstream::run().map(|()| ExitCode::SUCCESS),

@@ -11,6 +11,17 @@ use crate::found::{Found, PackageManager};
 #[cfg(test)]
 mod tests;
 
+/// What a machine is set up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Programs that use vkarray.
+    Programs,
+    /// The tests of vkarray.
+    Tests,
+    /// Programs of several processes.
+    Processes,
+}
+
 /// Something that vkarray or its tests need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
@@ -19,6 +30,9 @@ pub(crate) enum Need {
     ValidationLayer,
     SpirvVal,
     Glslang,
+    Mpiexec,
+    Mpicc,
+    Libclang,
 }
 
 impl fmt::Display for Need {
@@ -29,6 +43,9 @@ impl fmt::Display for Need {
             Self::ValidationLayer => "the Khronos validation layer",
             Self::SpirvVal => "spirv-val",
             Self::Glslang => "glslangValidator",
+            Self::Mpiexec => "mpiexec",
+            Self::Mpicc => "mpicc",
+            Self::Libclang => "libclang",
         })
     }
 }
@@ -45,13 +62,17 @@ pub(crate) enum Step {
 }
 
 /// What is missing, in the order to install it.
-pub(crate) fn missing(found: &Found, tests: bool) -> Vec<Need> {
+pub(crate) fn missing(found: &Found, purpose: Purpose) -> Vec<Need> {
+    let (tests, processes) = (purpose == Purpose::Tests, purpose == Purpose::Processes);
     [
         (Need::Loader, found.loader.is_some()),
         (Need::Device, found.usable().next().is_some()),
         (Need::ValidationLayer, !tests || found.validation_layer),
         (Need::SpirvVal, !tests || found.spirv_val),
         (Need::Glslang, !tests || found.glslang),
+        (Need::Mpiexec, !processes || found.mpiexec),
+        (Need::Mpicc, !processes || found.mpicc),
+        (Need::Libclang, !processes || found.libclang),
     ]
     .into_iter()
     .filter_map(|(need, is_met)| (!is_met).then_some(need))
@@ -59,8 +80,8 @@ pub(crate) fn missing(found: &Found, tests: bool) -> Vec<Need> {
 }
 
 /// The steps that install what is missing.
-pub(crate) fn plan(found: &Found, tests: bool) -> Vec<Step> {
-    let needs = missing(found, tests);
+pub(crate) fn plan(found: &Found, purpose: Purpose) -> Vec<Step> {
+    let needs = missing(found, purpose);
     if needs.is_empty() {
         return vec![];
     }
@@ -128,6 +149,13 @@ impl PackageManager {
             (Need::SpirvVal, _) => "spirv-tools",
             (Need::Glslang, Self::Apt) => "glslang-tools",
             (Need::Glslang, Self::Dnf | Self::Pacman | Self::Brew) => "glslang",
+            (Need::Mpicc, Self::Apt) => "libmpich-dev",
+            (Need::Mpicc, Self::Dnf) => "mpich-devel",
+            (Need::Mpiexec | Need::Mpicc, _) => "mpich",
+            (Need::Libclang, Self::Apt) => "libclang-dev",
+            (Need::Libclang, Self::Dnf) => "clang-devel",
+            (Need::Libclang, Self::Pacman) => "clang",
+            (Need::Libclang, Self::Brew) => "llvm",
         }
     }
 
@@ -141,7 +169,9 @@ impl PackageManager {
             Self::Pacman => &["pacman", "-S", "--needed", "--noconfirm"],
             Self::Brew => &["brew", "install"],
         };
-        words.iter().copied().chain(needs.iter().map(|&need| self.package(need))).collect()
+        let mut packages: Vec<&str> = needs.iter().map(|&need| self.package(need)).collect();
+        packages.dedup(); // One package may have two of them.
+        [words, &packages].concat()
     }
 
     /// The command that fetches the package lists, for a manager that does not do so by itself.
@@ -169,6 +199,8 @@ fn by_hand(needs: &[Need]) -> String {
             match need {
                 Need::Loader | Need::Device => "on Windows the driver of the GPU's vendor",
                 Need::ValidationLayer | Need::SpirvVal | Need::Glslang => "on Windows the Vulkan SDK",
+                Need::Mpiexec | Need::Mpicc => "on Windows Microsoft MPI and its SDK",
+                Need::Libclang => "on Windows LLVM",
             },
         );
     }

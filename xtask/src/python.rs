@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::command::{CommandLine, exit_code};
+use crate::plan::Purpose;
 use crate::{setup, workspace_root};
 
 /// The virtual environment, from the root of the workspace.
@@ -18,7 +19,7 @@ const PACKAGE: &str = "crates/python";
 /// Builds and installs the package, and runs its tests, or with a judge (its name and its folder) those of another project,
 /// whose files lie outside of this one and are not changed. `args` go to pytest.
 pub(crate) fn run(judge: Option<&[String]>, args: &[String]) -> Result<ExitCode> {
-    setup::run(false)?;
+    setup::run(Purpose::Programs)?;
     let target = workspace_root().join("target").to_string_lossy().into_owned();
     if !workspace_root().join(FOLDER).exists() {
         CommandLine::new(["python3", "-m", "venv", FOLDER]).run_to_success()?;

@@ -6,22 +6,22 @@
 use anyhow::{Result, bail};
 
 use crate::found::Found;
-use crate::plan::{Step, listed, missing, plan};
+use crate::plan::{Purpose, Step, listed, missing, plan};
 
 /// Installs what is missing, and returns the machine's state after that.
-pub(crate) fn run(tests: bool) -> Result<Found> {
+pub(crate) fn run(purpose: Purpose) -> Result<Found> {
     let found = Found::look()?;
     println!("{found}");
-    let steps = plan(&found, tests);
+    let steps = plan(&found, purpose);
     if steps.is_empty() {
         println!("set-up: nothing to install");
         return Ok(found);
     }
-    println!("set-up: missing {}", listed(&missing(&found, tests)));
+    println!("set-up: missing {}", listed(&missing(&found, purpose)));
     steps.iter().try_for_each(act)?;
     let found = Found::look()?;
     println!("{found}");
-    let still = missing(&found, tests);
+    let still = missing(&found, purpose);
     if !still.is_empty() {
         bail!("the packages are installed, but {} still cannot be found; see the notes above", listed(&still));
     }

@@ -12,11 +12,12 @@ use vkarray_tests::skips::{self, Summary};
 
 use crate::command::{CommandLine, exit_code};
 use crate::found::Found;
+use crate::plan::Purpose;
 use crate::{setup, workspace_root};
 
 /// Runs the tests. The exit code is the exit code of `cargo test`.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
-    let found = setup::run(true)?;
+    let found = setup::run(Purpose::Tests)?;
     let skips = skips_file()?;
     let status = command(args).with_env(skips::FILE_VARIABLE, &skips.to_string_lossy()).run()?;
     // Only a run of all tests shows which lines of the table are no longer needed.

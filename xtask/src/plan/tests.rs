@@ -19,13 +19,16 @@ fn lacking(needs: &[Need]) -> Found {
         validation_layer: !needs.contains(&Need::ValidationLayer),
         spirv_val: !needs.contains(&Need::SpirvVal),
         glslang: !needs.contains(&Need::Glslang),
+        mpiexec: !needs.contains(&Need::Mpiexec),
+        mpicc: !needs.contains(&Need::Mpicc),
+        libclang: !needs.contains(&Need::Libclang),
         ..Found::bare()
     }
 }
 
 /// The steps as text.
-fn shown(found: &Found, tests: bool) -> Vec<String> {
-    plan(found, tests)
+fn shown(found: &Found, purpose: Purpose) -> Vec<String> {
+    plan(found, purpose)
         .iter()
         .map(|step| match step {
             Step::Refresh(command) => format!("refresh: {command}"),
@@ -47,8 +50,8 @@ fn a_machine_that_lacks_nothing_needs_no_step() {
                 driver_override: has_override.then(|| "VK_DRIVER_FILES=x".to_owned()),
                 ..lacking(&[])
             };
-            assert!(plan(&found, true).is_empty(), "{found:?}");
-            assert!(plan(&found, false).is_empty(), "{found:?}");
+            assert!(plan(&found, Purpose::Tests).is_empty(), "{found:?}");
+            assert!(plan(&found, Purpose::Programs).is_empty(), "{found:?}");
         }
     }
 }
@@ -82,7 +85,7 @@ fn every_package_manager_has_its_own_command_and_package_names() {
     ] {
         let found =
             Found { package_manager: Some(manager), is_root: manager != Brew, has_sudo: false, ..lacking(needs) };
-        assert_eq!(shown(&found, true), [format!("install: {command}")], "{manager:?} {needs:?}");
+        assert_eq!(shown(&found, Purpose::Tests), [format!("install: {command}")], "{manager:?} {needs:?}");
     }
 }
 
@@ -96,8 +99,27 @@ fn the_validation_layer_and_khronos_tools_are_needed_for_tests_only() {
         (&[Device, SpirvVal], &[Device], &[Device, SpirvVal]),
         (&[Loader, Device, ValidationLayer, SpirvVal], &[Loader, Device], &[Loader, Device, ValidationLayer, SpirvVal]),
     ] {
-        assert_eq!(missing(&lacking(needs), false), without, "{needs:?}");
-        assert_eq!(missing(&lacking(needs), true), with, "{needs:?}");
+        assert_eq!(missing(&lacking(needs), Purpose::Programs), without, "{needs:?}");
+        assert_eq!(missing(&lacking(needs), Purpose::Tests), with, "{needs:?}");
+    }
+}
+
+#[test]
+fn mpi_is_needed_for_programs_of_several_processes_only() {
+    use PackageManager::{Apt, Brew, Dnf, Pacman};
+    let needs = [Need::Mpiexec, Need::Mpicc, Need::Libclang];
+    assert_eq!(missing(&lacking(&needs), Purpose::Processes), needs);
+    assert_eq!(missing(&lacking(&needs), Purpose::Tests), []);
+    assert_eq!(missing(&lacking(&[Need::SpirvVal]), Purpose::Processes), []);
+    for (manager, packages) in [
+        (Apt, "mpich libmpich-dev libclang-dev | apt-get update"),
+        (Dnf, "mpich mpich-devel clang-devel"),
+        (Pacman, "mpich clang"), // One package has both programs.
+        (Brew, "mpich llvm"),
+    ] {
+        let found = Found { package_manager: Some(manager), is_root: manager != Brew, ..lacking(&needs) };
+        let steps = shown(&found, Purpose::Processes);
+        assert!(steps.len() == 1 && steps[0].ends_with(&format!(" {packages}")), "{manager:?}: {steps:?}");
     }
 }
 
@@ -105,9 +127,9 @@ fn the_validation_layer_and_khronos_tools_are_needed_for_tests_only() {
 fn a_refused_device_does_not_meet_the_need_for_a_device() {
     let mut found = lacking(&[]);
     found.devices = vec![device(Some("its driver supports Vulkan 1.0"))];
-    assert_eq!(missing(&found, false), [Need::Device]);
+    assert_eq!(missing(&found, Purpose::Programs), [Need::Device]);
     found.devices.push(device(None));
-    assert_eq!(missing(&found, false), []);
+    assert_eq!(missing(&found, Purpose::Programs), []);
 }
 
 #[test]
@@ -128,7 +150,7 @@ fn root_sudo_and_homebrew_decide_whether_and_how_the_command_is_run() {
         (Brew, true, true, "stop: missing: spirv-val; run this as an ordinary user (Homebrew refuses"),
     ] {
         let found = Found { package_manager: Some(manager), is_root, has_sudo, ..lacking(&[Need::SpirvVal]) };
-        let steps = shown(&found, true);
+        let steps = shown(&found, Purpose::Tests);
         assert_eq!(steps.len(), 1, "{steps:?}");
         assert!(steps[0].starts_with(start), "{manager:?}, root {is_root}, sudo {has_sudo}: {steps:?}");
     }
@@ -151,7 +173,7 @@ fn missing_package_lists_are_fetched_first() {
             is_root,
             ..lacking(&[Need::ValidationLayer])
         };
-        let steps = shown(&found, true);
+        let steps = shown(&found, Purpose::Tests);
         assert_eq!(steps.len(), if first.is_some() { 2 } else { 1 }, "{manager:?}: {steps:?}");
         assert_eq!(first, first.map(|_| steps[0].as_str()), "{manager:?}");
         let install = steps.last().expect("a step");
@@ -159,7 +181,7 @@ fn missing_package_lists_are_fetched_first() {
         assert!(!install.contains('|'), "fresh lists are not fetched twice: {steps:?}");
     }
     let found = Found { has_lists: false, is_root: false, ..lacking(&[Need::SpirvVal]) };
-    let text = &shown(&found, true)[0];
+    let text = &shown(&found, Purpose::Tests)[0];
     assert!(text.contains("\n  apt-get update && env DEBIAN_FRONTEND"), "the instructions have both commands: {text}");
 }
 
@@ -167,13 +189,15 @@ fn missing_package_lists_are_fetched_first() {
 fn without_a_package_manager_the_instructions_name_the_packages() {
     let needs = [Need::Loader, Need::Device, Need::ValidationLayer, Need::SpirvVal, Need::Glslang];
     let found = Found { package_manager: None, ..lacking(&needs) };
-    let [Step::Stop(text)] = &plan(&found, true)[..] else { panic!("one instruction, not {:?}", plan(&found, true)) };
+    let [Step::Stop(text)] = &plan(&found, Purpose::Tests)[..] else {
+        panic!("one instruction, not {:?}", plan(&found, Purpose::Tests))
+    };
     for manager in MANAGERS {
         for need in needs {
             assert!(text.contains(manager.package(need)), "{manager:?} {need} in {text}");
         }
     }
-    let text = &shown(&Found { package_manager: None, ..lacking(&[Need::SpirvVal]) }, true)[0];
+    let text = &shown(&Found { package_manager: None, ..lacking(&[Need::SpirvVal]) }, Purpose::Tests)[0];
     assert!(text.contains("spirv-tools") && !text.contains("libvulkan1"), "only what is missing: {text}");
 }
 
@@ -181,11 +205,11 @@ fn without_a_package_manager_the_instructions_name_the_packages() {
 fn a_driver_override_without_a_usable_device_is_reported_and_nothing_is_installed() {
     let setting = "VK_DRIVER_FILES=/nonexistent";
     let hidden = Found { driver_override: Some(setting.to_owned()), ..lacking(&[Need::Device]) };
-    let steps = shown(&hidden, false);
+    let steps = shown(&hidden, Purpose::Programs);
     assert!(steps.len() == 1 && steps[0].starts_with(&format!("stop: {setting} restricts")), "{steps:?}");
     // Without a loader the variable has had no effect, so the loader and a driver are installed.
     let found = Found { driver_override: Some(setting.to_owned()), ..lacking(&[Need::Loader, Need::Device]) };
-    assert!(shown(&found, false)[0].starts_with("install: "), "{:?}", shown(&found, false));
+    assert!(shown(&found, Purpose::Programs)[0].starts_with("install: "), "{:?}", shown(&found, Purpose::Programs));
 }
 
 #[test]
