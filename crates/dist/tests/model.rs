@@ -25,8 +25,9 @@ fn any_decomposition() -> impl Strategy<Value = Decomposition> {
     let border = prop_oneof![Just(Border::Fixed), Just(Border::Periodic), Just(Border::Reflecting)];
     let axis = (1..9_usize, 1..4_usize, (0..3_usize, 0..3_usize), border);
     prop::collection::vec(axis, 1..4).prop_map(|axes| {
-        let list = |of: fn(&(usize, usize, (usize, usize), Border)) -> usize| axes.iter().map(of).collect::<Vec<_>>();
-        let parts = Decomposition::with_grid(list(|axis| axis.0), list(|axis| axis.1)).unwrap();
+        let shape: Vec<usize> = axes.iter().map(|axis| axis.0).collect();
+        let grid: Vec<usize> = axes.iter().map(|axis| axis.1).collect();
+        let parts = Decomposition::with_grid(shape, grid).unwrap();
         let parts = parts.ghosts(axes.iter().map(|axis| axis.2).collect::<Vec<_>>()).unwrap();
         parts.borders(axes.iter().map(|axis| axis.3).collect::<Vec<_>>()).unwrap()
     })

@@ -28,6 +28,7 @@ pages! {
     memory_managers: "../../../docs/memory-managers.md",
     performance: "../../../docs/performance.md",
     readme: "../../../README.md",
+    scale: "../../../docs/scale.md",
     sanitizer: "../../../docs/sanitizer.md",
     sharing: "../../../docs/sharing.md",
     shaders: "../../../docs/shaders.md",

@@ -91,7 +91,9 @@ fn place(ranks: &SimpleCommunicator) -> Place {
     let mut first = [ranks.rank()];
     of_host.process_at_rank(0).broadcast_into(&mut first);
     Place {
-        transport: library_version().unwrap_or_default().lines().next().unwrap_or("MPI").trim().to_owned(),
+        transport: (library_version().unwrap_or_default().lines().next().unwrap_or("MPI").split_whitespace())
+            .collect::<Vec<_>>()
+            .join(" "),
         host: processor_name().unwrap_or_default(),
         host_rank: number(first[0]),
         local_rank: number(of_host.rank()),
