@@ -15,7 +15,10 @@ use crate::command::{CommandLine, exit_code};
 use crate::plan::Purpose;
 use crate::setup;
 
-/// The numbers of ranks that the example runs with; more than this machine may have cores.
+/// Programs that compare their results with those of one rank.
+const EXAMPLES: [&str; 3] = ["heat", "wave", "statistics"];
+
+/// The numbers of ranks that the examples run with; more than this machine may have cores.
 const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
 
 /// How long the other ranks may go on when one has failed.
@@ -37,7 +40,7 @@ const FAILURES: [(&str, &str); 5] = [
     ("abort", ""),
     (
         "call",
-        "rank 0 calls sum on f32 of shape [300, 200] divided as [3, 1] with ghost zones [(2, 2), (2, 2)] and \
+        "rank 0 calls sum along [0, 1] on f32 of shape [300, 200] divided as [3, 1] with ghost zones [(2, 2), (2, 2)] and \
               borders [Periodic, Periodic], but rank 1 calls max",
     ),
     ("end", "but rank 1 calls nothing more"),
@@ -54,8 +57,9 @@ pub(crate) fn run(kills: usize) -> Result<ExitCode> {
     CommandLine::new(["cargo", "build", "--package", "vkarray-dist", "--features", "mpi", "--examples"])
         .run_to_success()?;
     for ranks in RANKS {
-        // The program compares its result with the result of one rank.
-        mpiexec(ranks, "heat").run_to_success()?;
+        for example in EXAMPLES {
+            mpiexec(ranks, example).run_to_success()?;
+        }
     }
     for (failure, reported) in FAILURES {
         let command = mpiexec(3, "failing_rank").with_args([failure]);

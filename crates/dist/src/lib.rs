@@ -14,7 +14,7 @@
 //! | `exchange/` | elements from views to messages, and back |
 //! | `device/` | the device of a rank, and a report of where all ranks are |
 //! | `array/` | arrays: creation, views, ghost zones, other decompositions, the whole array on one rank |
-//! | `functions/` | sums and extremes of whole arrays |
+//! | `functions/` | functions of whole arrays: elementwise, reductions, scans, sorting, products of matrices |
 #![forbid(unsafe_code)]
 
 mod array;
@@ -30,6 +30,7 @@ pub use array::DistArray;
 pub use decomposition::{Border, Decomposition, DecompositionError, HaloMessage, HaloSchedule, Overlap, Region};
 pub use device::{Link, RankReport, Report, open_context};
 pub use error::DistError;
+pub use functions::{Operands, Reproducible, map};
 #[cfg(feature = "mpi")]
 pub use transport::MpiRank;
 pub use transport::{Place, ThreadRank, Transport, TransportError};

@@ -67,7 +67,7 @@ fn ranks_that_disagree_on_the_order_of_calls_are_told_and_go_on() {
         assert_eq!(x.sum()?, 13.5);
         result
     });
-    assert_all(&errors, 1, &format!("sum on f32 of {array}"), &format!("halo on f32 of {array}"));
+    assert_all(&errors, 1, &format!("sum along [0] on f32 of {array}"), &format!("halo on f32 of {array}"));
 }
 
 #[test]

@@ -36,7 +36,7 @@ mod multi_device;
 pub use any::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, promote};
 pub use array::{
     DeviceNDArray, HostElements, HostRead, HostWrite, Lend, LendAll, MirroredArray, Number, PendingCopy, PinnedArray,
-    Prototype, Registered, Strided,
+    Prototype, Registered, Strided, array_text,
 };
 pub use context::{Context, ContextBuilder};
 pub use elementwise::{Assignment, Call, ElementwiseKernel, Evaluate, Results, assign_all};

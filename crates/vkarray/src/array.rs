@@ -24,7 +24,7 @@ pub use vkarray_ndarray::ArraySeed;
 pub use vkarray_ndarray::{
     AccessMode, ArrayAccess, ContextBuilder, HostRead, HostWrite, IntoAxis, IntoShape, Layout, LayoutError, MAX_NDIM,
     MirroredArray, MultiDeviceArray, MultiDeviceError, Number, PendingCopy, PinnedArray, RangeProblem, Registered,
-    ReplicaState, Strided, broadcast_shapes,
+    ReplicaState, Strided, array_text, broadcast_shapes,
 };
 pub use vkarray_ndarray::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, promote};
 pub use vkarray_ndarray::{Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Numeric, Operand};

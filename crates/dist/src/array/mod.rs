@@ -1,15 +1,28 @@
 //! Arrays that are divided among ranks. **Start** at [`DistArray`].
+//!
+//! | file | has |
+//! |---|---|
+//! | `mod.rs` | creation, views, ghost zones, other decompositions |
+//! | `overlap.rs` | work while the elements for the ghost zones travel |
+//! | `random.rs` | random numbers that are a function of the index in the global array |
+//! | `files.rs` | `.npy` files, of which each rank reads and writes its part |
+//! | `whole.rs` | the whole array, its text and single elements |
+
+mod files;
+mod overlap;
+mod random;
+mod whole;
 
 use std::any::type_name;
 use std::cell::OnceCell;
 use std::fmt;
 
-use vkarray::ndarray::{ArrayD, IxDyn, Slice};
+use vkarray::ndarray::{ArrayD, IxDyn};
 use vkarray::{Context, DeviceNDArray, Element};
 
 use crate::decomposition::{Decomposition, HaloMessage, HaloSchedule, Overlap, Region};
 use crate::error::DistError;
-use crate::exchange::{Transfer, append, shaped, view};
+use crate::exchange::{Transfer, view};
 use crate::transport::{Transport, TransportError, agree};
 
 /// An array that is divided among the ranks of a program. Each rank has a part of it with its ghost zones, which is one
@@ -88,7 +101,7 @@ impl<'t, T: Element> DistArray<'t, T> {
         Ok(array)
     }
 
-    fn zeros(
+    pub(crate) fn zeros(
         context: &Context,
         transport: &'t dyn Transport,
         decomposition: &Decomposition,
@@ -161,6 +174,11 @@ impl<'t, T: Element> DistArray<'t, T> {
     /// A rank has ended or disagrees on the exchange, or a copy fails.
     pub fn halo(&self) -> Result<(), DistError> {
         self.agree("halo")?;
+        self.halo_while(|| Ok(()))
+    }
+
+    /// [`halo`](Self::halo), with work that is recorded when the elements to send are on their way to the host.
+    fn halo_while(&self, meanwhile: impl FnOnce() -> Result<(), DistError>) -> Result<(), DistError> {
         let transfer = match self.halo.get() {
             Some(transfer) => transfer,
             None => {
@@ -168,7 +186,7 @@ impl<'t, T: Element> DistArray<'t, T> {
                 self.halo.get_or_init(|| transfer)
             }
         };
-        transfer.run(self.transport)
+        transfer.run(self.transport, meanwhile)
     }
 
     fn halo_transfer(&self) -> Result<Transfer<T>, DistError> {
@@ -196,8 +214,26 @@ impl<'t, T: Element> DistArray<'t, T> {
 
     /// A view of elements of this rank's part, which are counted in the global array.
     fn global(&self, region: &Region) -> Result<DeviceNDArray<T>, DistError> {
-        let start = region.start.iter().zip(&self.part.start).map(|(at, first)| at - first).collect();
-        Ok(view(&self.interior, &Region { start, shape: region.shape.clone() })?)
+        Ok(view(&self.interior, &region.counted_from(&self.part.start))?)
+    }
+
+    /// Fills this array with elements that the ranks have. `own` has those of this rank, and `owned` tells for each
+    /// rank which box of this array its elements are.
+    pub(crate) fn receive(
+        &self,
+        own: &DeviceNDArray<T>,
+        owned: impl Fn(usize) -> Result<Region, DistError>,
+    ) -> Result<(), DistError> {
+        let (rank, from) = (self.transport.rank(), owned(self.transport.rank())?);
+        let source = |to: Overlap| Ok((to.rank, view(own, &to.region.counted_from(&from.start))?));
+        let sources = self.decomposition.owners(&from).into_iter().map(source).collect::<Result<_, DistError>>()?;
+        let mut targets = Vec::new();
+        for sender in 0..self.transport.size() {
+            for to in self.decomposition.owners(&owned(sender)?).iter().filter(|to| to.rank == rank) {
+                targets.push((sender, self.global(&to.region)?));
+            }
+        }
+        Transfer::new(rank, sources, targets).run(self.transport, || Ok(()))
     }
 
     /// An array of these elements in another decomposition of their shape. Its ghost zones are zeros. Each rank sends
@@ -215,34 +251,7 @@ impl<'t, T: Element> DistArray<'t, T> {
             let view = |overlap: Overlap| Ok((overlap.rank, array.global(&overlap.region)?));
             overlaps.into_iter().map(view).collect::<Result<_, DistError>>()
         };
-        Transfer::new(rank, views(self, sends)?, views(&target, receives)?).run(self.transport)?;
+        Transfer::new(rank, views(self, sends)?, views(&target, receives)?).run(self.transport, || Ok(()))?;
         Ok(target)
-    }
-
-    /// The whole array, on rank 0; the other ranks get `None`. Blocks until the parts have been sent and received. The
-    /// host of rank 0 needs memory for the array at least twice.
-    ///
-    /// # Errors
-    /// A rank has ended or disagrees on the call, or a copy fails.
-    pub fn gather(&self) -> Result<Option<ArrayD<T>>, DistError> {
-        self.agree("gather")?;
-        let (rank, size) = (self.transport.rank(), self.transport.size());
-        let senders = if rank == 0 { 0..size } else { 0..0 };
-        let parts: Vec<Region> = senders.map(|rank| self.decomposition.part(rank)).collect::<Result<_, _>>()?;
-        let mut message = Vec::new();
-        append(&mut message, &self.interior.copy_to_host()?);
-        let incoming: Vec<_> =
-            (parts.iter().enumerate()).map(|(rank, part)| (rank, part.size() * size_of::<T>())).collect();
-        let received = self.transport.exchange(vec![(0, message)], &incoming)?;
-        if rank != 0 {
-            return Ok(None);
-        }
-        let mut whole = ArrayD::from_elem(self.decomposition.shape(), T::zeroed());
-        for (part, bytes) in parts.iter().zip(received) {
-            let values: Vec<T> = bytemuck::pod_collect_to_vec(&bytes);
-            let range = |axis: usize| Slice::from(part.start[axis]..part.start[axis] + part.shape[axis]);
-            whole.slice_each_axis_mut(|axis| range(axis.axis.index())).assign(&shaped(&part.shape, &values));
-        }
-        Ok(Some(whole))
     }
 }

@@ -187,18 +187,20 @@ impl Decomposition {
         if self.shape != other.shape {
             return Err(DecompositionError::Shapes { ours: self.shape.clone(), theirs: other.shape.clone() });
         }
-        let part = self.part(rank)?;
-        if part.size() == 0 {
-            return Ok(Vec::new());
+        Ok(other.owners(&self.part(rank)?))
+    }
+
+    /// The elements of a box of the global array in the order of the ranks that own them. The box must lie in the
+    /// array.
+    pub(crate) fn owners(&self, region: &Region) -> Vec<Overlap> {
+        if region.size() == 0 {
+            return Vec::new();
         }
-        let ranges: Vec<Vec<usize>> = (other.axes().zip(part.start.iter().zip(&part.shape)))
+        let ranges: Vec<Vec<usize>> = (self.axes().zip(region.start.iter().zip(&region.shape)))
             .map(|(axis, (&start, &len))| (axis.owner(start)..=axis.owner(start + len - 1)).collect())
             .collect();
         let places = product(&ranges.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        Ok(places
-            .iter()
-            .map(|place| Overlap { rank: other.rank_at(place), region: other.shared(&part, place) })
-            .collect())
+        places.iter().map(|at| Overlap { rank: self.rank_at(at), region: self.shared(region, at) }).collect()
     }
 
     /// What `part` has in common with the part at `place`.
@@ -214,6 +216,22 @@ impl Decomposition {
         Region { start, shape }
     }
 
+    /// The first element of each part along an axis that has elements.
+    pub(crate) fn starts(&self, axis: usize) -> impl Iterator<Item = usize> {
+        let axes = self.axes().skip(axis).take(1);
+        axes.flat_map(|axis| (0..axis.parts.min(axis.len)).map(move |part| axis.part(part).0))
+    }
+
+    /// The decomposition of the array with its axes reversed.
+    pub(crate) fn reversed(&self) -> Self {
+        let mut reversed = self.clone();
+        reversed.shape.reverse();
+        reversed.grid.reverse();
+        reversed.ghosts.reverse();
+        reversed.borders.reverse();
+        reversed
+    }
+
     pub(super) fn axes(&self) -> impl Iterator<Item = Axis> {
         self.shape.iter().zip(&self.grid).map(|(&len, &parts)| Axis { len, parts })
     }
@@ -223,12 +241,13 @@ impl Decomposition {
         self.axes().zip(&self.ghosts).zip(&self.borders).map(|((axis, &ghosts), &border)| (axis, ghosts, border))
     }
 
-    pub(super) fn rank_at(&self, place: &[usize]) -> usize {
+    /// The rank at a place in the grid.
+    pub(crate) fn rank_at(&self, place: &[usize]) -> usize {
         place.iter().zip(&self.grid).fold(0, |rank, (at, parts)| rank * parts + at)
     }
 
     /// The place of a rank in the grid.
-    pub(super) fn place(&self, rank: usize) -> Result<Vec<usize>, DecompositionError> {
+    pub(crate) fn place(&self, rank: usize) -> Result<Vec<usize>, DecompositionError> {
         let ranks = self.ranks();
         if rank >= ranks {
             return Err(DecompositionError::Rank { rank, ranks });

@@ -16,6 +16,12 @@ impl Region {
         self.shape.iter().product()
     }
 
+    /// The box, counted from an element at or before its first one.
+    pub(crate) fn counted_from(&self, first: &[usize]) -> Self {
+        let start = self.start.iter().zip(first).map(|(at, first)| at - first).collect();
+        Self { start, shape: self.shape.clone() }
+    }
+
     /// Whether the element at `index` is in this box.
     #[must_use]
     pub fn contains(&self, index: &[usize]) -> bool {

@@ -35,8 +35,12 @@ impl<T: Element> Transfer<T> {
     }
 
     /// Sends and receives all elements. Blocks until the sources are read and all messages have arrived; the writes to
-    /// the targets run before later work on them.
-    pub(crate) fn run(&self, transport: &dyn Transport) -> Result<(), DistError> {
+    /// the targets run before later work on them. What `meanwhile` records runs on the device while messages travel.
+    pub(crate) fn run(
+        &self,
+        transport: &dyn Transport,
+        meanwhile: impl FnOnce() -> Result<(), DistError>,
+    ) -> Result<(), DistError> {
         let mut outgoing = Vec::with_capacity(self.sends.len());
         for (rank, views) in &self.sends {
             let pending: Vec<_> = views.iter().map(DeviceNDArray::copy_to_host_async).collect::<Result<_, _>>()?;
@@ -45,6 +49,7 @@ impl<T: Element> Transfer<T> {
         for (source, target) in &self.copies {
             target.copy_from_device(source)?;
         }
+        meanwhile()?;
         let outgoing = (outgoing.into_iter())
             .map(|(rank, pending)| {
                 let mut message = Vec::new();

@@ -49,6 +49,7 @@ use vkarray_layout::Layout;
 use crate::context::Context;
 use crate::error::Result;
 
+pub use display::array_text;
 pub use host::{HostElements, HostRead, HostWrite};
 pub(crate) use leaf::ArrayLeaf;
 pub use like::Prototype;

@@ -70,6 +70,14 @@ pub enum FileError {
     /// More bytes than can be allocated on the host.
     #[error("{name}: out of host memory for {bytes} bytes")]
     HostMemory { name: String, bytes: u64 },
+    /// A box that is not in the array.
+    #[error(
+        "{name}: a box of shape {} from {} on is not in the array, whose shape is {}",
+        tuple_text(shape),
+        tuple_text(start),
+        tuple_text(whole)
+    )]
+    Part { name: String, start: Vec<usize>, shape: Vec<usize>, whole: Vec<usize> },
     /// A file that is not an archive, or a damaged archive.
     #[error("{name} is not a .npz archive, or is damaged: {reason}")]
     Archive { name: String, reason: Box<ZipError> },

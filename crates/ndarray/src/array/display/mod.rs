@@ -8,6 +8,7 @@ mod float;
 mod format;
 
 use std::fmt;
+use std::ops::Range;
 
 use half::{bf16, f16};
 use ndarray::{ArrayD, Axis, IxDyn, Slice};
@@ -15,7 +16,7 @@ use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element, tuple_text};
 use vkarray_layout::Index;
 
 use crate::array::DeviceNDArray;
-use crate::error::Result;
+use crate::error::Error;
 use float::{FloatKind, complex_scalar, complex_words, float_scalar, float_words};
 use format::{EDGE_ITEMS, THRESHOLD, format_array};
 
@@ -37,42 +38,72 @@ use format::{EDGE_ITEMS, THRESHOLD, format_array};
 /// ```
 impl<T: Element> fmt::Display for DeviceNDArray<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.corners() {
+        let read = |ranges: &[Range<usize>]| {
+            self.slice(ranges.iter().map(|range| Index::from(range.clone())).collect::<Vec<_>>())?.copy_to_host()
+        };
+        match corners(self.shape(), read) {
             Ok(corners) => {
                 let values: Vec<T> = corners.iter().copied().collect();
                 f.write_str(&text(self.shape(), &values, ElementFormat::of(f)))
             }
-            Err(error) => {
+            Err::<_, Error>(error) => {
                 write!(f, "<{} of shape {}, cannot be read: {error}>", DType::of::<T>(), tuple_text(self.shape()))
             }
         }
     }
 }
 
-impl<T: Element> DeviceNDArray<T> {
-    /// The elements that are printed: all elements, or of a large array the first and last three on each axis.
-    fn corners(&self) -> Result<ArrayD<T>> {
-        if self.size() <= THRESHOLD {
-            return self.copy_to_host();
-        }
-        let lens: Vec<usize> = self.shape().iter().map(|&len| len.min(2 * EDGE_ITEMS)).collect();
-        let mut corners = ArrayD::from_elem(IxDyn(&lens), T::zeroed());
-        let long: Vec<usize> = (0..self.ndim()).filter(|&axis| self.shape()[axis] > 2 * EDGE_ITEMS).collect();
-        for corner in 0..1_usize << long.len() {
-            let mut from = vec![Index::from(..); self.ndim()];
-            let mut to = corners.view_mut();
-            for (bit, &axis) in long.iter().enumerate() {
-                let (edge, target) = match corner >> bit & 1 {
-                    0 => (Index::from(..EDGE_ITEMS), Slice::from(..EDGE_ITEMS)),
-                    _ => (Index::from(self.shape()[axis] - EDGE_ITEMS..), Slice::from(EDGE_ITEMS..)),
-                };
-                from[axis] = edge;
-                to.slice_axis_inplace(Axis(axis), target);
-            }
-            to.assign(&self.slice(&from)?.copy_to_host()?);
-        }
-        Ok(corners)
+/// The text of an array of this shape, as [`DeviceNDArray`] prints it, for arrays that are not in one place. `read` is
+/// called for boxes, each a range of each axis: once for a small array, and for each corner of a large one.
+///
+/// ```
+/// use vkarray::array::array_text;
+/// use vkarray::ndarray::ArrayD;
+///
+/// let numbers = |ranges: &[std::ops::Range<usize>]| {
+///     let shape: Vec<usize> = ranges.iter().map(|range| range.len()).collect();
+///     Ok::<_, ()>(ArrayD::from_shape_fn(shape, |at| ranges[0].start + at[0]))
+/// };
+/// assert_eq!(array_text(&[1_000_000], numbers), Ok("[     0      1      2 ... 999997 999998 999999]".to_owned()));
+/// ```
+///
+/// # Errors
+///
+/// The errors of `read`.
+pub fn array_text<T: Element, E>(
+    shape: &[usize],
+    read: impl FnMut(&[Range<usize>]) -> Result<ArrayD<T>, E>,
+) -> Result<String, E> {
+    let values: Vec<T> = corners(shape, read)?.iter().copied().collect();
+    Ok(text(shape, &values, ElementFormat::default()))
+}
+
+/// The elements that are printed: all elements, or of a large array the first and last three on each axis.
+fn corners<T: Element, E>(
+    shape: &[usize],
+    mut read: impl FnMut(&[Range<usize>]) -> Result<ArrayD<T>, E>,
+) -> Result<ArrayD<T>, E> {
+    let whole: Vec<Range<usize>> = shape.iter().map(|&len| 0..len).collect();
+    if shape.iter().product::<usize>() <= THRESHOLD {
+        return read(&whole);
     }
+    let lens: Vec<usize> = shape.iter().map(|&len| len.min(2 * EDGE_ITEMS)).collect();
+    let mut corners = ArrayD::from_elem(IxDyn(&lens), T::zeroed());
+    let long: Vec<usize> = (0..shape.len()).filter(|&axis| shape[axis] > 2 * EDGE_ITEMS).collect();
+    for corner in 0..1_usize << long.len() {
+        let mut from = whole.clone();
+        let mut to = corners.view_mut();
+        for (bit, &axis) in long.iter().enumerate() {
+            let (edge, target) = match corner >> bit & 1 {
+                0 => (0..EDGE_ITEMS, Slice::from(..EDGE_ITEMS)),
+                _ => (shape[axis] - EDGE_ITEMS..shape[axis], Slice::from(EDGE_ITEMS..)),
+            };
+            from[axis] = edge;
+            to.slice_axis_inplace(Axis(axis), target);
+        }
+        to.assign(&read(&from)?);
+    }
+    Ok(corners)
 }
 
 /// The precision and the width of a format such as `{:8.2}`.

@@ -1,7 +1,8 @@
 //! `.npy` files: one array of any element type, in either byte order and in C or F order.
 //!
-//! Elements of every type are read and written as bytes. Only swapping their byte order and checking values of `bool` look
-//! at them. The header is in `header.rs`; `npz.rs` reads the same format inside an archive.
+//! Elements of every type are read and written as bytes. Only swapping their byte order and checking values of `bool`
+//! look at them. The header is in `header.rs`; `part.rs` reads and writes boxes of a file, `npz.rs` reads the same
+//! format inside an archive.
 
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -37,8 +38,8 @@ type Result<T> = std::result::Result<T, FileError>;
 /// ```
 #[derive(Debug, Clone)]
 pub struct NpyFile {
-    path: PathBuf,
-    header: NpyHeader,
+    pub(super) path: PathBuf,
+    pub(super) header: NpyHeader,
 }
 
 impl NpyFile {
@@ -167,17 +168,27 @@ pub(super) fn read_elements<T: Element>(
     if reader.read(&mut [0]).map_err(elements_error)? != 0 {
         return Err(elements_error(ErrorKind::InvalidData.into()));
     }
-    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+    decode(name, header, bytemuck::cast_slice_mut(&mut values))?;
+    let shape = IxDyn(&header.shape).set_f(header.order == Order::F);
+    Ok(ArrayD::from_shape_vec(shape, values).expect("there are as many elements as the shape has"))
+}
+
+/// Checks the bytes of elements that were read, and brings them to this machine's byte order.
+pub(super) fn decode(name: &str, header: &NpyHeader, bytes: &mut [u8]) -> Result<()> {
     if header.dtype == DType::Bool
         && let Some((index, &byte)) = bytes.iter().enumerate().find(|&(_, &byte)| byte > 1)
     {
         return Err(FileError::TruthValue { name: name.to_owned(), index, byte });
     }
+    swap(header, bytes);
+    Ok(())
+}
+
+/// Converts elements from the byte order of the file to this machine's, or back.
+pub(super) fn swap(header: &NpyHeader, bytes: &mut [u8]) {
     if header.byte_order != ByteOrder::NATIVE {
         bytes.chunks_exact_mut(header.dtype.swapped_bytes()).for_each(<[u8]>::reverse);
     }
-    let shape = IxDyn(&header.shape).set_f(header.order == Order::F);
-    Ok(ArrayD::from_shape_vec(shape, values).expect("there are as many elements as the shape has"))
 }
 
 /// Writes a host array in the `.npy` format, in this machine's byte order. As in NumPy, an array that is F-contiguous
@@ -229,7 +240,7 @@ where
     written.map_err(|reason| FileError::WriteElements { reason })
 }
 
-fn write_elements<T: Element>(writer: &mut impl Write, values: &[T]) -> std::io::Result<()> {
+pub(super) fn write_elements<T: Element>(writer: &mut impl Write, values: &[T]) -> std::io::Result<()> {
     let bytes: &[u8] = bytemuck::cast_slice(values);
     if DType::of::<T>() != DType::Bool {
         return writer.write_all(bytes);

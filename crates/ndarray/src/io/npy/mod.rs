@@ -2,11 +2,13 @@
 //!
 //! What a header claims is compared with the real length of the file before memory is allocated for the elements. Files
 //! are read to host arrays and written from host arrays: headers in `header.rs`, elements and whole files in `file.rs`,
-//! archives in `npz.rs`. This file has the two methods that read to a device and write from it.
+//! boxes of files in `part.rs`, archives in `npz.rs`. This file has the two methods that read to a device and write
+//! from it.
 
 mod file;
 mod header;
 mod npz;
+mod part;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
