@@ -81,7 +81,7 @@ enum Task {
     /// Builds the Python package into target/python/, and runs its tests there
     Python {
         /// Runs the tests of another project in place of the package's
-        #[arg(long, num_args = 2, value_names = ["NAME", "PATH"])]
+        #[arg(long, num_args = 1..=2, value_names = ["NAME", "PATH"])]
         judge: Option<Vec<String>>,
         /// Arguments for pytest
         #[arg(last = true)]

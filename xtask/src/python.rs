@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::command::{CommandLine, exit_code};
 use crate::plan::Purpose;
@@ -16,8 +16,14 @@ const FOLDER: &str = "target/python";
 /// The package, from the root of the workspace.
 const PACKAGE: &str = "crates/python";
 
-/// Builds and installs the package, and runs its tests, or with a judge (its name and its folder) those of another project,
-/// whose files lie outside of this one and are not changed. `args` go to pytest.
+/// What the judge `users` runs, by functions that accept arrays of the standard.
+const USERS: [&str; 5] = ["pytest>=8", "scipy>=1.17", "scikit-learn>=1.8", "array-api-compat", "array-api-extra"];
+
+/// What numba-cuda's tests import, without a GPU too.
+const NUMBA: [&str; 3] = ["numba", "nvidia-cuda-runtime", "filecheck"];
+
+/// Builds and installs the package, and runs its tests, or with a judge (its name and where it lies) those of another
+/// project, whose files lie outside of this one and are not changed. `args` go to the tests.
 pub(crate) fn run(judge: Option<&[String]>, args: &[String]) -> Result<ExitCode> {
     setup::run(Purpose::Programs)?;
     let target = workspace_root().join("target").to_string_lossy().into_owned();
@@ -32,24 +38,36 @@ pub(crate) fn run(judge: Option<&[String]>, args: &[String]) -> Result<ExitCode>
             .with_env("MATURIN_PEP517_ARGS", "--profile dev")
     };
     pip(&[PACKAGE, "--force-reinstall", "--no-deps"]).run_to_success()?;
+    let python = workspace_root().join(&python);
+    let judged = |packages: &[&str], command: CommandLine| {
+        pip(packages).run_to_success()?;
+        command.with_args(args).run().map(exit_code)
+    };
+    let script = |name: &str| format!("{PACKAGE}/judges/{name}");
     match judge {
-        Some([name, folder]) => {
-            ensure!(
-                name == "array-api",
-                "there is no judge `{name}`; there is `array-api`, which is data-apis/array-api-tests"
-            );
-            let folder = Path::new(folder).canonicalize().with_context(|| format!("cannot find {folder}"))?;
-            let requirements = folder.join("requirements.txt");
-            ensure!(requirements.exists(), "{} is no folder of array-api-tests", folder.display());
-            pip(&["numpy>=2", "--requirement", &requirements.to_string_lossy()]).run_to_success()?;
-            array_api(&workspace_root().join(&python), &folder).with_args(args).run().map(exit_code)
+        None => judged(&["numpy>=2", "pytest>=8"], pytest(&python, &format!("{PACKAGE}/tests"))),
+        Some([name]) if name == "users" => judged(&USERS, pytest(&python, &script("users.py"))),
+        Some([name, path]) if name == "array-api" || name == "numba" => {
+            let path = Path::new(path).canonicalize().with_context(|| format!("cannot find {path}"))?;
+            if name == "numba" {
+                let wheel = path.to_string_lossy().into_owned();
+                let command = CommandLine::new([&*python.to_string_lossy(), &script("numba_tests.py")]);
+                return judged(&[&[&*wheel], &NUMBA[..]].concat(), command);
+            }
+            let requirements = path.join("requirements.txt");
+            ensure!(requirements.exists(), "{} is no folder of array-api-tests", path.display());
+            judged(&["numpy>=2", "--requirement", &requirements.to_string_lossy()], array_api(&python, &path))
         }
-        _ => {
-            pip(&["numpy>=2", "pytest>=8"]).run_to_success()?;
-            let tests = CommandLine::new([&*python, "-m", "pytest", "--quiet", "crates/python/tests"]);
-            tests.with_args(args).run().map(exit_code)
-        }
+        Some(judge) => bail!(
+            "there is no judge `{}`; there are `array-api` with the folder of data-apis/array-api-tests, `numba` with the \
+             wheel of numba-cuda, and `users`",
+            judge.join(" ")
+        ),
     }
+}
+
+fn pytest(python: &Path, tests: &str) -> CommandLine {
+    CommandLine::new([&*python.to_string_lossy(), "-m", "pytest", "--quiet", tests])
 }
 
 /// The tests of the standard's main namespace. What is left out, and why, is in the file of skips.

@@ -30,7 +30,7 @@ mod pipeline;
 pub use call::{
     AddressMode, Arg, ArgList, ArgShape, Argument, Arguments, ArrayArg, ArrayArgs, ArrayShape, AsArg, AsArray,
     ConstArray, Filter, Groups, Immediate, Items, MemoryArg, NamedArg, Packed, Reached, Sampled, Sampler,
-    UnknownSampler, check, tuple_text,
+    UnknownSampler, check, given_numbers, tuple_text,
 };
 pub use disk_cache::{CacheCounters, CacheFile, CacheMode, CacheSettings, StoreCounters};
 pub use dispatch::DispatchNode;

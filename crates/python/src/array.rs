@@ -1,17 +1,18 @@
 //! The methods of the class `Array`.
 
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use vkarray::DType;
 use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category};
+use vkarray::primitives::FftNorm;
 
 use crate::class::Array;
 use crate::context::{Stream, context};
 use crate::convert::{Operand, axes, compute, dtype, from_host, number, numpy_dtype, shape, to_host};
 use crate::error::raise;
-use crate::index::{Key, get};
+use crate::index::{Key, get, put};
 use crate::operate::{operate, operate_in_place};
 
 #[pymethods]
@@ -151,19 +152,7 @@ impl Array {
             Operand::Number(number) => AnyArray::full(self.0.context(), self.0.dtype(), &[], number).map_err(raise)?,
             Operand::Array(array) => array,
         };
-        match key {
-            Key::View(view) => py.detach(|| self.0.slice(&view)?.assign(&value)).map_err(raise),
-            Key::Mask(mask) => {
-                let put = || {
-                    let values = value.astype(self.0.dtype())?;
-                    self.0.put_mask(&mask, &values.reshape(&[-1])?)
-                };
-                py.detach(put).map_err(raise)
-            }
-            Key::Places { .. } | Key::Points(_) => {
-                Err(PyIndexError::new_err("elements are written by slices and masks, not by arrays of places"))
-            }
-        }
+        py.detach(|| put(&self.0, &key, &value)).map_err(raise)
     }
 
     fn __iter__<'py>(array: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -244,6 +233,32 @@ impl Array {
             return Ok(Self(self.0.clone()));
         }
         py.detach(|| self.0.astype(dtype)).map(Self).map_err(raise)
+    }
+
+    /// The memory as elements of another type, by the rules of NumPy's `view`.
+    fn view(&self, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.0.view(self::dtype(dtype)?).map(Self).map_err(raise)
+    }
+
+    /// Whether one array begins in memory before the other ends.
+    #[pyo3(name = "_overlaps")]
+    fn overlaps(&self, other: &Self) -> bool {
+        self.0.overlaps(&other.0)
+    }
+
+    /// The discrete Fourier transform along an axis, or its inverse. `norm` is NumPy's.
+    #[pyo3(name = "_fft")]
+    fn fft(&self, py: Python<'_>, inverse: bool, axis: isize, norm: &str) -> PyResult<Self> {
+        let norm = match norm {
+            "backward" => FftNorm::Backward,
+            "ortho" => FftNorm::Ortho,
+            "forward" => FftNorm::Forward,
+            _ => {
+                let text = format!("norm is 'backward', 'ortho' or 'forward', not {norm:?}");
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        py.detach(|| self.0.fft(inverse, axis, norm)).map(Self).map_err(raise)
     }
 
     /// The elements in another shape: a view where there is one, otherwise a copy.

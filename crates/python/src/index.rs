@@ -129,30 +129,78 @@ pub(crate) fn get(array: &AnyArray, key: &Key) -> PyResult<AnyArray> {
     }
 }
 
-/// The elements at places along the leading axes, by their place in the axes taken as one. Each list is looked up in the
-/// numbers of its axis, which counts negative places from the end and refuses those outside.
+/// The elements at places along the leading axes.
 fn points(array: &AnyArray, places: &[AnyArray]) -> vkarray::Result<AnyArray> {
-    let (number, ctx) = (|n: usize| AnyScalar::Int(n as i128), array.context());
-    let lens = array.shape().get(..places.len()).map(<[usize]>::to_vec);
-    let Some(lens) = lens else {
+    let flat = flat_places(array, places)?;
+    let rest = array.shape()[places.len()..].iter().map(|len| len.cast_signed());
+    let n_points = array.shape()[..places.len()].iter().product::<usize>().cast_signed();
+    array.reshape(&std::iter::once(n_points).chain(rest).collect::<Vec<_>>())?.take(&flat, 0)
+}
+
+/// The places in the leading axes taken as one. Each list is looked up in the numbers of its axis, which counts negative
+/// places from the end and refuses those outside.
+fn flat_places(array: &AnyArray, places: &[AnyArray]) -> vkarray::Result<AnyArray> {
+    let ctx = array.context();
+    let Some(lens) = array.shape().get(..places.len()) else {
         return Err(LayoutError::TooManyIndices { given: places.len(), ndim: array.ndim() }.into());
     };
-    let mut flat: Option<AnyArray> = None;
+    let mut flat = None;
     for (&len, places) in lens.iter().zip(places) {
-        let ends = [number(0), number(len), number(1)];
-        let own = AnyArray::arange(ctx, vkarray::DType::I64, ends)?.take(&wide(places)?, 0)?;
+        let own = AnyArray::arange(ctx, vkarray::DType::I64, [0, len, 1].map(number))?.take(&wide(places)?, 0)?;
         flat = Some(match flat {
             None => own,
-            Some(flat) => {
-                let rows = AnyArray::compute("multiply", &[AnyOperand::Array(&flat), AnyOperand::Number(number(len))])?;
-                AnyArray::compute("add", &[AnyOperand::Array(&rows), AnyOperand::Array(&own)])?
-            }
+            Some(flat) => within(&flat, len, &own)?,
         });
     }
-    let Some(flat) = flat else { return Ok(array.clone()) };
-    let rest = array.shape()[places.len()..].iter().map(|len| len.cast_signed());
-    let n_points = lens.iter().product::<usize>().cast_signed();
-    array.reshape(&std::iter::once(n_points).chain(rest).collect::<Vec<_>>())?.take(&flat, 0)
+    flat.ok_or_else(|| LayoutError::TooManyIndices { given: 0, ndim: array.ndim() }.into())
+}
+
+/// `rows * len + columns`.
+fn within(rows: &AnyArray, len: usize, columns: &AnyArray) -> vkarray::Result<AnyArray> {
+    let rows = AnyArray::compute("multiply", &[AnyOperand::Array(rows), AnyOperand::Number(number(len))])?;
+    AnyArray::compute("add", &[AnyOperand::Array(&rows), AnyOperand::Array(columns)])
+}
+
+fn number(n: usize) -> AnyScalar {
+    AnyScalar::Int(n as i128)
+}
+
+/// Writes values to the elements at places, which broadcast to what [`get`] returns for the key.
+pub(crate) fn put(array: &AnyArray, key: &Key, values: &AnyArray) -> vkarray::Result<()> {
+    match key {
+        Key::View(view) => array.slice(view)?.assign(values),
+        Key::Mask(mask) => array.put_mask(mask, &values.astype(array.dtype())?.reshape(&[-1])?),
+        Key::Points(places) => put_points(array, places, values),
+        // The axis of the places goes to the front, and so do the axes of its values.
+        Key::Places { view, axis, places } => {
+            let view = array.slice(view)?;
+            let (ndim, n_new) = (view.ndim().cast_signed(), places.ndim().cast_signed());
+            if !(-ndim..ndim).contains(axis) {
+                return Err(LayoutError::TooManyIndices { given: 1, ndim: view.ndim() }.into());
+            }
+            let axis = axis.rem_euclid(ndim);
+            let order = |moved: std::ops::Range<isize>, n: isize| -> Vec<isize> {
+                moved.clone().chain((0..n).filter(|at| !moved.contains(at))).collect()
+            };
+            let (before, behind) = view.shape().split_at(axis.unsigned_abs());
+            let shape = [before, places.shape(), &behind[1..]].concat();
+            let values = values.broadcast_to(&shape)?.transpose(Some(&order(axis..axis + n_new, ndim - 1 + n_new)))?;
+            put_points(&view.transpose(Some(&order(axis..axis + 1, ndim)))?, std::slice::from_ref(places), &values)
+        }
+    }
+}
+
+/// Writes values to the elements at places along the leading axes.
+fn put_points(array: &AnyArray, places: &[AnyArray], values: &AnyArray) -> vkarray::Result<()> {
+    let flat = flat_places(array, places)?;
+    let rest = &array.shape()[places.len()..];
+    let n_rest = rest.iter().product();
+    let columns = AnyArray::arange(array.context(), vkarray::DType::I64, [0, n_rest, 1].map(number))?;
+    let values = values.broadcast_to(&[flat.shape(), rest].concat())?.astype(array.dtype())?;
+    if values.size() == 0 {
+        return Ok(());
+    }
+    array.put(&within(&flat.reshape(&[-1, 1])?, n_rest, &columns)?.reshape(&[-1])?, &values.reshape(&[-1])?)
 }
 
 /// Places as integers of 32 or 64 bits, which kernels take.

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use vkarray::array::AnyArray;
-use vkarray::kernel::{Arg, AsArray, Parameter, ScalarValue};
+use vkarray::kernel::{Arg, AsArg, Parameter, ScalarValue, Signature, given_numbers};
 use vkarray::{DType, Groups, Source};
 
 use crate::class::Array;
@@ -123,6 +123,18 @@ enum Held<'py> {
 }
 
 impl<'py> Held<'py> {
+    /// The arguments of a call. Push constants that ask for strides are those of an array with gaps, and get no number.
+    fn all(signature: &Signature, args: &Bound<'py, PyTuple>) -> PyResult<Vec<Self>> {
+        let has_gaps = |value: &Bound<'_, PyAny>| {
+            value.cast::<Array>().is_ok_and(|array| !array.get().0.layout().is_c_contiguous())
+        };
+        let strided = signature.params.iter().zip(args).filter(|(_, value)| has_gaps(value));
+        let strided: Vec<_> = strided.map(|(param, _)| param).collect();
+        let numbers = given_numbers(signature, &strided).map(Parameter::Scalar);
+        let mut parameters = signature.params.iter().map(Parameter::Array).chain(numbers);
+        args.iter().map(|value| Self::new(&value, parameters.next().as_ref())).collect()
+    }
+
     fn new(value: &Bound<'py, PyAny>, parameter: Option<&Parameter<'_>>) -> PyResult<Self> {
         if let Ok(array) = value.cast::<Array>() {
             return Ok(Self::Array(array.get().0.clone()));
@@ -148,7 +160,7 @@ impl<'py> Held<'py> {
 
     fn arg(&self) -> Arg<'_> {
         match self {
-            Self::Array(array) | Self::Host(_, array) => Arg::Array(array.as_array()),
+            Self::Array(array) | Self::Host(_, array) => array.as_arg(),
             Self::Numbers(values) => match values.as_slice() {
                 [value] => Arg::Scalar(*value),
                 values => Arg::Scalars(values.iter().copied().collect()),
@@ -163,9 +175,7 @@ impl Launch {
     /// and back when the kernel has run, as numba does.
     #[pyo3(signature = (*args))]
     fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let parameters: Vec<Parameter<'_>> = self.kernel.signature().arguments().collect();
-        let held = args.iter().enumerate().map(|(i, value)| Held::new(&value, parameters.get(i)));
-        let held = held.collect::<PyResult<Vec<_>>>()?;
+        let held = Held::all(self.kernel.signature(), args)?;
         let given: Vec<Arg<'_>> = held.iter().map(Held::arg).collect();
         let run = || match &self.stream {
             Some(stream) => self.kernel.dispatch(stream, self.groups, given.as_slice()),

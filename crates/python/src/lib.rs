@@ -14,6 +14,7 @@
 //! | `array.rs` | the methods of `Array` |
 //! | `functions.rs` | functions that make arrays of numbers and of other arrays |
 //! | `kernel.rs` | the class `Kernel` |
+//! | `text.rs` | kernels whose computation is a text: `Elementwise`, `Reduction`, `Scan` |
 
 mod array;
 mod class;
@@ -24,6 +25,7 @@ mod functions;
 mod index;
 mod kernel;
 mod operate;
+mod text;
 
 use pyo3::prelude::*;
 
@@ -37,5 +39,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::Kernel>()?;
     context::register(module)?;
     functions::register(module)?;
+    text::register(module)?;
     module.add_function(wrap_pyfunction!(kernel::kernel, module)?)
 }

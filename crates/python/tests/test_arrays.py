@@ -80,6 +80,104 @@ def test_arrays_of_numpy_stand_on_both_sides():
         assert found.copy_to_host().tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("key, values", [
+    ([2, 0, -1], 9), ([3, 3, 1], [[[1]], [[2]], [[3]]]), (np.s_[:, [1, 4]], [7, 8]), (np.s_[..., [0, 2], :], 5),
+    (np.s_[1:, [[0, 1], [2, 3]], 2], np.arange(12).reshape(3, 2, 2)), (([0, 3], [1, -1]), [[1] * 7, [2] * 7]),
+    (([0, 3], [1, -1], 5), [1, 2]), (([[0], [3]], [1, 2]), 4), ([], 3), (np.ones((4, 5), bool), 6),
+], ids=str)
+def test_places_are_written_as_by_numpy(key, values):
+    a = np.arange(4 * 5 * 7, dtype="int32").reshape(4, 5, 7)
+    x, flipped = vk.asarray(a), vk.asarray(a[::-1].copy())[::-1]
+    a[key] = values
+    for each in (x, flipped):
+        each[key] = values
+        np.testing.assert_array_equal(each.copy_to_host(), a)
+
+
+def test_places_out_of_range_change_nothing():
+    x = vk.zeros((3, 4))
+    for key, error in [(([0, 3], [0, 0]), IndexError), ([-4], IndexError), (np.s_[:, [4]], IndexError)]:
+        with pytest.raises(error):
+            x[key] = 1
+    with pytest.raises(ValueError):
+        x[[0, 1]] = np.zeros(3)
+    assert not x.any()
+
+
+def test_memory_is_viewed_as_another_type():
+    a = np.arange(12, dtype="float32").reshape(3, 4)
+    for dtype in ["uint32", "uint8", "complex64"]:
+        np.testing.assert_array_equal(vk.asarray(a).view(dtype).copy_to_host(), a.view(dtype))
+    with pytest.raises(ValueError, match="last axis"):
+        vk.asarray(a)[:, ::2].view("uint8")
+
+
+def test_kernels_of_text_are_elementwise_reductions_and_scans():
+    a, b = host((5, 7), "float32"), host((7,), "int32", 1)
+    x, y = vk.asarray(a), vk.asarray(b)
+    linear = vk.elementwise("a * x + f32(y)")
+    assert linear.arguments == ["a", "x", "y"]
+    np.testing.assert_array_equal(linear(2, x, y=y).copy_to_host(), 2 * a + b)
+    parts, sign = vk.elementwise("let h = floor(x / 2.0); half = h; odd = x - 2.0 * h > 0.5")(x.T)
+    np.testing.assert_array_equal(parts.copy_to_host(), a.T // 2)
+    np.testing.assert_array_equal(sign.copy_to_host(), a.T % 2 > 0.5)
+    norm = vk.reduction("x * x", "a + b", "sqrt(a)", "0.0")
+    np.testing.assert_allclose(norm(x, axis=1).copy_to_host(), np.linalg.norm(a, axis=1), rtol=1e-6)
+    assert norm(x[:, ::2], keepdims=True).shape == (1, 1)
+    np.testing.assert_array_equal(vk.reduction("x", "max(a, b)", identity="-999")(y).copy_to_host(), b.max())
+    running = vk.scan("max(a, b)", "-999")
+    np.testing.assert_array_equal(running(y).copy_to_host(), np.maximum.accumulate(b))
+    np.testing.assert_array_equal(running(y, exclusive=True).copy_to_host()[1:], np.maximum.accumulate(b)[:-1])
+    np.testing.assert_array_equal(vk.scan("a + b")(vk.asarray(b)[None, :], axis=0).copy_to_host(), b[None, :])
+
+
+@pytest.mark.parametrize("error, call", [
+    (ValueError, lambda: vk.elementwise("x + nothing")(vk.ones(3))), (TypeError, lambda: vk.elementwise("x")(1, 2)),
+    (ValueError, lambda: vk.elementwise("x +")(vk.ones(3))), (ValueError, lambda: vk.elementwise("x")(2.0)),
+    (ValueError, lambda: vk.elementwise("x")(y=vk.ones(3))), (TypeError, lambda: vk.scan("a + b")(vk.ones(3) < 2)),
+    (TypeError, lambda: vk.reduction("x", "a & b")(vk.ones(3, dtype=vk.int8) > 0)),
+])
+def test_mistakes_of_texts_are_errors(error, call):
+    with pytest.raises(error):
+        call()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 60, 128])
+def test_transforms_are_numpys(n):
+    rng = np.random.default_rng(n)
+    a = (rng.random((3, n)) + 1j * rng.random((3, n))).astype("complex64")
+    for dtype, rtol in [("complex64", 3e-5), ("complex128", 1e-12)]:
+        x, host_x = vk.asarray(a.astype(dtype)), a.astype(dtype)
+        for name in ["fft", "ifft", "fftn", "ifftn", "hfft", "irfft"]:
+            for norm in ["backward", "ortho", "forward"] if n > 1 or name not in ("hfft", "irfft") else []:
+                expected = getattr(np.fft, name)(host_x, norm=norm)
+                found = getattr(vk.fft, name)(x, norm=norm)
+                assert found.dtype == expected.dtype
+                np.testing.assert_allclose(found.copy_to_host(), expected, rtol=rtol, atol=rtol * abs(expected).max())
+    x = vk.asarray(a.real.copy())
+    for found, expected in [
+        (vk.fft.rfft(x, n=n + 3), np.fft.rfft(a.real, n=n + 3)), (vk.fft.rfftn(x), np.fft.rfftn(a.real)),
+        (vk.fft.fft(x, axis=0), np.fft.fft(a.real, axis=0)), (vk.fft.fftshift(x), np.fft.fftshift(a.real)),
+        (vk.fft.irfft(vk.fft.rfft(x), n=n), a.real), (vk.fft.ifftshift(x, axes=1), np.fft.ifftshift(a.real, axes=1)),
+    ]:
+        np.testing.assert_allclose(found.copy_to_host(), expected, atol=1e-4)
+
+
+def test_products_and_norms_are_numpys():
+    a, b = host((2, 3, 5), "float32"), host((2, 3, 5), "float32", 1)
+    x, y = vk.asarray(a), vk.asarray(b)
+    for found, expected in [
+        (vk.linalg.outer(x[0, 0], y[0, 1]), np.outer(a[0, 0], b[0, 1])),
+        (vk.linalg.cross(x, y, axis=1), np.cross(a, b, axis=1)),
+        (vk.linalg.trace(x, offset=-1), np.trace(a, -1, 1, 2)),
+        (vk.linalg.diagonal(x, offset=3), np.diagonal(a, 3, 1, 2)),
+        (vk.linalg.matrix_power(x[:, :, :3], 5), np.linalg.matrix_power(a[:, :, :3], 5)),
+        *((vk.linalg.vector_norm(x, axis=1, ord=p), np.linalg.norm(a, p, 1)) for p in (0, 1, 2, 3.5, np.inf, -np.inf)),
+        *((vk.linalg.matrix_norm(x, ord=p), np.linalg.norm(a, p, (1, 2))) for p in ("fro", 1, -1, np.inf, -np.inf)),
+    ]:
+        np.testing.assert_allclose(found.copy_to_host(), expected, rtol=2e-5)
+
+
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std"])
 def test_reductions_are_numpys(name, axis):

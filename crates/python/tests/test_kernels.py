@@ -81,3 +81,24 @@ def test_the_sanitizer_names_the_line():
         }""", sanitize=True)
     with pytest.raises(ValueError, match="shader.wgsl:4"):
         kernel[1](vk.zeros(4, dtype=vk.uint32))
+
+
+def test_views_are_passed_with_the_strides_that_a_shader_asks_for():
+    scale = vk.kernel("""
+        struct Layout { first: i32, shape: vec2<u32>, strides: vec2<i32> }
+        struct Params { y_layout: Layout, by: f32 }
+        var<immediate> p: Params;
+        @group(0) @binding(0) var<storage, read_write> y: array<f32>;
+        @compute @workgroup_size(8, 8) fn scale(@builtin(global_invocation_id) id: vec3<u32>) {
+            let of = p.y_layout;
+            if any(id.yx >= of.shape) { return; }
+            let steps = vec2<i32>(id.yx) * of.strides;
+            y[of.first + steps.x + steps.y] *= p.by;
+        }""")
+    a = np.arange(5 * 9, dtype="float32").reshape(5, 9)
+    y = vk.asarray(a)
+    scale.covering((5, 5))(y[:, ::-2], -1)
+    a[:, ::2] *= -1
+    np.testing.assert_array_equal(y.copy_to_host(), a)
+    with pytest.raises(TypeError, match="strides"):
+        vk.kernel(SAXPY)[1](y[:, 0], y[:, 1], 2)

@@ -29,7 +29,7 @@ pub use vkarray_kernel::{
     KernelBuilder, KernelCache, KernelLimit, KernelStatistics, Library, Limits, Loops, MatrixUse, MemoryArg, Mismatch,
     Module, NamedArg, Names, Options, Param, ParamKind, Parameter, PushConstants, Reached, Resource, Sampled, Sampler,
     ScalarValue, ShaderError, SharedVar, Signature, Subgroups, TexelFormat, Translated, UnknownSampler, check,
-    limits_of,
+    given_numbers, limits_of,
 };
 
 pub use crate::{Groups, Kernel, Source};

@@ -29,3 +29,4 @@ pub use image::{AddressMode, Filter, Sampled, Sampler, UnknownSampler};
 pub use list::{ArrayArgs, AsArray, Reached};
 pub use memory::MemoryArg;
 pub use shape::{ArgShape, Argument, ArrayShape, tuple_text};
+pub use strided::given_numbers;

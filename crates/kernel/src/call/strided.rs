@@ -27,6 +27,16 @@ pub(crate) fn asked<'a>(signature: &Signature, member: &'a PushMember, param: &P
     fact(&member.name, param).filter(|fact| matches!(*fact, "first" | "shape" | "strides" | "layout"))
 }
 
+/// The push constants that a call gives numbers for, if it gives the arrays of some parameters with their strides: those that
+/// ask for nothing of these arrays.
+pub fn given_numbers<'a>(
+    signature: &'a Signature,
+    strided: &'a [&'a Param],
+) -> impl Iterator<Item = &'a PushMember> + use<'a> {
+    let is_given = |member: &&PushMember| !strided.iter().any(|param| asked(signature, member, param).is_some());
+    signature.push_members().iter().filter(is_given)
+}
+
 /// Checks an array with strides, and writes what the shader asks of it to the block of push constants.
 pub(crate) fn pack(
     signature: &Signature,

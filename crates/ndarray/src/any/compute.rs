@@ -69,7 +69,7 @@ fn types(op: Op, dtype: DType) -> (DType, DType) {
 }
 
 /// The common type of the operands.
-fn common(operation: &'static str, operands: &[AnyOperand<'_>]) -> Result<DType> {
+pub(super) fn common(operation: &'static str, operands: &[AnyOperand<'_>]) -> Result<DType> {
     let mut dtype = None;
     for operand in operands {
         let AnyOperand::Array(array) = operand else { continue };
@@ -88,7 +88,7 @@ fn common(operation: &'static str, operands: &[AnyOperand<'_>]) -> Result<DType>
 
 impl AnyOperand<'_> {
     /// The operand in a type.
-    fn node(&self, dtype: DType) -> Result<Arc<Node>> {
+    pub(super) fn node(&self, dtype: DType) -> Result<Arc<Node>> {
         match self {
             Self::Array(array) => Ok(array.cast_node(dtype)),
             Self::Number(number) => with_type!(

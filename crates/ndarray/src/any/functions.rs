@@ -4,10 +4,10 @@
 use vkarray_kernel::{Complex32, Complex64, DType};
 use vkarray_layout::{Index, Order};
 
-use super::{AnyArray, AnyElement, Category, with_any};
+use super::{AnyArray, AnyElement, Category, with_any, with_type};
 use crate::array::DeviceNDArray;
 use crate::error::{ExprError, Result};
-use crate::functions::{self, Axes, IntoAxes, Reduce, Side, Statistics, keepdims};
+use crate::functions::{self, Axes, FftNorm, IntoAxes, Reduce, Side, Statistics, keepdims};
 
 /// A reduction over axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +36,12 @@ pub enum AnyReduction {
     Var(f64),
     /// The square root of the variance.
     Std(f64),
+}
+
+/// Some axes, or all; `keeps` leaves them with length one.
+pub(super) fn axes_of(axes: Option<&[isize]>, keeps: bool) -> Axes {
+    let axes = axes.map_or_else(|| (..).into_axes(), IntoAxes::into_axes);
+    if keeps { keepdims(axes) } else { axes }
 }
 
 #[expect(clippy::missing_errors_doc, reason = "each has the errors of the method of its name of `DeviceNDArray`")]
@@ -91,6 +97,15 @@ impl AnyArray {
         with_any!(self, array => Ok(array.flip(axes)?.into()))
     }
 
+    /// The memory as elements of another type, by the rules of [`DeviceNDArray::view`].
+    pub fn view(&self, dtype: DType) -> Result<Self> {
+        with_any!(self, array => with_type!(
+            dtype,
+            T => Ok(array.view::<T>()?.into()),
+            else Err(crate::Error::NoConversion { from: self.dtype(), to: dtype })
+        ))
+    }
+
     /// A copy in C order, also of an array that is contiguous.
     pub fn copy(&self) -> Result<Self> {
         with_any!(self, array => Ok(array.copy()?.into()))
@@ -100,8 +115,7 @@ impl AnyArray {
     /// those of `f32`.
     pub fn reduce(&self, reduction: AnyReduction, axes: Option<&[isize]>, keeps: bool) -> Result<Self> {
         use AnyReduction::{All, Any, Argmax, Argmin, Max, Mean, Min, Prod, Std, Sum, Var};
-        let over = axes.map_or_else(|| (..).into_axes(), IntoAxes::into_axes);
-        let over: Axes = if keeps { keepdims(over) } else { over };
+        let over = axes_of(axes, keeps);
         let statistic = match reduction {
             Mean => "mean",
             Var(_) => "var",
@@ -197,6 +211,15 @@ impl AnyArray {
         with_any!(self, array => array.put_mask(mask, values.expect_type()))
     }
 
+    /// Writes values to the elements at flat places, in C order. Of several values for one element the last stays. Waits
+    /// until the places are checked.
+    pub fn put(&self, places: &Self, values: &Self) -> Result<()> {
+        self.same_type(values, "put")?;
+        with_any!(places, indices places => {
+            with_any!(self, array => array.put(places, values.expect_type()))
+        }, else places.not_defined("put"))
+    }
+
     /// The places of the elements that are not zero, one array for each axis. Waits for their number.
     pub fn nonzero(&self) -> Result<Vec<Self>> {
         with_any!(self, array => Ok(array.nonzero()?.into_iter().map(Self::from).collect()))
@@ -244,6 +267,12 @@ impl AnyArray {
     pub fn matmul(&self, other: &Self) -> Result<Self> {
         self.same_type(other, "matmul")?;
         with_any!(self, numbers array => Ok(array.matmul(other.expect_type())?.into()), else self.not_defined("matmul"))
+    }
+
+    /// The discrete Fourier transform along an axis, or its inverse. Complex numbers of `f32` have one.
+    pub fn fft(&self, inverse: bool, axis: isize, norm: FftNorm) -> Result<Self> {
+        let Self::Complex32(array) = self else { return self.not_defined("fft") };
+        Ok(if inverse { array.ifft_with_norm(axis, norm)? } else { array.fft_with_norm(axis, norm)? }.into())
     }
 
     /// The sum of products along pairs of axes.

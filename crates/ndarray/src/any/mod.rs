@@ -6,7 +6,8 @@
 //! | `scalar.rs` | [`AnyScalar`], a number whose type is that of the array beside it |
 //! | `promote.rs` | the common type of several operands; plain data |
 //! | `compute.rs` | the elementwise functions, by their names |
-//! | `functions.rs` | views, reductions, sorting, indexing and products |
+//! | `functions.rs` | views, reductions, sorting, indexing, products and transforms |
+//! | `text.rs` | kernels that are written in WGSL |
 //! | `host.rs` | creation from bytes and numbers, and the way back |
 
 mod compute;
@@ -14,10 +15,13 @@ mod functions;
 mod host;
 mod promote;
 mod scalar;
+mod text;
+
+use std::sync::Arc;
 
 use half::{bf16, f16};
 use vkarray_driver::Stream;
-use vkarray_kernel::{ArrayArg, AsArray, Bool, Complex32, Complex64, DType, Element};
+use vkarray_kernel::{Arg, ArrayArg, AsArg, AsArray, Bool, Complex32, Complex64, DType, Element};
 use vkarray_layout::Layout;
 
 use crate::array::DeviceNDArray;
@@ -104,6 +108,9 @@ macro_rules! with_any {
     ($any:expr, floats $array:ident => $body:expr, else $other:expr) => {
         with_any!(@ $any, $array => $body; F16 BF16 F32 F64; _ => $other,)
     };
+    ($any:expr, words $array:ident => $body:expr, else $other:expr) => {
+        with_any!(@ $any, $array => $body; I32 U32 F32 I64 U64 F64; _ => $other,)
+    };
     ($any:expr, indices $array:ident => $body:expr, else $other:expr) => {
         with_any!(@ $any, $array => $body; I32 U32 I64 U64; _ => $other,)
     };
@@ -173,9 +180,27 @@ impl AnyArray {
         with_any!(self, array => array.on(stream).into())
     }
 
+    /// Whether one array begins in memory before the other ends, so that a kernel does not take both if it writes one.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let bytes = |any: &Self| any.layout().byte_extent(any.dtype().itemsize() as usize);
+        let block = |any: &'_ Self| with_any!(any, array => Arc::as_ptr(array.block()));
+        let (own, others) = (bytes(self), bytes(other));
+        block(self) == block(other) && own.start < others.end && others.start < own.end
+    }
+
     /// The error of an operation that is not defined for the array's elements.
     fn not_defined<T>(&self, operation: &'static str) -> Result<T> {
         Err(ExprError::NotDefined { operation, dtype: self.dtype() }.into())
+    }
+}
+
+/// The array as an argument of a kernel: with its strides, as [`Strided`](crate::Strided), if it has gaps.
+impl AsArg for AnyArray {
+    fn as_arg(&self) -> Arg<'_> {
+        if self.layout().is_c_contiguous() {
+            return Arg::Array(self.as_array());
+        }
+        with_any!(self, array => array.strided_arg())
     }
 }
 

@@ -55,16 +55,23 @@ pub struct Strided<'a, T: Element>(pub &'a DeviceNDArray<T>);
 
 impl<T: Element> AsArg for Strided<'_, T> {
     fn as_arg(&self) -> Arg<'_> {
-        let (array, layout) = (self.0, self.0.layout());
+        self.0.strided_arg()
+    }
+}
+
+impl<T: Element> DeviceNDArray<T> {
+    /// The array as an argument with its strides.
+    pub(crate) fn strided_arg(&self) -> Arg<'_> {
+        let layout = self.layout();
         let bytes = layout.byte_extent(size_of::<T>());
         let shape = ArrayShape {
-            label: array.label(),
+            label: self.label(),
             offset: bytes.start,
             is_contiguous: false,
             strides: Some(layout.strides()),
-            is_writable: array.is_writable(),
-            ..ArrayShape::new(array.dtype(), layout.shape(), bytes.end - bytes.start)
+            is_writable: self.is_writable(),
+            ..ArrayShape::new(self.dtype(), layout.shape(), bytes.end - bytes.start)
         };
-        Arg::Array(ArrayArg::new(array.block(), shape))
+        Arg::Array(ArrayArg::new(self.block(), shape))
     }
 }

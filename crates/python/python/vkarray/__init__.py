@@ -12,7 +12,7 @@ The functions of this module are those of the Python array API standard, edition
 
 import atexit as _atexit
 
-from . import _core, _data_types, _functions, _jit, _operators
+from . import _core, _data_types, _functions, _jit, _operators, fft, linalg
 from ._core import (
     Array,
     DeviceLost,
@@ -20,8 +20,11 @@ from ._core import (
     Kernel,
     Stream,
     device_name,
+    elementwise,
     kernel,
     memory_info,
+    reduction,
+    scan,
     synchronize,
 )
 from ._data_types import *
@@ -41,7 +44,7 @@ pi = 3.141592653589793
 __array_api_version__ = "2025.12"
 
 __all__ = [
-    "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "inf", "kernel", "memory_info", "nan",
-    "ndarray", "newaxis", "pi", "synchronize", "to_device", *_data_types.__all__, *_functions.__all__,
+    "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "elementwise", "fft", "inf", "kernel",
+    "linalg", "memory_info", "nan", "ndarray", "newaxis", "pi", "reduction", "scan", "synchronize", "to_device", *_data_types.__all__, *_functions.__all__,
     *_jit.__all__,
 ]

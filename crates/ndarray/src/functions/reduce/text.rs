@@ -47,6 +47,16 @@ impl ReductionKernel {
         Self { map, combine: combine.to_owned(), finish, identity: identity.to_owned() }
     }
 
+    /// The map, which names the arguments.
+    pub fn map(&self) -> &ElementwiseKernel {
+        &self.map
+    }
+
+    /// A call with the arguments of a call of the map.
+    pub(crate) fn of<'a>(&'a self, map: Call<'a>) -> ReductionCall<'a> {
+        ReductionCall { kernel: self, map }
+    }
+
     /// A call with a first argument of the map; [`ReductionCall::arg`] adds the others.
     #[must_use]
     pub fn arg<T: Element>(&self, name: &str, value: impl IntoExpr<T>) -> ReductionCall<'_> {

@@ -11,7 +11,7 @@ COMPARED = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_FOLDED = {
+FOLDED = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
     ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
@@ -33,9 +33,17 @@ HELPERS = {
     let r = a % b;
     return select(r, r + b, r != Z && ((r ^ b) >> (8u * BYTES - 1u)) != Z);
 }""",
+    # The quotient may be rounded to the next integer; then the remainder has the other sign.
+    "remainder": """fn NAME(a: T, b: T) -> T {
+    let r = select(fma(-trunc(a / b), b, a), a, abs(a) < abs(b));
+    return select(r, r + select(-abs(b), abs(b), a > Z), r != Z && (r < Z) != (a < Z));
+}""",
     "float_modulo": """fn NAME(a: T, b: T) -> T {
-    let r = a % b;
+    let r = remainder_T(a, b);
     return select(r, r + b, r != Z && (r < Z) != (b < Z));
+}""",
+    "float_floor_divide": """fn NAME(a: T, b: T) -> T {
+    return round((a - float_modulo_T(a, b)) / b);
 }""",
     "whole_power": """fn NAME(base: T, exponent: i32) -> T {
     var result = ONE;
@@ -83,7 +91,7 @@ HELPERS = {
 def binary(f, op, a, b, node):
     """Translates `a op b`."""
     kind = f.common([a, b], node)
-    if op not in _FOLDED:
+    if op not in FOLDED:
         f.unsupported(node, f"kernels have no operator {op.__name__}")
     if a.const is not None and b.const is not None:
         return _folded(f, op, a, b, kind, node)
@@ -104,17 +112,15 @@ def binary(f, op, a, b, node):
         return Value(f"({x} {_SIMPLE.get(op, '/')} {y})", kind, natural=natural)
     if natural or kind.kind == "u":
         return Value(f"({x} {'/' if op is ast.FloorDiv else '%'} {y})", kind, natural=natural)
-    if op is ast.FloorDiv and kind.kind == "f":
-        return Value(f"floor({x} / {y})", kind)
-    name = "floor_divide" if op is ast.FloorDiv else "float_modulo" if kind.kind == "f" else "modulo"
-    helper = f.program.helper(name, kind)
+    name = "floor_divide" if op is ast.FloorDiv else "modulo"
+    helper = f.program.helper(f"float_{name}" if kind.kind == "f" else name, kind)
     return Value(f"{helper}({x}, {y})", kind)
 
 
 def _folded(f, op, a, b, kind, node):
     """Two known numbers: Python computes."""
     try:
-        value = f.constant(_FOLDED[op](a.const, b.const))
+        value = f.constant(FOLDED[op](a.const, b.const))
     except (ArithmeticError, TypeError, ValueError) as error:
         f.unsupported(node, str(error))
     if value is None:

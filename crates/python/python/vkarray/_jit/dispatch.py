@@ -72,11 +72,17 @@ class Built:
     def __init__(self, jit, launched):
         program = translate(jit._source, launched)
         self.wgsl = program.wgsl()
-        self.written = [program.is_written(f"a_{name}") for name in jit._source.parameters]
-        self.uses_arrays = [f"a_{name}" in program.used for name in jit._source.parameters]
+        names = [f"a_{name}" for name in jit._source.parameters]
+        elements = [argument.element for argument in launched.arguments]
+        bits = [program.bits(*each) for each in zip(names, elements)]
+        # For each argument: whether it is used and written, its type in memory, and the integers that floats are passed as.
+        self.arrays = [
+            (name in program.used, program.is_written(name), _dtype(kind), integers and _dtype(integers))
+            for name, kind, integers in zip(names, elements, bits)
+        ]
         self.uses_numbers = [name in program.used for name, _ in program.fields]
-        captures = [array for name, (array, _) in program.captures.items() if name in program.used]
-        self.captures = [_snapshot(array) for array in captures]
+        captures = [captured for name, captured in program.captures.items() if name in program.used]
+        self.captures = [_snapshot(*captured) for captured in captures]
         try:
             self.kernel = _core.kernel(self.wgsl, program.entry, sanitize=jit._sanitize)
         except Exception as error:
@@ -99,12 +105,12 @@ class Launch:
         names = self._jit._source.parameters
         if len(args) != len(names):
             raise TypeError(f"{self._jit.__name__!r} takes {len(names)} arguments, not {len(args)}")
-        kinds = tuple(map(_argument, args, names))
+        kinds = tuple(_argument(arg, name, args) for arg, name in zip(args, names))
         if any(kind.element == F64 for kind in kinds):
             kinds = tuple(Argument(F64) if kind == _PYTHON_FLOAT else kind for kind in kinds)
         built = self._jit._for(Launched(kinds, self._workgroup, self._shared_bytes))
         arrays, numbers, copies = [], [], []
-        for arg, kind, is_used, is_written in zip(args, kinds, built.uses_arrays, built.written):
+        for arg, kind, (is_used, is_written, dtype, bits) in zip(args, kinds, built.arrays):
             if kind.ndim is None:
                 numbers.append(int(arg) if kind.element.kind in "biu" else arg)
                 continue
@@ -112,8 +118,8 @@ class Launch:
             numbers += shape
             if not is_used:
                 continue
-            array = _packed(arg, shape, is_written)
-            arrays.append(array)
+            array = _packed(arg, dtype, kind, is_written)
+            arrays.append(array if bits is None else array.view(bits))
             if is_written and array is not arg and 0 not in shape:
                 copies.append((arg, array))
         numbers = [number for number, is_used in zip(numbers, built.uses_numbers) if is_used]
@@ -122,26 +128,52 @@ class Launch:
             arg[...] = array
 
 
-def _snapshot(array):
-    """A captured array with its elements at this time."""
-    return array.copy() if isinstance(array, _core.Array) else asarray(array)
+def _snapshot(array, element):
+    """A captured array with its elements at this time. An empty array is given as one element."""
+    dtype = _dtype(element)
+    return asarray(array).astype(dtype).copy() if array.size else zeros(1, dtype=dtype)
 
 
-def _packed(array, shape, is_written):
-    """What the kernel is given for an array: itself, or a copy without gaps. An empty array is given as one element."""
-    if 0 in shape:
-        return zeros(1, dtype=array.dtype)
+def _packed(array, dtype, kind, is_written):
+    """What the kernel is given for an array: itself, or a copy without gaps or with wider elements. An empty array is
+    given as one element."""
+    if 0 in array.shape:
+        return zeros(1, dtype=dtype)
+    if array.dtype != dtype:
+        return asarray(array).astype(dtype)
     if isinstance(array, _core.Array):
-        return array if array.is_c_contiguous else array.copy()
+        return array if kind.has_gaps or array.is_c_contiguous else array.copy()
     return array if is_written else asarray(array)
 
 
-def _argument(arg, name):
+def _has_gaps(array, element, args):
+    """Whether the kernel gets the strides of an array, rather than a copy of it without gaps.
+
+    It gets a copy of a view that shares memory with another argument, since a kernel does not take both if it writes
+    one; of a view of more axes than a vector of WGSL has; and of elements that are copied for their type.
+    """
+    if not isinstance(array, _core.Array) or array.is_c_contiguous or array.ndim > 4 or 0 in array.shape:
+        return False
+    reach = sum(abs(step) * (length - 1) for step, length in zip(array.strides, array.shape)) // array.itemsize
+    if array.dtype != _dtype(element) or reach >= _MOST_ELEMENTS:
+        return False
+    return sum(isinstance(each, _core.Array) and array._overlaps(each) for each in args) == 1
+
+
+def _dtype(element):
+    """NumPy's type of elements as they lie in memory."""
+    return np.dtype(types.in_memory(element).name)
+
+
+def _argument(arg, name, args):
     """The type of an argument. A Python number takes the type of what stands beside it, unless it may not have it."""
     if isinstance(arg, (_core.Array, np.ndarray)):
-        return Argument(_element(arg.dtype, name), arg.ndim)
+        element = _element(arg.dtype, name)
+        if arg.size >= _MOST_ELEMENTS:
+            raise ValueError(f"`{name}` has {arg.size} elements; kernels index fewer than {_MOST_ELEMENTS}")
+        return Argument(element, arg.ndim, _has_gaps(arg, element, args))
     if isinstance(arg, np.generic):
-        return Argument(_element(arg.dtype, name, is_number=True))
+        return Argument(_element(arg.dtype, name))
     if isinstance(arg, bool):
         return Argument(BOOL)
     if isinstance(arg, int):
@@ -151,17 +183,16 @@ def _argument(arg, name):
     raise TypeError(f"`{name}` is a {type(arg).__name__}; kernels take arrays, integers, floats and bools")
 
 
-def _element(dtype, name, is_number=False):
-    """The type of the elements of an argument."""
-    element = _ELEMENTS.get(dtype)
-    if element is None or (element == BOOL and not is_number):
-        kinds = ", ".join(each.name for each in _ELEMENTS.values() if each != BOOL)
-        raise TypeError(f"`{name}`: kernels have no arrays of {dtype}, but of {kinds}; convert it with astype")
-    return element
+def _element(dtype, name):
+    """The type of a number, or of the elements of an array."""
+    try:
+        return types.of_elements(dtype)
+    except TypeError as error:
+        raise TypeError(f"`{name}`: {error}; convert it with astype") from None
 
 
+_MOST_ELEMENTS = 2**31
 _PYTHON_FLOAT = Argument(FLOAT)
-_ELEMENTS = {np.dtype(name): kind for name, kind in types.BY_NAME.items()}
 
 
 def _three(counts):

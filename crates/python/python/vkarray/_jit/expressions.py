@@ -11,7 +11,7 @@ from .errors import JitSyntaxError, JitTypeError
 from .library import call
 from .names import Name
 from .types import BOOL, I32, Scalar, Tuple
-from .values import ArrayValue, Value, packed_strides, plus, times
+from .values import ArrayValue, Known, Value, integer, packed_strides, plus, times
 
 _MISSING = object()
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -24,6 +24,7 @@ class Expressions:
         self.program, self.source, self.key, self.is_kernel = program, source, key, is_kernel
         self.state = program.state
         self.lines, self.variables, self.arrays = [], {}, {}
+        self.fixed = {}  # Parameters whose arguments are known: `Known` objects and constants.
         self.count = 0
 
     # Errors, and lines of WGSL.
@@ -114,7 +115,7 @@ class Expressions:
         return kind
 
     def constant(self, number):
-        """A known number, or a tuple of them; None for another object."""
+        """A known number, or a tuple of them; None for another object. `OverflowError` for what 64 bits do not have."""
         if isinstance(number, tuple):
             items = tuple(map(self.constant, number))
             return None if None in items else self.tuple(items)
@@ -125,8 +126,8 @@ class Expressions:
         try:
             text = types.literal(number, kind)
         except OverflowError:
-            kind = types.I64
-            text = f"{number}li"
+            kind = types.I64 if number < 2**63 else types.U64
+            text = types.literal(number, kind)
         return Value(text, kind, const=number, natural=kind.kind != "f" and number >= 0)
 
     def tuple(self, items):
@@ -155,7 +156,9 @@ class Expressions:
         """The object that a name means outside of the kernel, or `_MISSING`."""
         if isinstance(node, ast.Constant):
             return node.value
-        if isinstance(node, ast.Name) and node.id not in self.source.locals:
+        if isinstance(node, ast.Name) and node.id in self.fixed:
+            return getattr(self.fixed[node.id], "found", _MISSING)
+        if isinstance(node, ast.Name) and node.id not in self.source.assigned.union(self.source.parameters):
             found = self.source.names.get(node.id, getattr(builtins, node.id, _MISSING))
             if found is _MISSING:
                 self.unsupported(node, f"the name {node.id!r} is not defined")
@@ -195,12 +198,14 @@ class Expressions:
             self.unsupported(node, f"kernels have no expression of the kind {type(node).__name__}")
         return handler(node)
 
-    def operands(self, nodes):
+    def operands(self, nodes, takes_objects=False):
         """Translates expressions that are computed from left to right."""
         values, marks = [], []
         for node in nodes:
             marks.append(len(self.lines))
-            values.append(self.expression(node))
+            found = self.static(node) if takes_objects else None
+            is_object = callable(found) or isinstance(found, np.dtype)
+            values.append(Known(found) if is_object else self.expression(node))
         for at in reversed(range(len(values) - 1)):
             if len(self.lines) > marks[at + 1]:
                 with self.nested() as spilled:
@@ -211,7 +216,10 @@ class Expressions:
     def object(self, found, node):
         if isinstance(found, Name):
             return self.program.place(self, found, node)
-        value = self.constant(found)
+        try:
+            value = self.constant(found)
+        except OverflowError as error:
+            self.mistyped(node, str(error))
         if value is not None:
             return value
         if hasattr(found, "__array__") and hasattr(found, "ndim"):
@@ -219,8 +227,9 @@ class Expressions:
         self.unsupported(node, f"{found!r} is no value in a kernel; numbers, tuples of numbers and arrays are")
 
     def on_name(self, node):
-        if node.id in self.arrays:
-            return self.arrays[node.id]
+        known = self.arrays.get(node.id) or self.fixed.get(node.id)
+        if known is not None:
+            return known
         kind = self.state.kinds.get((self.key, node.id))
         if kind is None:
             self.unsupported(node, f"{node.id!r} is used before it has a value")
@@ -339,42 +348,57 @@ class Expressions:
     def index(self, array, key, node):
         """The place of an element as (array, WGSL), or a view if there are fewer indices than axes."""
         keys = key.elts if isinstance(key, ast.Tuple) else [key]
-        whole = [self.whole_axis(each) for each in keys]
-        values = self.operands([each for each, is_whole in zip(keys, whole) if not is_whole])
-        if len(values) == 1 and len(keys) == 1 and isinstance(getattr(values[0], "kind", None), Tuple):
-            values = list(self.items(values[0]))
-            whole = [False] * len(values)
-        if len(whole) > len(array.shape):
-            self.mistyped(node, f"{len(whole)} indices for an array of {len(array.shape)} axes")
-        whole += [True] * (len(array.shape) - len(whole))
-        first, rest, values = array.first, [], iter(values)
-        for axis, is_whole in enumerate(whole):
-            if is_whole:
-                rest.append(axis)
+        parts = [(each.lower, each.upper) if isinstance(each, ast.Slice) else (each,) for each in keys]
+        values = iter(self.operands([part for ends in parts for part in ends if part is not None]))
+        places = [tuple(None if part is None else next(values) for part in ends) for ends in parts]
+        if len(keys) == 1 and isinstance(getattr(places[0][0], "kind", None), Tuple):
+            places = [(each,) for each in self.items(places[0][0])]
+            keys = [key] * len(places)
+        if len(places) > len(array.shape):
+            self.mistyped(node, f"{len(places)} indices for an array of {len(array.shape)} axes")
+        first, shape, strides = array.first, [], []
+        for each, place, length, stride in zip(keys, places, array.shape, array.strides):
+            if isinstance(each, ast.Slice):
+                begin, length, step = self.section(each, place, length, node)
+                shape.append(length)
+                strides.append(times(stride, step))
             else:
-                place = self.wrapped(next(values), array.shape[axis], node)
-                first = plus(first, times(place, array.strides[axis]))
-        if not rest:
+                begin = self.wrapped(place[0], length, node)
+            first = plus(first, times(begin, stride))
+        if len(places) == len(array.shape) and not shape:
             return array, first.text
-        shape, strides = ([each[axis] for axis in rest] for each in (array.shape, array.strides))
-        return ArrayValue(
-            array.name, array.element, array.space, tuple(shape), tuple(strides), self.kept(first), array.length
-        )
+        shape += array.shape[len(places) :]
+        strides += array.strides[len(places) :]
+        shape, strides = (tuple(map(self.kept, each)) for each in (shape, strides))
+        return ArrayValue(array.name, array.element, array.space, shape, strides, self.kept(first), array.length)
+
+    def section(self, key, ends, length, node):
+        """The begin, the length and the step of a slice."""
+        step = integer(1) if key.step is None else self.wrapped(self.expression(key.step), length, node)
+        if step.const is None or step.const < 1:
+            self.unsupported(key, "the step of a slice is a positive constant; reverse the array before the launch")
+        begin, end = (None if each is None else self.clipped(each, length, node) for each in ends)
+        if end is None:
+            end = length
+        if begin is None:
+            begin = integer(0)
+        if begin.const == 0 and step.const == 1:
+            return begin, end, step
+        count = f"(max({end.text} - {begin.text}, 0i) + {step.const - 1}i) / {step.text}"
+        return begin, Value(f"({count})", I32, natural=True), step
+
+    def clipped(self, value, length, node):
+        """An end of a slice, within the axis."""
+        place = self.wrapped(value, length, node)
+        return Value(f"clamp({place.text}, 0i, {length.text})", I32, natural=True)
 
     def kept(self, value):
         """A number of a view, which outlives the block that it is computed in."""
-        if value.is_global:
+        if value.is_global or value.text.isidentifier():
             return value
         name = self.variable(I32)
         self.emit(f"{name} = {value.text};")
         return Value(name, I32, natural=value.natural)
-
-    def whole_axis(self, key):
-        if isinstance(key, ast.Slice):
-            if key.lower or key.upper or key.step:
-                self.unsupported(key, "kernels have slices of whole axes (`:`) only; slice the array before the launch")
-            return True
-        return False
 
     def wrapped(self, value, length, node):
         """An index, with the length added if it is negative."""
@@ -394,17 +418,15 @@ class Expressions:
         text = f"{array.name}[{place}]"
         if ("atomic", array.name) in self.state.facts:
             text = f"atomicLoad(&{text})"
-            if self.program.is_bits(array):
-                text = f"bitcast<f32>({text})"
-        return Value(text, array.element)
+        return Value(self.program.loaded(array, text), array.element)
 
     def store(self, found, text, node):
         array, place = found
         if array.space == "read":
             self.mistyped(node, "captured arrays and those of const.array_like are not written")
         self.state.note("written", array.name)
+        text = self.program.in_memory(array, text)
         if ("atomic", array.name) in self.state.facts:
-            text = f"bitcast<u32>({text})" if self.program.is_bits(array) else text
             self.emit(f"atomicStore(&{array.name}[{place}], {text});")
         else:
             self.emit(f"{array.name}[{place}] = {text};")
@@ -448,6 +470,5 @@ class Expressions:
         length = int(np.prod(shape, dtype=int))
         if length == 0:
             self.mistyped(node, "an array needs at least one element")
-        lengths = tuple(map(self.constant, shape))
-        lengths = tuple(Value(each.text, I32, const=each.const, natural=True) for each in lengths)
+        lengths = tuple(map(integer, shape))
         return ArrayValue(name, element, space, lengths, packed_strides(lengths), self.constant(0), length)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from . import names, types
-from .arithmetic import binary
+from .arithmetic import FOLDED, binary
 from .source import Source
-from .types import BOOL, F16, F32, F64, I32, U32, Tuple
-from .values import ArrayValue, Value
+from .types import BOOL, F16, F32, F64, I32, I64, Tuple
+from .values import ArrayValue, Value, is_known
 
 # Functions of one float: WGSL with places for numbers or the name of a helper, and whether 64-bit floats have it.
 _FLOATS = {
@@ -22,15 +22,18 @@ _FLOATS |= {"sqrt": ("sqrt({0})", True), "fabs": ("abs({0})", True), "degrees": 
 _FLOATS["radians"] = ("radians", True)
 _NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh"}
 _NUMPY_NAMES["arctanh"] = "atanh"
-_PAIRS = {"atan2": ("atan2({0}, {1})", False), "hypot": ("hypot", True), "fmod": ("({0} % {1})", True)}
+_PAIRS = {"atan2": ("atan2({0}, {1})", False), "hypot": ("hypot", True), "fmod": ("remainder", True)}
 _WHOLE = ("floor", "ceil", "trunc")
 _ATOMICS = {"add": "Add", "sub": "Sub", "max": "Max", "min": "Min", "and_": "And", "or_": "Or", "xor": "Xor"}
 _ATOMICS["exch"] = "Exchange"
-# Operations by compare and exchange of the old value.
+# Operations by compare and exchange of the old value. An extreme of a number and NaN is what is in memory; with `nan` it
+# is the number.
 _BY_EXCHANGE = {
     "inc": "select({old} + {one}, {zero}, {old} >= {by})",
     "dec": "select({old} - {one}, {by}, {old} == {zero} || {old} > {by})",
-    "add": "{old} + {by}", "sub": "{old} - {by}", "max": "max({old}, {by})", "min": "min({old}, {by})", "exch": "{by}",
+    "add": "({old} + {by})", "sub": "({old} - {by})", "exch": "{by}", "max": "select({old}, {by}, {by} > {old})",
+    "min": "select({old}, {by}, {by} < {old})", "nanmax": "select({old}, {by}, {by} > {old} || {is_nan})",
+    "nanmin": "select({old}, {by}, {by} < {old} || {is_nan})",
 }
 
 
@@ -42,7 +45,8 @@ def call(f, found, node):
     handler = _HANDLERS.get(found) if type(found).__hash__ else None
     if handler is not None:
         return handler(f, node)
-    if isinstance(found, np.dtype) or (isinstance(found, type) and issubclass(found, np.generic)):
+    is_dtype = isinstance(found, np.dtype) or isinstance(getattr(found, "dtype", None), np.dtype)
+    if is_dtype or (isinstance(found, type) and issubclass(found, np.generic)):
         return _cast(f, node, f.dtype(node.func))
     if callable(found):
         name = getattr(found, "__name__", repr(found))
@@ -66,11 +70,16 @@ def _cast(f, node, kind):
     return Value(text, kind, const=known, natural=kind.kind in "iu" and known >= 0)
 
 
+def _whole(kind):
+    """The type of the integers that floats of a type become."""
+    return I64 if kind == F64 else I32
+
+
 def _int(f, node):
     [value] = _values(f, node, 1, "int")
     if value.const is not None:
         return f.constant(int(value.const))
-    kind = types.concrete(value.kind) if value.kind.kind in "iu" else I32
+    kind = types.concrete(value.kind) if value.kind.kind in "iu" else _whole(value.kind)
     return Value(f.convert(value, kind, node), kind, natural=value.natural)
 
 
@@ -113,7 +122,7 @@ def _to_whole(name, keeps_float):
             return f.constant(float(whole) if keeps_float else whole)
         kind = types.concrete(value.kind)
         text = f"{name}({value.text})"
-        return Value(text, kind) if keeps_float else Value(types.converted(text, kind, I32), I32)
+        return Value(text, kind) if keeps_float else Value(types.converted(text, kind, _whole(kind)), _whole(kind))
 
     return handler
 
@@ -122,8 +131,10 @@ def _round(f, node):
     [value] = _values(f, node, 1, "round")
     if value.const is not None:
         return f.constant(round(value.const))
-    text = f"round({value.text})" if value.kind.kind == "f" else value.text
-    return Value(types.converted(text, value.kind, I32), I32)
+    if value.kind.kind != "f":
+        return value
+    kind = types.concrete(value.kind)
+    return Value(types.converted(f"round({value.text})", kind, _whole(kind)), _whole(kind))
 
 
 def _bits_of(f, value):
@@ -191,6 +202,10 @@ def _pow(f, node):
     return binary(f, ast.Pow, *_values(f, node, 2, "pow"), node)
 
 
+def _operator(op):
+    return lambda f, node: binary(f, op, *_values(f, node, 2, op.__name__.lower()), node)
+
+
 def _len(f, node):
     [part] = f.arguments(node, ["x"])
     value = f.expression(part)
@@ -218,7 +233,7 @@ def _array(space):
         name = f.program.array_name(f, node)
         array = f.array(node, name, space)
         if space == "function":
-            f.variables[name] = f"array<{array.element.wgsl}, {array.length}>"
+            f.variables[name] = f"array<{f.program.stored(name, array.element)}, {array.length}>"
         else:
             f.program.shared[name] = array
         return array
@@ -249,69 +264,76 @@ def _vote(name):
 
 def _atomic(name):
     def handler(f, node):
-        wanted = ["ary", "idx", "old", "val"] if name == "cas" else ["ary", "idx", "val"]
-        ary, idx, *rest = f.arguments(node, wanted)
+        wanted = {"cas": ["ary", "idx", "old", "val"], "compare_and_swap": ["ary", "old", "val"]}
+        ary, *rest = f.arguments(node, wanted.get(name, ["ary", "idx", "val"]))
         array = f.expression(ary)
         if not isinstance(array, ArrayValue) or array.space not in ("storage", "workgroup"):
             f.mistyped(node, "an atomic operation is on an element of an argument or of a shared array")
-        found = f.index(array, idx, node)
+        first = ast.copy_location(ast.Tuple([ast.copy_location(ast.Constant(0), node)] * len(array.shape)), node)
+        found = f.index(array, first if name == "compare_and_swap" else rest.pop(0), node)
         if not isinstance(found, tuple):
             f.mistyped(node, f"an index of {len(array.shape)} axes is needed")
-        values = [f.convert(f.expression(part), array.element, part) for part in rest]
+        values = [f.hoist(Value(f.convert(f.expression(part), array.element, part), array.element)) for part in rest]
         f.state.note("atomic", array.name)
         f.state.note("written", array.name)
-        return _atomic_operation(f, name, found, values, node)
+        return _atomic_operation(f, name, found, [value.text for value in values], node)
 
     return handler
 
 
 def _atomic_operation(f, name, found, values, node):
     (array, place), kind = found, found[0].element
-    at, is_bits = f"&{array.name}[{place}]", f.program.is_bits(array)
-    if kind in (BOOL, F16, F64):
+    at = f"&{array.name}[{place}]"
+    if kind in (BOOL, F16):
         f.mistyped(node, f"there are no atomic operations on {kind}")
-    if kind == F32 and not is_bits and name not in ("add", "sub", "exch"):
-        f.mistyped(node, f"atomic.{name} of float32 is possible in shared arrays only; use integers")
     if kind.kind == "f" and name in ("and_", "or_", "xor", "inc", "dec"):
         f.mistyped(node, f"atomic.{name} is for integers")
-    if name == "cas" or is_bits or name in ("inc", "dec"):
-        return _by_exchange(f, name, at, kind, is_bits, values)
+    is_plain = name in ("add", "sub", "exch") and array.space == "storage" and f.program.has_float_atomics
+    if kind == F64 or (kind == F32 and not is_plain):
+        f.state.note("bits", array.name)
+    if kind.kind != "f":
+        name = {"nanmax": "max", "nanmin": "min"}.get(name, name)
+    bits = f.program.bits(array.name, kind)
+    if name in ("cas", "compare_and_swap"):
+        return _compare_and_swap(f, at, kind, bits, values)
+    if bits or name not in _ATOMICS:
+        return _by_exchange(f, name, at, kind, bits, values[0])
     if name == "sub" and kind == F32:
         return f.hoist(Value(f"atomicAdd({at}, -({values[0]}))", kind))
     return f.hoist(Value(f"atomic{_ATOMICS[name]}({at}, {values[0]})", kind))
 
 
-def _by_exchange(f, name, at, kind, is_bits, values):
+def _compare_and_swap(f, at, kind, bits, values):
+    """Repeats while the exchange fails though the element is the expected one, as it may."""
+    old, (expected, new) = f.variable(bits or kind), (f"bitcast<{bits.wgsl}>({each})" if bits else each for each in values)
+    lines = [f"let r = atomicCompareExchangeWeak({at}, {expected}, {new});", f"{old} = r.old_value;"]
+    f.block("loop {", [*lines, f"if r.exchanged || {old} != {expected} {{ break; }}"])
+    return f.hoist(Value(f"bitcast<{kind.wgsl}>({old})" if bits else old, kind))
+
+
+def _by_exchange(f, name, at, kind, bits, by):
     """An operation by a loop that repeats until no other invocation came between."""
-    def bits(text):
-        return f"bitcast<u32>({text})" if is_bits else text
-
-    def number(text):
-        return f"bitcast<f32>({text})" if is_bits else text
-
-    held, old, result = f.fresh(), f.variable(U32 if is_bits else kind), f.fresh()
-    f.emit(f"let {held} = {values[-1]};")
-    if name == "cas":
-        f.emit(f"let {result} = {values[0]};")
-        lines = [f"let r = atomicCompareExchangeWeak({at}, {bits(result)}, {bits(held)});", f"{old} = r.old_value;"]
-        f.block("loop {", [*lines, f"if r.exchanged || {old} != {bits(result)} {{ break; }}"])
-    else:
-        zero, one = types.literal(0, kind), types.literal(1, kind)
-        wanted = bits(_BY_EXCHANGE[name].format(old=number(old), by=held, zero=zero, one=one))
-        f.emit(f"{old} = atomicLoad({at});")
-        lines = [f"let r = atomicCompareExchangeWeak({at}, {old}, {wanted});", "if r.exchanged { break; }"]
-        f.block("loop {", [*lines, f"{old} = r.old_value;"])
-    return f.hoist(Value(number(old), kind))
+    raw = f.variable(bits or kind)
+    old, zero, one = (f"bitcast<{kind.wgsl}>({raw})" if bits else raw), types.literal(0, kind), types.literal(1, kind)
+    is_nan = "{} > {}".format(*_bits_of(f, Value(old, kind))) if name.startswith("nan") else "false"
+    new = _BY_EXCHANGE[name].format(old=old, by=by, zero=zero, one=one, is_nan=is_nan)
+    f.emit(f"{raw} = atomicLoad({at});")
+    new = f"bitcast<{bits.wgsl}>({new})" if bits else new
+    lines = [f"let r = atomicCompareExchangeWeak({at}, {raw}, {new});", "if r.exchanged { break; }"]
+    f.block("loop {", [*lines, f"{raw} = r.old_value;"])
+    return f.hoist(Value(old, kind))
 
 
 def _device_function(f, source, node):
     """A call of a jitted function, which is translated for these types."""
     if node.keywords or any(isinstance(part, ast.Starred) for part in node.args):
         f.unsupported(node, "device functions are called with arguments in their order")
-    values = f.operands(node.args)
+    values = f.operands(node.args, takes_objects=True)
     name, kind = f.program.function(f, source, values, node)
     texts = []
-    for value in values:
+    for own, value in zip(source.parameters, values):
+        if is_known(value) and own not in source.assigned:
+            continue
         if isinstance(value, ArrayValue):
             if value.space == "function":
                 texts.append(value.name[2:-1] if value.name.startswith("(*") else f"&{value.name}")
@@ -342,6 +364,7 @@ _HANDLERS |= {getattr(math, name): _to_whole(name, False) for name in _WHOLE}
 _HANDLERS |= {getattr(np, name): _to_whole(name, True) for name in _WHOLE}
 _HANDLERS |= {getattr(np, name): _of_floats(name, *made, 1) for name, made in _FLOATS.items() if hasattr(np, name)}
 _HANDLERS |= {getattr(np, name): _of_floats(own, *_FLOATS[own], 1) for name, own in _NUMPY_NAMES.items()}
-_HANDLERS |= {getattr(names.atomic, name): _atomic(name) for name in [*_ATOMICS, "inc", "dec", "cas"]}
+_HANDLERS |= {getattr(names.atomic, name): _atomic(name) for name in names.ATOMIC}
+_HANDLERS |= {function: _operator(op) for op, function in FOLDED.items()}
 if hasattr(math, "fma"):
     _HANDLERS[math.fma] = _fma

@@ -35,7 +35,8 @@ shared, local = Name("shared", ["array"]), Name("local", ["array"])
 const = Name("const", ["array_like"])
 syncthreads = Name("syncthreads")
 syncthreads_count, syncthreads_and, syncthreads_or = (Name(f"syncthreads_{each}") for each in ("count", "and", "or"))
-atomic = Name("atomic", ["add", "sub", "max", "min", "and_", "or_", "xor", "inc", "dec", "exch", "cas"])
+ATOMIC = "add sub max min nanmax nanmin and_ or_ xor inc dec exch cas compare_and_swap".split()
+atomic = Name("atomic", ATOMIC)
 
 __all__ = [
     "atomic", "blockDim", "blockIdx", "const", "grid", "gridDim", "gridsize", "local", "shared", "syncthreads",

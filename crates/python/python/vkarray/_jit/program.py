@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import _core
 from . import types
 from .arithmetic import HELPERS
 from .statements import Translation
-from .types import BOOL, F16, F32, I32, Scalar
-from .values import ArrayValue, State, Value, packed_strides, times
+from .types import BOOL, F16, F32, F64, I32, Scalar
+from .values import ArrayValue, State, Value, integer, is_known, packed_strides, times
 
 _PASSES = 50
 _INPUTS = {
@@ -31,10 +32,11 @@ _VOTES = {"count": "count", "and": "select(0i, 1i, count == SIZE)", "or": "min(c
 
 @dataclass(frozen=True)
 class Argument:
-    """The type of an argument: a number, or an array of so many axes."""
+    """The type of an argument: a number, or an array of so many axes, which may have gaps."""
 
     element: Scalar
     ndim: int | None = None
+    has_gaps: bool = False
 
     def __str__(self):
         return str(self.element) if self.ndim is None else f"{self.element}[{', '.join(':' * self.ndim)}]"
@@ -66,8 +68,8 @@ class Program:
     def __init__(self, state, source, launched):
         self.state, self.launched = state, launched
         self.structs, self.helpers, self.functions, self.shared, self.captures = {}, {}, {}, {}, {}
-        self.inputs, self.fields, self.bindings, self.active = set(), [], [], []
-        self.entry = f"{source.name}_kernel"
+        self.inputs, self.fields, self.layouts, self.bindings, self.active = set(), [], [], [], []
+        self.entry, self.has_float_atomics = f"{source.name}_kernel", _core.device_has_float_atomics()
         translation = Translation(self, source, ("kernel",), is_kernel=True)
         for name, argument in zip(source.parameters, launched.arguments):
             self.argument(translation, name, argument)
@@ -86,16 +88,32 @@ class Program:
         shape = [f"n{axis}_{name}" for axis in range(argument.ndim)]
         self.fields += [(length, I32) for length in shape]
         shape = tuple(Value(f"given.{length}", I32, natural=True) for length in shape)
-        first = Value("0i", I32, const=0, natural=True)
-        array = ArrayValue(f"a_{name}", element, "storage", shape, packed_strides(shape), first)
+        first, strides = integer(0), packed_strides(shape)
+        if argument.has_gaps:
+            # By their names the library knows what to pass.
+            first, steps = Value(f"given.a_{name}_first", I32, natural=True), f"given.a_{name}_strides"
+            strides = tuple(Value(f"{steps}{f'[{axis}]' * (argument.ndim > 1)}", I32) for axis in range(argument.ndim))
+            self.layouts.append((f"a_{name}", argument.ndim))
+        array = ArrayValue(f"a_{name}", element, "storage", shape, strides, first)
         translation.assign_name(name, array, None)
         self.bindings.append((array.name, element))
 
     # What translations ask for.
 
-    def is_bits(self, array):
-        """Whether the floats of an array are kept as integers, for atomic operations that floats do not have."""
-        return array.space == "workgroup" and array.element == F32 and ("atomic", array.name) in self.state.facts
+    def bits(self, name, element):
+        """The integers that the floats of an array are kept as, for atomic operations that floats do not have."""
+        return {F32: types.U32, F64: types.U64}.get(element) if ("bits", name) in self.state.facts else None
+
+    def loaded(self, array, text):
+        """The element of an array, of the text that has it as it lies in memory."""
+        if self.bits(array.name, array.element):
+            return f"bitcast<{array.element.wgsl}>({text})"
+        return types.converted(text, types.in_memory(array.element), array.element)
+
+    def in_memory(self, array, text):
+        """What is written to memory for an element."""
+        bits = self.bits(array.name, array.element)
+        return f"bitcast<{bits.wgsl}>({text})" if bits else types.converted(text, array.element, types.in_memory(array.element))
 
     def helper(self, name, kind):
         """A function of the helpers for a type."""
@@ -103,7 +121,9 @@ class Program:
         words = {"NAME": full, "T": kind.wgsl}
         words |= {"Z": types.literal(0, kind), "ONE": types.literal(1, kind)}
         words["BYTES"] = f"{np.dtype(kind.name).itemsize}u"
-        self.helpers[full] = re.sub(r"\b(NAME|T|Z|ONE|BYTES)\b", lambda word: words[word[0]], HELPERS[name])
+        for other in re.findall(r"(\w+)_T\b", HELPERS[name]):
+            words[f"{other}_T"] = self.helper(other, kind)
+        self.helpers[full] = re.sub(r"\b(NAME|T|Z|ONE|BYTES|\w+_T)\b", lambda word: words[word[0]], HELPERS[name])
         return full
 
     def vote(self, name):
@@ -138,16 +158,13 @@ class Program:
     def captured(self, translation, array, node):
         """An array of the host or of the device that the function names. It is read only."""
         try:
-            element = types.of_dtype(array.dtype)
+            element = types.of_elements(array.dtype)
         except (AttributeError, TypeError) as error:
             translation.mistyped(node, f"an array is needed whose elements kernels have: {error}")
-        if element == BOOL or array.size == 0:
-            translation.mistyped(node, "arrays of bool and arrays without elements are not captured")
         name = self.state.name("c", "captured", id(array))
         self.captures[name] = (array, element)
-        shape = tuple(map(translation.constant, array.shape))
-        shape = tuple(Value(each.text, I32, const=each.const, natural=True) for each in shape)
-        return ArrayValue(name, element, "read", shape, packed_strides(shape), Value("0i", I32, const=0, natural=True))
+        shape = tuple(map(integer, array.shape))
+        return ArrayValue(name, element, "read", shape, packed_strides(shape), integer(0))
 
     def shared_length(self, element, fail):
         """Elements of the shared array whose size the launch gives."""
@@ -158,15 +175,19 @@ class Program:
 
     def function(self, translation, source, values, node):
         """The name and the type of the result of a device function for these arguments."""
-        kinds = tuple(each.key() if isinstance(each, ArrayValue) else types.concrete(each.kind) for each in values)
-        key = ("function", source, kinds)
-        if key in self.active:
-            translation.unsupported(node, f"{source.name!r} calls itself, which kernels cannot; write a loop")
         if len(values) != len(source.parameters):
             translation.mistyped(node, f"{source.name!r} takes {len(source.parameters)} arguments, not {len(values)}")
+        # A parameter that the function assigns is a variable, also where its first value is known.
+        kinds = tuple(
+            types.concrete(each.kind) if isinstance(each, Value) and own in source.assigned else each.key()
+            for own, each in zip(source.parameters, values)
+        )
+        key = ("function", source, kinds)
+        if source in self.active:
+            translation.unsupported(node, f"{source.name!r} calls itself, which kernels cannot; write a loop")
         name = self.state.name(f"{source.name}_", *key)
         if name not in self.functions:
-            self.active.append(key)
+            self.active.append(source)
             self.functions[name] = self.device_function(name, Translation(self, source, key, is_kernel=False), values)
             self.active.pop()
         result = self.state.returns.get(key)
@@ -177,6 +198,8 @@ class Program:
         for i, (own, value) in enumerate(zip(inner.source.parameters, values)):
             if isinstance(value, ArrayValue):
                 inner.assign_name(own, _passed(value, f"p{i}", parameters), None)
+            elif is_known(value) and own not in inner.source.assigned:
+                inner.fixed[own] = value
             else:
                 parameters.append(f"p{i}: {inner.wgsl(value.kind)}")
                 inner.parameter(own, types.concrete(value.kind), f"p{i}")
@@ -191,24 +214,29 @@ class Program:
         """The program as a text."""
         parts = [*self.structs.values()]
         fields = [f"{name}: {kind.wgsl}" for name, kind in self.fields if name in self.used]
+        for name, ndim in self.layouts:
+            # Behind the numbers, which are passed by their places.
+            if name in self.used:
+                fields += [f"{name}_first: i32", f"{name}_strides: {f'vec{ndim}<i32>' if ndim > 1 else 'i32'}"]
         if fields:
             parts.append(f"struct Given {{ {', '.join(fields)} }}\nvar<immediate> given: Given;")
         captures = [(name, element) for name, (_, element) in self.captures.items()]
         bindings = [each for each in [*self.bindings, *captures] if each[0] in self.used]
         for binding, (name, element) in enumerate(bindings):
             access = "storage, read_write" if self.is_written(name) else "storage"
-            element = f"atomic<{element.wgsl}>" if ("atomic", name) in self.state.facts else element.wgsl
-            parts.append(f"@group(0) @binding({binding}) var<{access}> {name}: array<{element}>;")
+            parts.append(f"@group(0) @binding({binding}) var<{access}> {name}: array<{self.stored(name, element)}>;")
         for name, array in self.shared.items():
-            element = array.element.wgsl
-            if ("atomic", name) in self.state.facts:
-                element = "atomic<u32>" if self.is_bits(array) else f"atomic<{element}>"
-            parts.append(f"var<workgroup> {name}: array<{element}, {array.length}>;")
+            parts.append(f"var<workgroup> {name}: array<{self.stored(name, array.element)}, {array.length}>;")
         names = [_INPUTS[name] for name in sorted(self.inputs)]
         parts += [f"var<private> {name}: vec3<u32>;" for name in names]
         parts += [*self.helpers.values(), *self.functions.values(), self.entry_point(names)]
         text = "\n".join(parts) + "\n"
         return f"enable f16;\n{text}" if re.search(r"\bf16\b", text) else text
+
+    def stored(self, name, element):
+        """The elements of an array as they lie in memory."""
+        text = (self.bits(name, element) or types.in_memory(element)).wgsl
+        return f"atomic<{text}>" if ("atomic", name) in self.state.facts else text
 
     def entry_point(self, names):
         inputs = ", ".join(f"@builtin({name}) {name}_in: vec3<u32>" for name in names)
@@ -223,7 +251,7 @@ class Program:
 def _passed(array, name, parameters):
     """An array as a device function sees it, with the parameters that it takes."""
     if array.space == "function":
-        parameters.append(f"{name}: ptr<function, array<{array.element.wgsl}, {array.length}>>")
+        parameters.append(f"{name}: ptr<function, array<{types.in_memory(array.element).wgsl}, {array.length}>>")
     numbers = []
     for j, number in enumerate(array.numbers):
         if not number.is_global:

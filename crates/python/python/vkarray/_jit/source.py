@@ -12,7 +12,7 @@ class Source:
 
     def __init__(self, function):
         self.function = function
-        self.name = function.__name__
+        self.name = function.__name__.strip("<>")
 
     @cached_property
     def _lines(self):
@@ -25,19 +25,23 @@ class Source:
     def tree(self):
         """The definition of the function."""
         tree = ast.parse(textwrap.dedent("".join(self._lines))).body[0]
-        if not isinstance(tree, ast.FunctionDef):
-            raise TypeError("kernels are made of functions that are defined by `def`")
-        return tree
+        if isinstance(tree, ast.FunctionDef):
+            return tree
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+        if self.name != "lambda" or len(found) != 1:
+            raise TypeError("kernels are made of functions that are defined by `def`, or by the only `lambda` of a line")
+        body = [ast.copy_location(ast.Return(found[0].body), found[0])]
+        return ast.copy_location(ast.FunctionDef(self.name, found[0].args, body, []), found[0])
 
     @cached_property
     def parameters(self):
         return [each.arg for each in self.tree.args.args]
 
     @cached_property
-    def locals(self):
-        """Parameters and the names that are assigned."""
+    def assigned(self):
+        """The names that are assigned."""
         names = (each for each in ast.walk(self.tree) if isinstance(each, ast.Name))
-        return {each.id for each in names if isinstance(each.ctx, ast.Store)} | set(self.parameters)
+        return {each.id for each in names if isinstance(each.ctx, ast.Store)}
 
     @property
     def names(self):

@@ -55,11 +55,21 @@ _RANK = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
 def of_dtype(dtype):
-    """The type of the elements of a NumPy type. Raises `TypeError` for a type that kernels do not have."""
+    """The type of numbers of a NumPy type. Raises `TypeError` for a type that kernels do not have."""
     name = np.dtype(dtype).name
     if name not in BY_NAME:
         raise TypeError(f"kernels have no {name}; there are {', '.join(BY_NAME)}")
     return BY_NAME[name]
+
+
+def of_elements(dtype):
+    """The type that the elements of an array have in kernels, which compute short integers in 32 bits."""
+    return I32 if np.dtype(dtype).name in ("int8", "uint8", "int16", "uint16") else of_dtype(dtype)
+
+
+def in_memory(kind):
+    """The type of elements as they lie in memory, where WGSL has no `bool`."""
+    return U32 if kind == BOOL else kind
 
 
 def of_number(number):

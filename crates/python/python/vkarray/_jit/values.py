@@ -24,6 +24,10 @@ class Value:
         """Whether every function can write it."""
         return self.const is not None or self.text.startswith("given.")
 
+    def key(self):
+        """What a device function is translated for: the type, and the number where it is known."""
+        return (self.kind, self.text) if is_known(self) else types.concrete(self.kind)
+
 
 @dataclass(frozen=True)
 class ArrayValue:
@@ -46,6 +50,17 @@ class ArrayValue:
         numbers = tuple(each.text if each.is_global else None for each in self.numbers)
         name = self.length if self.space == "function" else self.name
         return (name, self.element, self.space, numbers)
+
+
+@dataclass(frozen=True)
+class Known:
+    """An object that a function is given and that is no value of WGSL: a function, a type."""
+
+    found: object
+
+    def key(self):
+        """What a device function is translated for."""
+        return ("known", self.found)
 
 
 @dataclass
@@ -76,6 +91,13 @@ class State:
             table[key] = after
             self.changed = True
         return after
+
+
+def is_known(value):
+    """Whether an argument of a device function is known while it is translated."""
+    if isinstance(value, Value):
+        return value.const is not None or (value.items is not None and all(map(is_known, value.items)))
+    return isinstance(value, Known)
 
 
 def integer(number):
