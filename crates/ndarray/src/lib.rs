@@ -51,6 +51,7 @@ pub use functions::{
     ReductionCall, ReductionKernel, Rng, ScanKernel, Side, Statistics, UniformFloat, Unique, Widen, broadcast_arrays,
     concat, eye, fftfreq, keepdims, meshgrid, philox_4x32, philox_4x64, stack,
 };
+pub use generate::with_functions;
 #[cfg(feature = "serde")]
 pub use io::ArraySeed;
 pub use io::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, MemoryHandle, ReadyPoint};

@@ -45,8 +45,13 @@ def _exec(text, *names, _exec=builtins.exec):
 builtins.exec = _exec
 
 
-class Stream(vk.Stream):
+class Stream:
     """A stream with the methods of numba's."""
+
+    def __init__(self):
+        next(used)
+        self.own = vk.Stream()
+        self.synchronize = self.own.synchronize
 
     @contextlib.contextmanager
     def auto_synchronize(self):
@@ -55,7 +60,7 @@ class Stream(vk.Stream):
 
 
 def _on(array, stream):
-    return array.on(stream) if stream else array
+    return array.on(stream.own) if isinstance(stream, Stream) else array
 
 
 class DeviceArray:
@@ -260,7 +265,7 @@ class Kernel:
             if isinstance(arg, args.ArgHint):
                 arg = arg.to_device(after)
             passed.append(arg.array if isinstance(arg, DeviceArray) else arg)
-        stream = stream if isinstance(stream, vk.Stream) else None
+        stream = stream.own if isinstance(stream, Stream) else None
         self._jit[groups, workgroup, stream, shared_bytes](*passed)
         for each in after:
             each()

@@ -84,7 +84,12 @@ fn advanced(part: &Bound<'_, PyAny>) -> PyResult<Option<AnyArray>> {
     }
     let is_list = part.is_instance_of::<pyo3::types::PyList>();
     let is_array = part.hasattr("__array_interface__")? && part.getattr("ndim")?.extract::<usize>()? > 0;
-    if is_list || is_array { Ok(Some(from_host(&context(part.py())?, part, None)?)) } else { Ok(None) }
+    if !is_list && !is_array {
+        return Ok(None);
+    }
+    // An empty list has no numbers whose type it could have.
+    let dtype = (is_list && part.len()? == 0).then_some(vkarray::DType::I64);
+    from_host(&context(part.py())?, part, dtype).map(Some)
 }
 
 fn basic(part: &Bound<'_, PyAny>) -> PyResult<Index> {

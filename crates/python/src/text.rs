@@ -63,6 +63,12 @@ fn scan(combine: &str, identity: &str) -> Scan {
     Scan(ScanKernel::new(combine, identity))
 }
 
+/// A text in WGSL behind the functions of the library that it calls.
+#[pyfunction]
+fn with_functions(py: Python<'_>, text: &str) -> String {
+    py.detach(|| vkarray::primitives::with_functions(text))
+}
+
 /// The operands of a call by their names.
 fn named(names: &[String], args: &Bound<'_, PyTuple>, by_name: Option<&Bound<'_, PyDict>>) -> PyResult<Named> {
     if args.len() > names.len() {
@@ -142,6 +148,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Elementwise>()?;
     module.add_class::<Reduction>()?;
     module.add_class::<Scan>()?;
+    module.add_function(wrap_pyfunction!(with_functions, module)?)?;
     module.add_function(wrap_pyfunction!(elementwise, module)?)?;
     module.add_function(wrap_pyfunction!(reduction, module)?)?;
     module.add_function(wrap_pyfunction!(scan, module)?)

@@ -90,10 +90,10 @@ def test_views_are_passed_with_the_strides_that_a_shader_asks_for():
         var<immediate> p: Params;
         @group(0) @binding(0) var<storage, read_write> y: array<f32>;
         @compute @workgroup_size(8, 8) fn scale(@builtin(global_invocation_id) id: vec3<u32>) {
-            let of = p.y_layout;
-            if any(id.yx >= of.shape) { return; }
-            let steps = vec2<i32>(id.yx) * of.strides;
-            y[of.first + steps.x + steps.y] *= p.by;
+            let own = p.y_layout;
+            if any(id.yx >= own.shape) { return; }
+            let steps = vec2<i32>(id.yx) * own.strides;
+            y[own.first + steps.x + steps.y] *= p.by;
         }""")
     a = np.arange(5 * 9, dtype="float32").reshape(5, 9)
     y = vk.asarray(a)

@@ -7,5 +7,5 @@ pub use vkarray_ndarray::{
     Assignment, Axes, Call, ElementwiseKernel, Evaluate, FftNorm, IndexElement, IndexMode, IntoAxes, PadMode, Precise,
     RandomInteger, Reduce, Reducible, ReductionKernel, Rng, ScanKernel, Side, Statistics, TextFault, UniformFloat,
     Unique, Widen, assign_all, broadcast_arrays, concat, eye, fftfreq, keepdims, meshgrid, philox_4x32, philox_4x64,
-    stack,
+    stack, with_functions,
 };

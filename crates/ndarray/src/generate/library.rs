@@ -43,8 +43,17 @@ fn u64_of_pair(pair: vec2<u32>) -> u64 {
 }
 ";
 
-/// The text of a kernel behind the functions of the library that it calls, directly or through other functions.
-pub(crate) fn with_functions(text: &str) -> String {
+/// The text of a kernel behind the functions of the library that it calls, directly or through other functions: those with
+/// which arrays compute what WGSL has not or leaves to the driver. Their names begin with a type: `f64_exp`, `f32_pow`,
+/// `i64_floor_divide`. A text that calls none is returned unchanged.
+///
+/// ```
+/// use vkarray::primitives::with_functions;
+///
+/// let text = with_functions("fn f(x: f64) -> f64 { return f64_log1p(x); }\n");
+/// assert!(text.contains("fn f64_log1p(x: f64) -> f64 {") && !text.contains("fn f64_sin("));
+/// ```
+pub fn with_functions(text: &str) -> String {
     let (mut added, mut found) = (HashSet::new(), Vec::new());
     let mut open = calls(text);
     while let Some(name) = open.pop() {

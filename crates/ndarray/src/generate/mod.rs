@@ -23,7 +23,8 @@ mod rounds;
 pub(crate) use buffer::{Buffer, Width, bound_dtype, word};
 pub(crate) use class::{Class, value_type};
 pub(crate) use function::{Combine, check_names, fault};
-pub(crate) use library::{with_functions, with_lines};
+pub use library::with_functions;
+pub(crate) use library::with_lines;
 #[cfg(test)]
 pub(crate) use limits::machine;
 pub(crate) use limits::{DeviceLimits, SANITIZER_BYTES};

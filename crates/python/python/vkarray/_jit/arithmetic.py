@@ -4,7 +4,7 @@ import ast
 import operator
 
 from . import types
-from .types import BOOL, F32, F64, FLOAT, I32, INT
+from .types import BOOL, F16, F32, FLOAT, I32, INT
 from .values import Value
 
 COMPARED = {
@@ -21,30 +21,9 @@ _BITS = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
 _SHIFTS = {ast.LShift: "<<", ast.RShift: ">>"}
 _KEEP_NATURAL = (ast.Add, ast.Mult, ast.FloorDiv, ast.Mod, ast.RShift, ast.BitAnd, ast.BitOr)
 
-# The functions that operators and the library need, with T for the type, Z for its zero and BYTES for its size.
-# Signs of integers are compared by their bits, because a driver that is in wide use orders 64-bit integers wrongly.
+# Functions that the library of WGSL does not have, with T for the type and ONE for its one.
 HELPERS = {
-    "from_end": "fn NAME(i: T, length: T) -> T { return select(i, i + length, i < Z); }",
-    "floor_divide": """fn NAME(a: T, b: T) -> T {
-    let q = a / b;
-    return select(q, q - ONE, q * b != a && ((a ^ b) >> (8u * BYTES - 1u)) != Z);
-}""",
-    "modulo": """fn NAME(a: T, b: T) -> T {
-    let r = a % b;
-    return select(r, r + b, r != Z && ((r ^ b) >> (8u * BYTES - 1u)) != Z);
-}""",
-    # The quotient may be rounded to the next integer; then the remainder has the other sign.
-    "remainder": """fn NAME(a: T, b: T) -> T {
-    let r = select(fma(-trunc(a / b), b, a), a, abs(a) < abs(b));
-    return select(r, r + select(-abs(b), abs(b), a > Z), r != Z && (r < Z) != (a < Z));
-}""",
-    "float_modulo": """fn NAME(a: T, b: T) -> T {
-    let r = remainder_T(a, b);
-    return select(r, r + b, r != Z && (r < Z) != (b < Z));
-}""",
-    "float_floor_divide": """fn NAME(a: T, b: T) -> T {
-    return round((a - float_modulo_T(a, b)) / b);
-}""",
+    "from_end": "fn NAME(i: T, length: T) -> T { return select(i, i + length, i < 0); }",
     "whole_power": """fn NAME(base: T, exponent: i32) -> T {
     var result = ONE;
     var factor = base;
@@ -58,34 +37,14 @@ HELPERS = {
     if exponent < 0 { return ONE / result; }
     return result;
 }""",
-    "power": """fn NAME(a: T, b: T) -> T {
-    if b == Z { return ONE; }
-    let size = pow(abs(a), b);
-    if a >= Z { return size; }
-    if floor(b) != b { return T(bitcast<f32>(0x7fc00000u)); }
-    return select(size, -size, floor(b / (ONE + ONE)) * (ONE + ONE) != b);
-}""",
-    "log1p": """fn NAME(x: T) -> T {
-    let u = ONE + x;
-    if u == ONE { return x; }
-    return log(u) * (x / (u - ONE));
-}""",
-    "expm1": """fn NAME(x: T) -> T {
-    let u = exp(x);
-    if u == ONE { return x; }
-    if u - ONE == -ONE { return -ONE; }
-    return (u - ONE) * (x / log(u));
-}""",
-    "log10": "fn NAME(x: T) -> T { return log(x) * T(0.4342944819032518); }",
-    "degrees": "fn NAME(x: T) -> T { return x * T(57.29577951308232); }",
-    "radians": "fn NAME(x: T) -> T { return x * T(0.017453292519943295); }",
-    "hypot": """fn NAME(a: T, b: T) -> T {
-    let long = max(abs(a), abs(b));
-    if long == Z { return Z; }
-    let ratio = min(abs(a), abs(b)) / long;
-    return long * sqrt(ONE + ratio * ratio);
-}""",
 }
+
+
+def of_library(kind, name, *texts):
+    """A call of the library's function for a type: exact where WGSL leaves the error to the driver."""
+    of = F32 if kind == F16 else kind
+    text = ", ".join(types.converted(text, kind, of) for text in texts)
+    return types.converted(f"{of.wgsl}_{name}({text})", of, kind)
 
 
 def binary(f, op, a, b, node):
@@ -112,9 +71,7 @@ def binary(f, op, a, b, node):
         return Value(f"({x} {_SIMPLE.get(op, '/')} {y})", kind, natural=natural)
     if natural or kind.kind == "u":
         return Value(f"({x} {'/' if op is ast.FloorDiv else '%'} {y})", kind, natural=natural)
-    name = "floor_divide" if op is ast.FloorDiv else "modulo"
-    helper = f.program.helper(f"float_{name}" if kind.kind == "f" else name, kind)
-    return Value(f"{helper}({x}, {y})", kind)
+    return Value(of_library(kind, "floor_divide" if op is ast.FloorDiv else "remainder", x, y), kind)
 
 
 def _folded(f, op, a, b, kind, node):
@@ -140,7 +97,7 @@ def _bits(f, op, a, b, kind, node):
 
 
 def _power(f, a, b, kind, node):
-    """Whole exponents multiply; others go by logarithms, which 64-bit floats do not have in shaders."""
+    """Whole exponents multiply; others go by logarithms."""
     base = types.concrete(a.kind if a.kind != BOOL else INT)
     base = types.concrete(types.join(base, kind) if b.const is None or base.kind == "f" else base)
     if b.kind.kind != "f":
@@ -149,10 +106,7 @@ def _power(f, a, b, kind, node):
         name = f.program.helper("whole_power", base)
         return Value(f"{name}({f.convert(a, base, node)}, {f.convert(b, I32, node)})", base, natural=a.natural)
     kind = types.concrete(types.join(a.kind, b.kind) if a.kind.kind == "f" else types.join(b.kind, FLOAT))
-    if kind == F64:
-        f.mistyped(node, "float64 has powers with whole exponents only; convert to vk.float32")
-    name = f.program.helper("power", kind)
-    return Value(f"{name}({f.convert(a, kind, node)}, {f.convert(b, kind, node)})", kind)
+    return Value(of_library(kind, "pow", f.convert(a, kind, node), f.convert(b, kind, node)), kind)
 
 
 def unary(f, op, value, node):

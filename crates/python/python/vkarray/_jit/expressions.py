@@ -3,6 +3,7 @@
 import ast
 import builtins
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class Expressions:
         self.program, self.source, self.key, self.is_kernel = program, source, key, is_kernel
         self.state = program.state
         self.lines, self.variables, self.arrays = [], {}, {}
+        self.once = {}  # Numbers of names that are assigned once.
         self.fixed = {}  # Parameters whose arguments are known: `Known` objects and constants.
         self.count = 0
 
@@ -158,7 +160,7 @@ class Expressions:
             return node.value
         if isinstance(node, ast.Name) and node.id in self.fixed:
             return getattr(self.fixed[node.id], "found", _MISSING)
-        if isinstance(node, ast.Name) and node.id not in self.source.assigned.union(self.source.parameters):
+        if isinstance(node, ast.Name) and node.id not in {*self.source.assigned, *self.source.parameters}:
             found = self.source.names.get(node.id, getattr(builtins, node.id, _MISSING))
             if found is _MISSING:
                 self.unsupported(node, f"the name {node.id!r} is not defined")
@@ -235,7 +237,7 @@ class Expressions:
             self.unsupported(node, f"{node.id!r} is used before it has a value")
         natural = ("negative", self.key, node.id) not in self.state.facts
         kind = kind if self.is_kernel and node.id in self.source.parameters else types.concrete(kind)
-        return Value(f"v_{node.id}", kind, natural=natural)
+        return Value(f"v_{node.id}", kind, const=self.once.get(node.id), natural=natural)
 
     def on_tuple(self, node):
         values = [self.number_or_tuple(value, part) for value, part in zip(self.operands(node.elts), node.elts)]
@@ -370,27 +372,36 @@ class Expressions:
         shape += array.shape[len(places) :]
         strides += array.strides[len(places) :]
         shape, strides = (tuple(map(self.kept, each)) for each in (shape, strides))
-        return ArrayValue(array.name, array.element, array.space, shape, strides, self.kept(first), array.length)
+        return replace(array, shape=shape, strides=strides, first=self.kept(first))
+
+    def item(self, array, place):
+        """An element along the first axis: a number, or a view."""
+        first = plus(array.first, times(place, array.strides[0]))
+        if len(array.shape) == 1:
+            return self.load((array, first.text))
+        return replace(array, shape=array.shape[1:], strides=array.strides[1:], first=self.kept(first))
 
     def section(self, key, ends, length, node):
         """The begin, the length and the step of a slice."""
-        step = integer(1) if key.step is None else self.wrapped(self.expression(key.step), length, node)
-        if step.const is None or step.const < 1:
-            self.unsupported(key, "the step of a slice is a positive constant; reverse the array before the launch")
-        begin, end = (None if each is None else self.clipped(each, length, node) for each in ends)
-        if end is None:
-            end = length
-        if begin is None:
-            begin = integer(0)
-        if begin.const == 0 and step.const == 1:
-            return begin, end, step
-        count = f"(max({end.text} - {begin.text}, 0i) + {step.const - 1}i) / {step.text}"
-        return begin, Value(f"({count})", I32, natural=True), step
+        step = 1 if key.step is None else self.known(key.step)
+        if not isinstance(step, int) or step == 0:
+            self.unsupported(key, "the step of a slice is a constant integer that is not 0")
+        # The ends that are left out, and the limits of both.
+        outer = (integer(0), length) if step > 0 else (plus(length, integer(-1)), integer(-1))
+        low, high = outer[:: 1 if step > 0 else -1]
+        begin, end = (
+            default if each is None else self.clipped(each, length, low, high, node) for each, default in zip(ends, outer)
+        )
+        if begin.const == 0 and step == 1:
+            return begin, end, integer(step)
+        reach = f"{end.text} - {begin.text}" if step > 0 else f"{begin.text} - {end.text}"
+        count = Value(f"((max({reach}, 0i) + {abs(step) - 1}i) / {abs(step)}i)", I32, natural=True)
+        return begin, count, integer(step)
 
-    def clipped(self, value, length, node):
+    def clipped(self, value, length, low, high, node):
         """An end of a slice, within the axis."""
         place = self.wrapped(value, length, node)
-        return Value(f"clamp({place.text}, 0i, {length.text})", I32, natural=True)
+        return Value(f"clamp({place.text}, {low.text}, {high.text})", I32, natural=low.const == 0)
 
     def kept(self, value):
         """A number of a view, which outlives the block that it is computed in."""

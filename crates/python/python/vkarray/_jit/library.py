@@ -7,22 +7,22 @@ import math
 import numpy as np
 
 from . import names, types
-from .arithmetic import FOLDED, binary
+from .arithmetic import FOLDED, binary, of_library
 from .source import Source
-from .types import BOOL, F16, F32, F64, I32, I64, Tuple
+from .types import BOOL, F16, F32, F64, I32, I64, U32, Tuple
 from .values import ArrayValue, Value, is_known
 
-# Functions of one float: WGSL with places for numbers or the name of a helper, and whether 64-bit floats have it.
-_FLOATS = {
-    name: (f"{name}({{0}})", False)
-    for name in ("exp exp2 log log2 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh").split()
+# Functions of one float, and of two. Those that WGSL has for `f32` are the device's; others are the library's.
+_FLOATS = "exp log log2 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh log10 log1p expm1".split()
+_FLOATS += ["exp2", "sqrt", "fabs", "degrees", "radians"]
+_PAIRS = ["atan2", "hypot", "fmod", "pow", "copysign"]
+_NOT_IN_WGSL = {"log10", "log1p", "expm1", *_PAIRS} - {"atan2"}
+_IN_PLACE = {
+    "sqrt": "sqrt({x})", "fabs": "abs({x})", "exp2": "exp2({x})", "degrees": "({x} * {t}(57.29577951308232))",
+    "radians": "({x} * {t}(0.017453292519943295))",
 }
-_FLOATS |= {name: (name, False) for name in ("log1p", "expm1", "log10")}
-_FLOATS |= {"sqrt": ("sqrt({0})", True), "fabs": ("abs({0})", True), "degrees": ("degrees", True)}
-_FLOATS["radians"] = ("radians", True)
 _NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh"}
 _NUMPY_NAMES["arctanh"] = "atanh"
-_PAIRS = {"atan2": ("atan2({0}, {1})", False), "hypot": ("hypot", True), "fmod": ("remainder", True)}
 _WHOLE = ("floor", "ceil", "trunc")
 _ATOMICS = {"add": "Add", "sub": "Sub", "max": "Max", "min": "Min", "and_": "And", "or_": "Or", "xor": "Xor"}
 _ATOMICS["exch"] = "Exchange"
@@ -47,7 +47,8 @@ def call(f, found, node):
         return handler(f, node)
     is_dtype = isinstance(found, np.dtype) or isinstance(getattr(found, "dtype", None), np.dtype)
     if is_dtype or (isinstance(found, type) and issubclass(found, np.generic)):
-        return _cast(f, node, f.dtype(node.func))
+        name = np.dtype(found).name
+        return _short(f, node, name) if name in types.SHORT else _cast(f, node, f.dtype(node.func))
     if callable(found):
         name = getattr(found, "__name__", repr(found))
         f.unsupported(node, f"kernels have no function {name!r}; a function of your own needs @vk.jit")
@@ -70,6 +71,14 @@ def _cast(f, node, kind):
     return Value(text, kind, const=known, natural=kind.kind in "iu" and known >= 0)
 
 
+def _short(f, node, name):
+    """An integer of 8 or 16 bits, which is computed with in 32."""
+    [value] = _values(f, node, 1, name)
+    of, bits = (U32 if name[0] == "u" else I32), 8 * np.dtype(name).itemsize
+    text = f"extractBits({types.converted(f.convert(value, I32, node), I32, of)}, 0u, {bits}u)"
+    return Value(types.converted(text, of, I32), I32, natural=of == U32)
+
+
 def _whole(kind):
     """The type of the integers that floats of a type become."""
     return I64 if kind == F64 else I32
@@ -90,13 +99,7 @@ def _float(f, node):
     return Value(f.convert(value, types.floating(value.kind), node), types.floating(value.kind))
 
 
-def _filled(f, template, kind, texts):
-    if template.isidentifier():
-        return f"{f.program.helper(template, kind)}({', '.join(texts)})"
-    return template.format(*texts)
-
-
-def _of_floats(name, template, has_doubles, count):
+def _of_floats(name, count):
     def handler(f, node):
         values = _values(f, node, count, name)
         if all(value.const is not None for value in values) and hasattr(math, name):
@@ -105,9 +108,12 @@ def _of_floats(name, template, has_doubles, count):
             except (ArithmeticError, ValueError) as error:
                 f.unsupported(node, f"{name}: {error}")
         kind = types.floating(f.common(values, node))
-        if kind == F64 and not has_doubles:
-            f.mistyped(node, f"shaders have no {name} of float64; convert to vk.float32")
-        return Value(_filled(f, template, kind, [f.convert(value, kind, node) for value in values]), kind)
+        texts = [f.convert(value, kind, node) for value in values]
+        if name in _IN_PLACE and not (name == "exp2" and kind == F64):
+            return Value(_IN_PLACE[name].format(x=texts[0], t=kind.wgsl), kind)
+        if name in _NOT_IN_WGSL or kind == F64:
+            return Value(of_library(kind, *(("pow", "2.0lf") if name == "exp2" else (name,)), *texts), kind)
+        return Value(f"{name}({', '.join(texts)})", kind)
 
     return handler
 
@@ -137,34 +143,19 @@ def _round(f, node):
     return Value(types.converted(f"round({value.text})", kind, _whole(kind)), _whole(kind))
 
 
-def _bits_of(f, value):
-    """The bits of a float without its sign, and the bits of infinity."""
-    if types.concrete(value.kind) == F64:
-        return f"(bitcast<u64>({value.text}) & 0x7ffffffffffffffflu)", "0x7ff0000000000000lu"
-    return f"(bitcast<u32>({f.convert(value, F32, None)}) & 0x7fffffffu)", "0x7f800000u"
-
-
-def _classified(name, comparison):
+def _classified(name):
     def handler(f, node):
         [value] = _values(f, node, 1, name)
         if value.kind.kind != "f":
             return f.constant(name == "isfinite")
         if value.const is not None:
             return f.constant(getattr(math, name)(value.const))
-        bits, infinity = _bits_of(f, value)
-        return Value(f"({bits} {comparison} {infinity})", BOOL)
+        kind = F64 if value.kind == F64 else F32
+        text = f.convert(value, kind, node)
+        either = f"{kind.wgsl}_isnan({text}) || {kind.wgsl}_isinf({text})"
+        return Value(f"!({either})" if name == "isfinite" else f"{kind.wgsl}_{name}({text})", BOOL)
 
     return handler
-
-
-def _copysign(f, node):
-    values = _values(f, node, 2, "copysign")
-    kind = types.floating(f.common(values, node))
-    size, sign = (f.convert(value, kind, node) for value in values)
-    signed, limit = (f"bitcast<u64>({sign})", "0x8000000000000000lu")
-    if kind != F64:
-        signed, limit = (f"bitcast<u32>({types.converted(sign, kind, F32)})", "0x80000000u")
-    return Value(f"select(abs({size}), -abs({size}), {signed} >= {limit})", kind)
 
 
 def _fma(f, node):
@@ -315,8 +306,7 @@ def _by_exchange(f, name, at, kind, bits, by):
     """An operation by a loop that repeats until no other invocation came between."""
     raw = f.variable(bits or kind)
     old, zero, one = (f"bitcast<{kind.wgsl}>({raw})" if bits else raw), types.literal(0, kind), types.literal(1, kind)
-    is_nan = "{} > {}".format(*_bits_of(f, Value(old, kind))) if name.startswith("nan") else "false"
-    new = _BY_EXCHANGE[name].format(old=old, by=by, zero=zero, one=one, is_nan=is_nan)
+    new = _BY_EXCHANGE[name].format(old=old, by=by, zero=zero, one=one, is_nan=f"{kind.wgsl}_isnan({old})")
     f.emit(f"{raw} = atomicLoad({at});")
     new = f"bitcast<{bits.wgsl}>({new})" if bits else new
     lines = [f"let r = atomicCompareExchangeWeak({at}, {raw}, {new});", "if r.exchanged { break; }"]
@@ -349,21 +339,18 @@ def _device_function(f, source, node):
 
 _HANDLERS = {
     int: _int, float: _float, bool: lambda f, node: _cast(f, node, BOOL), abs: _abs, min: _extreme("min"),
-    max: _extreme("max"), round: _round, len: _len, pow: _pow, math.pow: _of_floats("pow", "power", False, 2),
-    math.copysign: _copysign, math.isnan: _classified("isnan", ">"), math.isinf: _classified("isinf", "=="),
-    math.isfinite: _classified("isfinite", "<"), np.isnan: _classified("isnan", ">"),
-    np.isinf: _classified("isinf", "=="), np.isfinite: _classified("isfinite", "<"), np.abs: _abs,
-    np.minimum: _extreme("min"), np.maximum: _extreme("max"), names.grid: _grid("grid"),
-    names.gridsize: _grid("gridsize"), names.shared.array: _array("workgroup"), names.local.array: _array("function"),
+    max: _extreme("max"), round: _round, len: _len, pow: _pow, np.abs: _abs, np.minimum: _extreme("min"),
+    np.maximum: _extreme("max"), names.grid: _grid("grid"), names.gridsize: _grid("gridsize"),
+    names.shared.array: _array("workgroup"), names.local.array: _array("function"),
     names.const.array_like: _array_like, names.syncthreads: _barrier,
     names.syncthreads_count: _vote("count"), names.syncthreads_and: _vote("and"), names.syncthreads_or: _vote("or"),
 }
-_HANDLERS |= {getattr(math, name): _of_floats(name, *made, 1) for name, made in _FLOATS.items()}
-_HANDLERS |= {getattr(math, name): _of_floats(name, *made, 2) for name, made in _PAIRS.items()}
+_HANDLERS |= {getattr(of, name): _classified(name) for of in (math, np) for name in ("isnan", "isinf", "isfinite")}
+_HANDLERS |= {getattr(of, name): _of_floats(name, 1) for of in (math, np) for name in _FLOATS if hasattr(of, name)}
+_HANDLERS |= {getattr(math, name): _of_floats(name, 2) for name in _PAIRS}
 _HANDLERS |= {getattr(math, name): _to_whole(name, False) for name in _WHOLE}
 _HANDLERS |= {getattr(np, name): _to_whole(name, True) for name in _WHOLE}
-_HANDLERS |= {getattr(np, name): _of_floats(name, *made, 1) for name, made in _FLOATS.items() if hasattr(np, name)}
-_HANDLERS |= {getattr(np, name): _of_floats(own, *_FLOATS[own], 1) for name, own in _NUMPY_NAMES.items()}
+_HANDLERS |= {getattr(np, name): _of_floats(own, 1) for name, own in _NUMPY_NAMES.items()}
 _HANDLERS |= {getattr(names.atomic, name): _atomic(name) for name in names.ATOMIC}
 _HANDLERS |= {function: _operator(op) for op, function in FOLDED.items()}
 if hasattr(math, "fma"):

@@ -118,12 +118,8 @@ class Program:
     def helper(self, name, kind):
         """A function of the helpers for a type."""
         full = f"{name}_{kind.wgsl}"
-        words = {"NAME": full, "T": kind.wgsl}
-        words |= {"Z": types.literal(0, kind), "ONE": types.literal(1, kind)}
-        words["BYTES"] = f"{np.dtype(kind.name).itemsize}u"
-        for other in re.findall(r"(\w+)_T\b", HELPERS[name]):
-            words[f"{other}_T"] = self.helper(other, kind)
-        self.helpers[full] = re.sub(r"\b(NAME|T|Z|ONE|BYTES|\w+_T)\b", lambda word: words[word[0]], HELPERS[name])
+        words = {"NAME": full, "T": kind.wgsl, "ONE": types.literal(1, kind)}
+        self.helpers[full] = re.sub(r"\b(NAME|T|ONE)\b", lambda word: words[word[0]], HELPERS[name])
         return full
 
     def vote(self, name):
@@ -230,7 +226,7 @@ class Program:
         names = [_INPUTS[name] for name in sorted(self.inputs)]
         parts += [f"var<private> {name}: vec3<u32>;" for name in names]
         parts += [*self.helpers.values(), *self.functions.values(), self.entry_point(names)]
-        text = "\n".join(parts) + "\n"
+        text = _core.with_functions("\n".join(parts) + "\n")
         return f"enable f16;\n{text}" if re.search(r"\bf16\b", text) else text
 
     def stored(self, name, element):

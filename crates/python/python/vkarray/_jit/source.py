@@ -3,7 +3,7 @@
 import ast
 import inspect
 import textwrap
-from collections import ChainMap
+from collections import ChainMap, Counter
 from functools import cached_property
 
 
@@ -39,9 +39,9 @@ class Source:
 
     @cached_property
     def assigned(self):
-        """The names that are assigned."""
+        """The names that are assigned, with the number of their assignments."""
         names = (each for each in ast.walk(self.tree) if isinstance(each, ast.Name))
-        return {each.id for each in names if isinstance(each.ctx, ast.Store)}
+        return Counter(each.id for each in names if isinstance(each.ctx, ast.Store))
 
     @property
     def names(self):

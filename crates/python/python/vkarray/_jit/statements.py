@@ -5,7 +5,7 @@ import ast
 from . import arithmetic, types
 from .expressions import Expressions
 from .types import I32, Tuple
-from .values import ArrayValue, Value
+from .values import ArrayValue, Value, integer
 
 _ENDS = ("return", "break;", "continue;")
 
@@ -131,6 +131,8 @@ class Translation(Expressions):
             self.mistyped(node, f"{name!r} is {before}, and cannot be {value.kind} too")
         if not value.natural:
             self.state.note("negative", self.key, name)
+        if value.const is not None and self.source.assigned[name] == 1:
+            self.once[name] = value.const
         self.variables[f"v_{name}"] = self.wgsl(kind)
         self.emit(f"v_{name} = {self.convert(value, types.concrete(kind), node)};")
 
@@ -159,20 +161,52 @@ class Translation(Expressions):
         self.block("loop {", body)
 
     def do_for(self, node):
-        call, target = node.iter, node.target
+        call = node.iter
         if node.orelse:
             self.unsupported(node, "loops in kernels have no else")
-        if not (isinstance(call, ast.Call) and self.static(call.func) is range and isinstance(target, ast.Name)):
-            self.unsupported(call, "kernels loop over range(…) with one name; index arrays and tuples by it")
+        if not (isinstance(call, ast.Call) and self.static(call.func) is range):
+            length, element = self.sequence(call)
+            self.loop(node, I32, [length], element)
+            return
         if call.keywords or not 1 <= len(call.args) <= 3:
             self.mistyped(call, "range takes one to three integers")
         values = [self.number(value, call) for value in self.operands(call.args)]
         kind = types.concrete(self.common(values, call))
         if kind.kind not in "iu":
             self.mistyped(call, f"range takes integers, not {kind}")
-        self.loop(node, kind, values)
+        self.loop(node, kind, values, lambda place: place)
 
-    def loop(self, node, kind, values):
+    def sequence(self, node):
+        """The length of what a loop is over, and the function of a place that gives its element."""
+        function = self.static(node.func) if isinstance(node, ast.Call) and not node.keywords else None
+        if function is enumerate and len(node.args) == 1:
+            length, element = self.sequence(node.args[0])
+            return length, lambda place: self.tuple((place, self.number_or_tuple(element(place), node)))
+        if function is zip and node.args:
+            lengths, elements = zip(*map(self.sequence, node.args))
+            shortest = lengths[0].text
+            for length in lengths[1:]:
+                shortest = f"min({shortest}, {length.text})"
+            return Value(shortest, I32, natural=True), lambda place: self.tuple(
+                tuple(self.number_or_tuple(element(place), node) for element in elements)
+            )
+        value = self.expression(node)
+        if isinstance(value, Value) and isinstance(value.kind, Tuple):
+            value = self.listed(self.items(value), node)
+        if not isinstance(value, ArrayValue):
+            self.mistyped(node, "kernels loop over range(…), arrays and tuples, and over enumerate and zip of them")
+        return value.shape[0], lambda place: self.item(value, place)
+
+    def listed(self, items, node):
+        """Numbers in an array of the invocation."""
+        kind, name, length = types.concrete(self.common(items, node)), self.fresh("l"), len(items)
+        array = ArrayValue(name, kind, "function", (integer(length),), (integer(1),), integer(0), length)
+        self.variables[name] = f"array<{types.in_memory(kind).wgsl}, {length}>"
+        for i, item in enumerate(items):
+            self.store((array, f"{i}i"), self.convert(item, kind, node), node)
+        return array
+
+    def loop(self, node, kind, values, element):
         """Counts from the first number to the last, whatever the body does to the name."""
         start = values[0] if len(values) > 1 else self.constant(0)
         stop = self.hoist(values[1] if len(values) > 1 else values[0])
@@ -188,7 +222,7 @@ class Translation(Expressions):
         with self.nested() as body:
             self.emit(f"if !{more} {{ break; }}")
             counted = Value(at, kind, natural=start.natural and step.natural)
-            self.assign_name(node.target.id, counted, node.target)
+            self.assign(node.target, element(counted))
             self.statements(node.body)
         self.emit(f"var {at} = {self.convert(start, kind, node.iter)};")
         self.block("loop {", [*body, "continuing {", f"    {at} += {by};", "}"])

@@ -51,6 +51,7 @@ INT = Scalar("int32", "i32", "i", "i", weak=True)
 FLOAT = Scalar("float32", "f32", "f", "f", weak=True)
 
 BY_NAME = {each.name: each for each in (BOOL, I32, U32, I64, U64, F16, F32, F64)}
+SHORT = ("int8", "uint8", "int16", "uint16")
 _RANK = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
@@ -64,7 +65,7 @@ def of_dtype(dtype):
 
 def of_elements(dtype):
     """The type that the elements of an array have in kernels, which compute short integers in 32 bits."""
-    return I32 if np.dtype(dtype).name in ("int8", "uint8", "int16", "uint16") else of_dtype(dtype)
+    return I32 if np.dtype(dtype).name in SHORT else of_dtype(dtype)
 
 
 def in_memory(kind):
