@@ -77,7 +77,6 @@ fn array_api(python: &Path, folder: &Path) -> CommandLine {
     CommandLine::new([&*python, "-m", "pytest", "--quiet", "--rootdir"])
         .with_args([folder.to_string_lossy(), folder.join("array_api_tests").to_string_lossy()])
         .with_args(["-p", "no:cacheprovider", "--tb=short", "--skips-file", &*skips])
-        .with_args(["--disable-extension", "linalg", "--disable-extension", "fft"])
         // The first call of a function builds its kernel.
         .with_args(["--hypothesis-disable-deadline"])
         .with_env("ARRAY_API_TESTS_MODULE", "vkarray")

@@ -122,7 +122,8 @@ class DeviceArray:
     def reshape(self, *shape, order="C"):
         shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         shape = np.empty(self.shape).reshape(shape).shape
-        array = self.array.reshape(shape) if order == "C" else self.array.T.reshape(shape[::-1]).T
+        order = "F" if order == "A" and self.is_f_contiguous() and not self.is_c_contiguous() else order
+        array = self.array.reshape(shape) if order in ("C", "A") else self.array.T.reshape(shape[::-1]).T
         return DeviceArray(array, self.stream)
 
     def ravel(self, order="C"):

@@ -334,14 +334,54 @@ def test_slices_in_kernels():
         out[2] = total(rows[0]) if len(rows) > 0 else -1
         out[3] = total(x[-1, first:last:2])
         out[4] = len(rows) * 100 + x[:3, 2:].size
+        out[5] = total(x[-1, last:first:-2])
+        out[6] = total(x[::-1, 0][1:3])
 
     a = np.arange(5 * 7, dtype="int32").reshape(5, 7)
     for first, last in [(1, 4), (-3, 100), (3, 2), (0, -1), (-100, 5)]:
-        out = np.zeros(5, "int32")
+        out = np.zeros(7, "int32")
         kernel[1, 1](a, out, first, last)
         rows = a[first:last]
         expected = [a[first:, 1].sum(), a[1, :last].sum(), rows[0].sum() if len(rows) else -1]
-        assert out.tolist() == [*expected, a[-1, first:last:2].sum(), len(rows) * 100 + a[:3, 2:].size]
+        expected += [a[-1, first:last:2].sum(), len(rows) * 100 + a[:3, 2:].size, a[-1, last:first:-2].sum()]
+        assert out.tolist() == [*expected, a[::-1, 0][1:3].sum()]
+
+
+def test_loops_over_arrays_and_tuples():
+    def sums(x, y, out):
+        n = 4
+        own = [0.5, 1, 2.5, n]
+        for i, value in enumerate(own):
+            out[i] += value
+        for (i, a), b in zip(enumerate(x), y):
+            out[i] += a * b
+        for row in out_of[::2]:
+            for value in row:
+                out[n] += value
+        for value in x[::-1]:
+            out[n + 1] = out[n + 1] * 10 + value
+
+    out_of = np.arange(12, dtype="int32").reshape(4, 3)
+    x, y = np.array([3, 1, 4, 1], "int32"), np.array([2, 7, 1], "float32")
+    expected, out = np.zeros(6, "float64"), np.zeros(6, "float64")
+    sums(x, y, expected)
+    vk.jit(sums)[1, 1](x, y, out)
+    assert out.tolist() == expected.tolist()
+
+
+def test_a_name_that_is_assigned_once_is_a_constant():
+    @vk.jit
+    def kernel(out, n):
+        size = 4
+        own = vk.local.array((size, size // 2), vk.int32)
+        if out[0] == 0:
+            n = 7
+        own[3, 1] = n
+        out[0] = own[3, 1] + own.size + vk.int16(70000) + vk.uint8(-1)
+
+    out = np.ones(1, "int32")
+    kernel[1, 1](out, 1)
+    assert out.tolist() == [1 + 8 + 70000 - 65536 + 255]
 
 
 def test_functions_types_and_constants_are_arguments_of_device_functions():
@@ -719,7 +759,7 @@ def undefined_name(x):
 
 
 def generator(x):
-    for i in x:
+    for i in x[0]:
         x[0] = i
 
 
@@ -762,8 +802,8 @@ def keywords(x):
     print(x[0])
 
 
-def negative_step(x):
-    x[0] = x[::-1].size
+def open_step(x):
+    x[0] = x[:: x.size].size
 
 
 def too_large(x):
@@ -784,11 +824,11 @@ def recursion(x):
 
 
 @pytest.mark.parametrize("function, error, line, text", [
-    (undefined_name, SyntaxError, 1, "nowhere"), (generator, SyntaxError, 1, "range"), (text, SyntaxError, 1, "'one'"),
+    (undefined_name, SyntaxError, 1, "nowhere"), (generator, TypeError, 1, "range"), (text, SyntaxError, 1, "'one'"),
     (result, SyntaxError, 1, "returns nothing"), (two_types, TypeError, 2, "'y'"), (float_index, TypeError, 1, "int()"),
     (too_many, TypeError, 1, "2 indices"), (raising, SyntaxError, 1, "Raise"), (foreign, SyntaxError, 1, "lgamma"),
     (early, SyntaxError, 1, "before"), (keywords, SyntaxError, 1, "print"),
-    (writes_a_capture, TypeError, 1, "captured"), (negative_step, SyntaxError, 1, "positive"),
+    (writes_a_capture, TypeError, 1, "captured"), (open_step, SyntaxError, 1, "constant"),
     (too_large, SyntaxError, 1, "range"),
 ])
 def test_what_has_no_translation_is_named_with_its_line(function, error, line, text):

@@ -118,8 +118,10 @@ def empty(shape, *, dtype=None, device=None):
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    """An array of one number. Without a type, that of the number decides."""
+    """An array of one number, or of the element of an array without axes. Without a type, its own decides."""
     _check_device(device)
+    if isinstance(fill_value, Array):
+        return broadcast_to(fill_value.astype(dtype or fill_value.dtype), shape).copy()
     return _core.full(shape, fill_value, dtype)
 
 
@@ -461,11 +463,14 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):
     """The elements along an axis in order."""
+    if x.dtype == _data_types.bool:
+        return sort(x.astype(_data_types.uint8), axis=axis, descending=descending).astype(x.dtype)
     return x.sort(axis, descending)
 
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
     """The places of the elements along an axis in order."""
+    x = x.astype(_data_types.uint8) if x.dtype == _data_types.bool else x
     return x.argsort(axis, descending).astype(_data_types.int64)
 
 

@@ -131,7 +131,7 @@ class Translation(Expressions):
             self.mistyped(node, f"{name!r} is {before}, and cannot be {value.kind} too")
         if not value.natural:
             self.state.note("negative", self.key, name)
-        if value.const is not None and self.source.assigned[name] == 1:
+        if value.const is not None and self.source.assigned[name] == 1 and name not in self.source.parameters:
             self.once[name] = value.const
         self.variables[f"v_{name}"] = self.wgsl(kind)
         self.emit(f"v_{name} = {self.convert(value, types.concrete(kind), node)};")
