@@ -471,7 +471,8 @@ def test_division_rounds_down_as_in_python(dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_division_is_exact_beside_whole_quotients(dtype):
-    a, b = np.array([1, 1, 7, -1, 0.3, 5.5, -6, 3], dtype), np.array([0.1, 0.3, 0.7, 0.1, -0.1, 1.1, np.inf, np.inf], dtype)
+    a = np.array([1, 1, 7, -1, 0.3, 5.5, -6, 3], dtype)
+    b = np.array([0.1, 0.3, 0.7, 0.1, -0.1, 1.1, np.inf, np.inf], dtype)
     np.testing.assert_array_equal(run(floor_of, a[:6], b[:6]), a[:6] // b[:6])
     np.testing.assert_array_equal(run(modulo_of, a, b), a % b)
 

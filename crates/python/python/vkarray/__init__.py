@@ -45,6 +45,6 @@ __array_api_version__ = "2025.12"
 
 __all__ = [
     "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "elementwise", "fft", "inf", "kernel",
-    "linalg", "memory_info", "nan", "ndarray", "newaxis", "pi", "reduction", "scan", "synchronize", "to_device", *_data_types.__all__, *_functions.__all__,
-    *_jit.__all__,
+    "linalg", "memory_info", "nan", "ndarray", "newaxis", "pi", "reduction", "scan", "synchronize", "to_device",
+    *_data_types.__all__, *_functions.__all__, *_jit.__all__,
 ]

@@ -461,17 +461,19 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
 # Sorting, searching, sets.
 
 
+def _ordered(x):
+    """The elements with an order on the device, which truths do not have."""
+    return x.astype(_data_types.uint8) if x.dtype == _data_types.bool else x
+
+
 def sort(x, /, *, axis=-1, descending=False, stable=True):
     """The elements along an axis in order."""
-    if x.dtype == _data_types.bool:
-        return sort(x.astype(_data_types.uint8), axis=axis, descending=descending).astype(x.dtype)
-    return x.sort(axis, descending)
+    return _ordered(x).sort(axis, descending).astype(x.dtype, copy=False)
 
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
     """The places of the elements along an axis in order."""
-    x = x.astype(_data_types.uint8) if x.dtype == _data_types.bool else x
-    return x.argsort(axis, descending).astype(_data_types.int64)
+    return _ordered(x).argsort(axis, descending).astype(_data_types.int64)
 
 
 def nonzero(x, /):
@@ -487,7 +489,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
         raise ValueError(f"side is 'left' or 'right', not {side!r}")
     x1 = x1 if sorter is None else take(x1, sorter)
     x1, x2 = _common([x1, x2 if isinstance(x2, Array) else asarray(x2, dtype=x1.dtype)])
-    return x1.searchsorted(x2, side == "right").astype(_data_types.int64)
+    return _ordered(x1).searchsorted(_ordered(x2), side == "right").astype(_data_types.int64)
 
 
 def take(x, indices, /, *, axis=None):
@@ -505,12 +507,9 @@ def take_along_axis(x, indices, /, *, axis=-1):
 
 
 def _unique(x):
-    if x.dtype == _data_types.bool:
-        values, *places = _unique(x.astype(_data_types.uint8))
-        return values.astype(x.dtype), *places
-    values, *places = x.unique_all()
+    values, *places = _ordered(x).unique_all()
     first, inverse, counts = (each.astype(_data_types.int64) for each in places)
-    return values, first, inverse.reshape(x.shape), counts
+    return values.astype(x.dtype, copy=False), first, inverse.reshape(x.shape), counts
 
 
 def unique_values(x, /):

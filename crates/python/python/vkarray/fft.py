@@ -1,7 +1,8 @@
 """Fourier transforms: the functions of the standard's extension `fft`.
 
-A transform of 32-bit numbers whose length is a power of two is one of the library's; other lengths are convolutions of
-such. The library has none of 64-bit numbers, which are multiplied by the matrix of the transform, of at most 4,096 rows.
+A transform of 32-bit numbers whose length is a power of two is one of the library's; other lengths are convolutions
+by such. The library has none of 64-bit numbers: they are multiplied by the matrix of the transform, which has at most
+4,096 rows.
 """
 
 import math as _math

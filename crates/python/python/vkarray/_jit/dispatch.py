@@ -75,7 +75,8 @@ class Built:
         names = [f"a_{name}" for name in jit._source.parameters]
         elements = [argument.element for argument in launched.arguments]
         bits = [program.bits(*each) for each in zip(names, elements)]
-        # For each argument: whether it is used and written, its type in memory, and the integers that floats are passed as.
+        # For each argument: whether it is used, whether it is written, its type in memory, and the integers that floats
+        # are passed as.
         self.arrays = [
             (name in program.used, program.is_written(name), _dtype(kind), integers and _dtype(integers))
             for name, kind, integers in zip(names, elements, bits)

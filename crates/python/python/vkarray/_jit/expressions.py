@@ -389,9 +389,8 @@ class Expressions:
         # The ends that are left out, and the limits of both.
         outer = (integer(0), length) if step > 0 else (plus(length, integer(-1)), integer(-1))
         low, high = outer[:: 1 if step > 0 else -1]
-        begin, end = (
-            default if each is None else self.clipped(each, length, low, high, node) for each, default in zip(ends, outer)
-        )
+        given = (None if each is None else self.clipped(each, length, low, high, node) for each in ends)
+        begin, end = (each or default for each, default in zip(given, outer))
         if begin.const == 0 and step == 1:
             return begin, end, integer(step)
         reach = f"{end.text} - {begin.text}" if step > 0 else f"{begin.text} - {end.text}"

@@ -26,8 +26,8 @@ _NUMPY_NAMES["arctanh"] = "atanh"
 _WHOLE = ("floor", "ceil", "trunc")
 _ATOMICS = {"add": "Add", "sub": "Sub", "max": "Max", "min": "Min", "and_": "And", "or_": "Or", "xor": "Xor"}
 _ATOMICS["exch"] = "Exchange"
-# Operations by compare and exchange of the old value. An extreme of a number and NaN is what is in memory; with `nan` it
-# is the number.
+# Operations by compare and exchange of the old value. An extreme of a number and NaN is what is in memory; with `nan`
+# it is the number.
 _BY_EXCHANGE = {
     "inc": "select({old} + {one}, {zero}, {old} >= {by})",
     "dec": "select({old} - {one}, {by}, {old} == {zero} || {old} > {by})",
@@ -296,7 +296,8 @@ def _atomic_operation(f, name, found, values, node):
 
 def _compare_and_swap(f, at, kind, bits, values):
     """Repeats while the exchange fails though the element is the expected one, as it may."""
-    old, (expected, new) = f.variable(bits or kind), (f"bitcast<{bits.wgsl}>({each})" if bits else each for each in values)
+    expected, new = (f"bitcast<{bits.wgsl}>({each})" if bits else each for each in values)
+    old = f.variable(bits or kind)
     lines = [f"let r = atomicCompareExchangeWeak({at}, {expected}, {new});", f"{old} = r.old_value;"]
     f.block("loop {", [*lines, f"if r.exchanged || {old} != {expected} {{ break; }}"])
     return f.hoist(Value(f"bitcast<{kind.wgsl}>({old})" if bits else old, kind))

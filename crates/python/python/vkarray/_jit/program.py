@@ -113,7 +113,9 @@ class Program:
     def in_memory(self, array, text):
         """What is written to memory for an element."""
         bits = self.bits(array.name, array.element)
-        return f"bitcast<{bits.wgsl}>({text})" if bits else types.converted(text, array.element, types.in_memory(array.element))
+        if bits:
+            return f"bitcast<{bits.wgsl}>({text})"
+        return types.converted(text, array.element, types.in_memory(array.element))
 
     def helper(self, name, kind):
         """A function of the helpers for a type."""

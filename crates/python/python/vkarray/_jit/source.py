@@ -29,7 +29,7 @@ class Source:
             return tree
         found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
         if self.name != "lambda" or len(found) != 1:
-            raise TypeError("kernels are made of functions that are defined by `def`, or by the only `lambda` of a line")
+            raise TypeError("kernels are made of functions defined by `def`, or by the only `lambda` of a line")
         body = [ast.copy_location(ast.Return(found[0].body), found[0])]
         return ast.copy_location(ast.FunctionDef(self.name, found[0].args, body, []), found[0])
 
