@@ -79,7 +79,6 @@ CASES |= {
     "sklearn.metrics.zero_one_loss": lambda xp, a: sklearn.metrics.zero_one_loss(a["labels"], a["guesses"]),
     "sklearn.metrics.confusion_matrix": lambda xp, a: sklearn.metrics.confusion_matrix(a["labels"], a["guesses"]),
     "sklearn.metrics.f1_score": lambda xp, a: sklearn.metrics.f1_score(a["labels"], a["guesses"], average="macro"),
-    "sklearn.metrics.roc_auc_score": lambda xp, a: sklearn.metrics.roc_auc_score(a["labels"] > 0, a["guesses"]),
     "sklearn.preprocessing.KernelCenterer": lambda xp, a: sklearn.preprocessing.KernelCenterer().fit_transform(
         a["x"] @ a["x"].T),
     "sklearn.preprocessing.PolynomialFeatures": lambda xp, a: sklearn.preprocessing.PolynomialFeatures(
@@ -125,6 +124,8 @@ CASES |= {
 
 # What does not work, and what it lacks.
 LACKING = {
+    "sklearn.metrics.roc_auc_score": (
+        "positional", lambda xp, a: sklearn.metrics.roc_auc_score(a["labels"] > 0, a["guesses"])),
     "sklearn.decomposition.PCA": ("svd", lambda xp, a: PCA(2, svd_solver="full").fit_transform(a["x"])),
     "sklearn.decomposition.PCA of covariances": (
         "eigh", lambda xp, a: PCA(2, svd_solver="covariance_eigh").fit_transform(a["x"])),

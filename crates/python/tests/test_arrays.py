@@ -178,6 +178,18 @@ def test_products_and_norms_are_numpys():
         np.testing.assert_allclose(found.copy_to_host(), expected, rtol=2e-5)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", "exp cosh tanh cos tan arcsinh arccosh arctanh arcsin arccos arctan".split())
+def test_complex_functions_at_infinities_nan_and_cuts(name, dtype):
+    parts = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
+    a = np.array([complex(re, im) for re in parts for im in parts], dtype)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(a)
+    found = getattr(vk, name.replace("arc", "a"))(vk.asarray(a)).copy_to_host()
+    for part in ("real", "imag"):
+        np.testing.assert_allclose(getattr(found, part), getattr(expected, part), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std"])
 def test_reductions_are_numpys(name, axis):
@@ -201,6 +213,20 @@ def test_elements_are_sorted_and_found():
     np.testing.assert_array_equal(vk.cumulative_sum(x, axis=1).copy_to_host(), np.cumsum(a, axis=1))
     for found, places in zip(vk.nonzero(x > 50), np.nonzero(a > 50)):
         np.testing.assert_array_equal(found.copy_to_host(), places)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers_are_unique_and_multiplied_in_turn(dtype):
+    parts = np.random.default_rng(5).integers(-1, 2, (2, 11, 13))
+    a = (parts[0] + 1j * parts[1]).astype(dtype)
+    a[0, 0] = complex(-0.0, 1)
+    unique, expected = vk.unique_all(vk.asarray(a)), np.unique(a, True, True, True)
+    for found, wanted in zip(unique, expected):
+        np.testing.assert_array_equal(found.copy_to_host().reshape(wanted.shape), wanted)
+    assert vk.unique_values(vk.zeros(0, dtype=dtype)).size == 0
+    for axis in (0, -1):
+        found = vk.cumulative_prod(vk.asarray(a + 1), axis=axis).copy_to_host()
+        np.testing.assert_allclose(found, np.cumprod(a + 1, axis=axis), rtol=1e-5)
 
 
 def test_products_are_numpys():

@@ -41,12 +41,31 @@ def _round(z):
     return _core.complex(*(_of("round", part) for part in _parts(z)))
 
 
+# What the limits of functions are written with: the parts `a` and `b` of the argument, and whether they are finite.
+_PARTS = """let a = z.x; let b = z.y; let far = R_isinf(a) || R_isinf(b); let open = R_isinf(b) || R_isnan(b);
+let zero = R(0); let inf = R_inf(); let nan = R_nan(); let half_pi = R(1.5707963267948966);"""
+
+
+def _with_limits(text):
+    """Corrects a function at infinities, NaN and zeros, as Annex G of C has it: `w` is its result, `r` the right one."""
+    def decorate(function):
+        reals = {"complex64": "f32", "complex128": "f64"}
+        kernels = {kind: _core.elementwise((_PARTS + text).replace("R", real)) for kind, real in reals.items()}
+        return lambda z: kernels[z.dtype.name](z=z, w=function(z))
+
+    return decorate
+
+
+@_with_limits("""let real = select(w, vec2<R>(w.x, b), b == zero);
+r = select(real, vec2<R>(max(a, zero), select(nan, zero, a < zero)), R_isinf(a) && open);""")
 def _exp(z):
     re, im = _parts(z)
     size = _of("exp", re)
     return _core.complex(size * _of("cos", im), size * _of("sin", im))
 
 
+@_with_limits("""let real = select(w, vec2<R>(w.x, b), b == zero);
+r = select(real, vec2<R>(max(a, R(-1)), select(nan, zero, a < zero)), R_isinf(a) && open);""")
 def _expm1(z):
     re, im = _parts(z)
     half = _of("sin", im / 2)
@@ -87,16 +106,25 @@ def _sqrt(z):
     )
 
 
+@_with_limits("""let real = select(w, vec2<R>(w.x, b), b == zero);
+r = select(real, vec2<R>(a, nan), (a == zero || R_isinf(a)) && open);""")
 def _sinh(z):
     re, im = _parts(z)
     return _core.complex(_of("sinh", re) * _of("cos", im), _of("cosh", re) * _of("sin", im))
 
 
+@_with_limits("""let real = select(w, vec2<R>(w.x, select(b, -b, a < zero)), b == zero);
+let imaginary = select(real, vec2<R>(nan, zero), a == zero && open);
+r = select(imaginary, vec2<R>(inf, nan), R_isinf(a) && open);""")
 def _cosh(z):
     re, im = _parts(z)
     return _core.complex(_of("cosh", re) * _of("cos", im), _of("sinh", re) * _of("sin", im))
 
 
+@_with_limits("""let real = select(w, vec2<R>(w.x, b), b == zero);
+let imaginary = select(real, vec2<R>(a, nan), a == zero && open);
+let size = select(R_copysign(zero, w.y), zero, open);
+r = select(imaginary, vec2<R>(R_copysign(R(1), a), size), R_isinf(a));""")
 def _tanh(z):
     re, im = _parts(z)
     # The largest real part whose hyperbolic functions do not overflow in 32 bits; beyond 20 the result is that of 20.
@@ -106,29 +134,45 @@ def _tanh(z):
     return _core.complex(sinh * _of("cosh", re) / divisor, _of("sin", im) * cos / divisor)
 
 
+@_with_limits("""let real = select(w, vec2<R>(w.x, b), b == zero);
+r = select(real, vec2<R>(R_copysign(inf, a), R_atan2(b, abs(a))), far);""")
 def _asinh(z):
     """By the roots of 1 + iz and 1 - iz, as Kahan's report on branch cuts has it."""
-    left, right = _sqrt(_turned(z, 1) + 1), _sqrt(_turned(z, -1) + 1)
+    left, right = _sqrt(_plus(_turned(z, 1), 1)), _sqrt(_plus(_turned(z, -1), 1))
     _, im = _parts(z)
     (a, b), (c, d) = _parts(left), _parts(right)
     return _core.complex(_of("asinh", b * c - a * d), _of("atan2", im, a * c - b * d))
 
 
+@_with_limits("""let real = select(w, vec2<R>(w.x, -b), b == zero && abs(a) <= R(1));
+let imaginary = select(real, vec2<R>(half_pi, nan), a == zero && R_isnan(b));
+r = select(imaginary, vec2<R>(R_atan2(abs(b), a), -R_copysign(inf, b)), far);""")
 def _acos(z):
-    (a, b), (c, d) = _parts(_sqrt(-z + 1)), _parts(_sqrt(z + 1))
+    (a, b), (c, d) = _parts(_sqrt(_plus(-z, 1))), _parts(_sqrt(_plus(z, 1)))
     return _core.complex(2 * _of("atan2", a, c), _of("asinh", b * c - a * d))
 
 
+@_with_limits("""let imaginary = select(w, vec2<R>(nan, half_pi), a == zero && R_isnan(b));
+r = select(imaginary, vec2<R>(inf, R_copysign(R_atan2(abs(b), a), b)), far);""")
 def _acosh(z):
-    (a, b), (c, d) = _parts(_sqrt(z - 1)), _parts(_sqrt(z + 1))
+    (a, b), (c, d) = _parts(_sqrt(_plus(z, -1))), _parts(_sqrt(_plus(z, 1)))
     return _core.complex(_of("asinh", a * c + b * d), 2 * _of("atan2", b, c))
 
 
+@_with_limits("""let imaginary = select(w, vec2<R>(a, nan), a == zero && R_isnan(b));
+let angle = select(R_copysign(half_pi, b), nan, R_isnan(b));
+r = select(imaginary, vec2<R>(R_copysign(zero, a), angle), far);""")
 def _atanh(z):
     own, im = _parts(z)
     re = _of("abs", own)
     size = _of("log1p", 4 * re / ((1 - re) * (1 - re) + im * im)) / 4
     return _core.complex(_of("copysign", size, own), _of("atan2", 2 * im, (1 - re) * (1 + re) - im * im) / 2)
+
+
+def _plus(z, number):
+    """The sum with a real number, which leaves the sign of an imaginary zero."""
+    re, im = _parts(z)
+    return _core.complex(re + number, im)
 
 
 def _turned(z, by):

@@ -423,9 +423,10 @@ def _cumulative(x, axis, dtype, include_initial, product):
             raise ValueError("an axis is needed where there is not exactly one")
         axis = 0
     x = x if dtype is None else x.astype(dtype, copy=False)
-    if x.dtype.kind == "c" and not product:
-        re, im = (_core.compute(part, x).cumulate(axis, False) for part in ("real", "imag"))
-        result = _core.complex(re, im)
+    if x.dtype.kind == "c":
+        result = _running_product(x, axis) if product else _core.complex(
+            *(_core.compute(part, x).cumulate(axis, False) for part in ("real", "imag"))
+        )
     else:
         result = x.cumulate(axis, product)
     result = result if dtype is None else result.astype(dtype, copy=False)
@@ -434,6 +435,16 @@ def _cumulative(x, axis, dtype, include_initial, product):
     shape = list(x.shape)
     shape[axis] = 1
     return concat([full(shape, int(product), dtype=result.dtype), result], axis=axis)
+
+
+def _running_product(x, axis):
+    """Running products of complex numbers: each pass multiplies by products that end twice as far before."""
+    x = moveaxis(x, axis, 0).copy()
+    reach = 1
+    while reach < x.shape[0]:
+        x[reach:] = x[reach:] * x[:-reach]
+        reach *= 2
+    return moveaxis(x, 0, axis)
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
@@ -506,7 +517,25 @@ def take_along_axis(x, indices, /, *, axis=-1):
     return x.take(indices, axis, True)
 
 
+def _unique_complex(x):
+    """The same for complex numbers, which are ordered by their real parts and then by their imaginary parts."""
+    flat = x.reshape(-1)
+    re, im = (where(part == 0, 0, part) for part in (real(flat), imag(flat)))
+    order = argsort(im)
+    order = order[argsort(re[order])]
+    ordered = flat[order]
+    is_new = ones(flat.shape, dtype=_data_types.bool)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    inverse = zeros(flat.shape, dtype=_data_types.int64)
+    inverse[order] = cumulative_sum(is_new, dtype=_data_types.int64) - 1
+    [starts] = nonzero(is_new)
+    counts = diff(starts, append=asarray([flat.size]))
+    return ordered[starts], order[starts], inverse.reshape(x.shape), counts
+
+
 def _unique(x):
+    if x.dtype.kind == "c":
+        return _unique_complex(x)
     values, *places = _ordered(x).unique_all()
     first, inverse, counts = (each.astype(_data_types.int64) for each in places)
     return values.astype(x.dtype, copy=False), first, inverse.reshape(x.shape), counts
