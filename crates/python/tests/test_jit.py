@@ -11,6 +11,7 @@ import vkarray as vk
 
 SIZES = [0, 1, 63, 64, 65, 1009]
 FACTOR = 3
+COLUMN = np.arange(10, 17, dtype="int32").reshape(7, 1)
 SHORT = np.array([1, 0, 3, 200], dtype="uint8")
 TABLE = np.array([2, 3, 5, 7, 11], dtype="float32")
 
@@ -680,10 +681,11 @@ def test_calls_happen_in_the_order_of_python_and_only_where_python_calls():
         i = 4
         i, out[i] = 5, i
         out[i] = -i if 0 < next_of(counter, 1) < 9 and counter[0] == 4 else i
+        out[6] = 0 < counter[0] < next_of(counter, 1) < next_of(counter, 1) < next_of(counter, 1)
 
     counter, out = np.zeros(1, "int32"), np.zeros(7, "int32")
     kernel[1, 1](counter, out)
-    assert out.tolist() == reference()
+    assert [*out.tolist(), counter[0]] == reference()
 
 
 def reference():
@@ -708,7 +710,8 @@ def reference():
     i = 4
     i, out[i] = 5, i
     out[i] = -i if 0 < next_of(1) < 9 and counter[0] == 4 else i
-    return out
+    out[6] = 0 < counter[0] < next_of(1) < next_of(1) < next_of(1)
+    return out + [counter[0]]
 
 
 def test_arrays_of_three_axes_and_indices_from_the_end():
@@ -843,6 +846,33 @@ def test_what_has_no_translation_is_named_with_its_line(function, error, line, t
     else:
         assert isinstance(caught.value, vk.JitTypeError)
         assert str(caught.value).startswith(f"{__file__}:{line}:")
+
+
+def test_a_view_keeps_its_place_when_a_name_of_its_index_changes():
+    @vk.jit
+    def kernel(x, out):
+        i = vk.grid(1) + 2
+        rest, row = x[i:], COLUMN[i]
+        i += 1
+        out[0], out[1], out[2] = rest[0], rest.size, row[0]
+
+    x, out = np.arange(7, dtype="int32"), np.zeros(3, "int32")
+    kernel[1, 1](x, out)
+    assert out.tolist() == [2, 5, 12]
+
+
+def test_a_parameter_that_is_given_a_function_is_not_assigned():
+    @vk.jit
+    def assigns(function):
+        function = 1
+        return function
+
+    @vk.jit
+    def kernel(x):
+        x[0] = assigns(math.sqrt)
+
+    with pytest.raises(vk.JitTypeError, match="assigns 'function'"):
+        kernel[1, 1](vk.ones(1))
 
 
 def test_a_function_that_calls_itself_is_refused():

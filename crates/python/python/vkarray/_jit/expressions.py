@@ -25,6 +25,7 @@ class Expressions:
         self.program, self.source, self.key, self.is_kernel = program, source, key, is_kernel
         self.state = program.state
         self.lines, self.variables, self.arrays = [], {}, {}
+        self.held = set()  # Variables of the numbers of views, which do not change while the view has a name.
         self.once = {}  # Numbers of names that are assigned once.
         self.fixed = {}  # Parameters whose arguments are known: `Known` objects and constants.
         self.count = 0
@@ -272,24 +273,29 @@ class Expressions:
         return arithmetic.unary(self, type(node.op), self.number(self.expression(node.operand), node), node)
 
     def on_compare(self, node):
-        values = self.operands([node.left, *node.comparators])
-        if len(values) > 2:
-            values = [self.hoist(value) for value in values]
-        parts = []
-        for op, a, b in zip(node.ops, values, values[1:]):
-            if type(op) not in _COMPARE:
-                self.unsupported(node, "kernels compare numbers by ==, !=, <, <=, > and >= only")
-            kind = self.common([a, b], node)
-            if kind == BOOL:
-                kind = I32
-            if a.const is not None and b.const is not None:
-                parts.append(self.constant(arithmetic.COMPARED[type(op)](a.const, b.const)))
-            else:
-                texts = self.convert(a, kind, node), self.convert(b, kind, node)
-                parts.append(Value(f"({texts[0]} {_COMPARE[type(op)]} {texts[1]})", BOOL))
-        if len(parts) == 1:
-            return parts[0]
-        return Value(f"({' && '.join(part.text for part in parts)})", BOOL)
+        left, right = self.operands([node.left, node.comparators[0]])
+        return self.chain(left, right, node.ops, node.comparators[1:], node)
+
+    def chain(self, left, right, ops, rest, node):
+        """`left < right`, and where it is true the comparisons behind it."""
+        right = self.hoist(right) if rest else right
+        result = self.compared(type(ops[0]), left, right, node)
+        if not rest or result.const is False:
+            return result
+
+        def behind():
+            return self.chain(right, self.expression(rest[0]), ops[1:], rest[1:], node)
+
+        return behind() if result.const else self.choose(result, behind, result, True, node)
+
+    def compared(self, op, a, b, node):
+        if op not in _COMPARE:
+            self.unsupported(node, "kernels compare numbers by ==, !=, <, <=, > and >= only")
+        kind = self.common([a, b], node)
+        if a.const is not None and b.const is not None:
+            return self.constant(arithmetic.COMPARED[op](a.const, b.const))
+        kind = I32 if kind == BOOL else kind
+        return Value(f"({self.convert(a, kind, node)} {_COMPARE[op]} {self.convert(b, kind, node)})", BOOL)
 
     def on_boolop(self, node):
         is_and = isinstance(node.op, ast.And)
@@ -300,17 +306,17 @@ class Expressions:
                 result = result if condition.const != is_and else self.number(self.expression(part), part)
                 continue
             result = self.hoist(result) if result.kind != BOOL else result
-            result = self.choose(self.as_truth(result, node), part, result, is_and)
+            result = self.choose(self.as_truth(result, node), lambda: self.expression(part), result, is_and, part)
         return result
 
-    def choose(self, condition, part, result, is_and):
-        """`result and part`, or `result or part`."""
+    def choose(self, condition, translate, result, is_and, node):
+        """`result and part`, or `result or part`, of a part that is translated where Python computes it."""
         with self.nested() as lines:
-            other = self.number(self.expression(part), part)
+            other = self.number(translate(), node)
         if not lines and result.kind == BOOL and other.kind == BOOL:
             return Value(f"({condition.text} {'&&' if is_and else '||'} {other.text})", BOOL)
         branches = (other, lines, result, []) if is_and else (result, [], other, lines)
-        return self.select(condition, *branches, part)
+        return self.select(condition, *branches, node)
 
     def on_ifexp(self, node):
         condition = self.truth(node.test)
@@ -404,9 +410,10 @@ class Expressions:
 
     def kept(self, value):
         """A number of a view, which outlives the block that it is computed in."""
-        if value.is_global or value.text.isidentifier():
+        if value.is_global or value.text in self.held:
             return value
         name = self.variable(I32)
+        self.held.add(name)
         self.emit(f"{name} = {value.text};")
         return Value(name, I32, natural=value.natural)
 

@@ -10,7 +10,7 @@ from . import types
 from .arithmetic import HELPERS
 from .statements import Translation
 from .types import BOOL, F16, F32, F64, I32, Scalar
-from .values import ArrayValue, State, Value, integer, is_known, packed_strides, times
+from .values import ArrayValue, Known, State, Value, integer, is_known, packed_strides, times
 
 _PASSES = 50
 _INPUTS = {
@@ -175,6 +175,9 @@ class Program:
         """The name and the type of the result of a device function for these arguments."""
         if len(values) != len(source.parameters):
             translation.mistyped(node, f"{source.name!r} takes {len(source.parameters)} arguments, not {len(values)}")
+        for own, each in zip(source.parameters, values):
+            if isinstance(each, Known) and own in source.assigned:
+                translation.mistyped(node, f"{source.name!r} assigns {own!r}, which is {each.found!r} here")
         # A parameter that the function assigns is a variable, also where its first value is known.
         kinds = tuple(
             types.concrete(each.kind) if isinstance(each, Value) and own in source.assigned else each.key()
