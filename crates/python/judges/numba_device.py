@@ -5,20 +5,20 @@ is replaced here: arrays, streams, kernels and what kernels call. Contexts, devi
 stay the simulator's, which do nothing. `used` counts what reached vkarray, since a test that never does shows nothing.
 """
 
+import builtins
 import contextlib
 import functools
 import itertools
 import linecache
-import builtins
 import sys
 
 import numpy as np
 from numba.cuda import types
-from numba.cuda.core import config
 from numba.cuda.core.sigutils import is_signature
 from numba.cuda.errors import normalize_kernel_dimensions
-from numba.cuda.simulator import cudadrv, dispatcher, api, args, bf16, compiler, memory_management, vector_types
-from numba.cuda.simulator import _internal
+from numba.cuda.simulator import (
+    _internal, api, args, bf16, compiler, cudadrv, dispatcher, memory_management, vector_types,
+)
 from numba.cuda.simulator.cudadrv import devicearray, driver, linkable_code, runtime as runtime_module
 from numba.cuda.simulator.api import *
 from numba.cuda.simulator.cudadrv.devices import get_context as current_context, gpus, require_context
@@ -27,7 +27,7 @@ from numba.cuda.simulator.cudadrv.runtime import runtime
 
 import vkarray as vk
 
-used = itertools.count()
+used, _texts = itertools.count(), itertools.count()
 # numba's types name the elements of NumPy's types of the same name.
 types.Number.dtype = property(lambda self: np.dtype(self.name))
 types.Boolean.dtype = np.dtype("bool")
@@ -36,10 +36,11 @@ types.Boolean.dtype = np.dtype("bool")
 def _exec(text, *names, _exec=builtins.exec):
     """Keeps a text that is executed, since kernels are translated from their text and not from bytecode."""
     if isinstance(text, str):
-        path = f"<text {next(used)}>"
+        path = f"<text {next(_texts)}>"
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
         text = compile(text, path, "exec")
-    _exec(text, *names)
+    caller = sys._getframe(1)
+    _exec(text, *(names or (caller.f_globals, caller.f_locals)))
 
 
 builtins.exec = _exec
@@ -139,10 +140,10 @@ class DeviceArray:
 
     def __setitem__(self, key, value):
         next(used)
-        like = self._like[key]
-        value = np.asarray(value)
-        np.broadcast_to(like, like.shape) if value.ndim == 0 else np.copyto(np.empty(like.shape), value, "unsafe")
-        self.array[key] = np.asarray(value, self.dtype)
+        value = np.asarray(value, self.dtype)
+        # NumPy's assignment words the errors of shapes.
+        np.empty(self.shape, self.dtype)[key] = value
+        self.array[key] = value
 
     def setitem(self, key, value, stream=0):
         self[key] = value
@@ -161,15 +162,15 @@ class DeviceArray:
     def copy_to_device(self, ary, stream=0):
         next(used)
         devicearray.sentry_contiguous(self._like)
-        own, other = devicearray.array_core(self._like), ary._like if isinstance(ary, DeviceArray) else np.asarray(ary)
-        other = devicearray.array_core(other)
+        own = devicearray.array_core(self._like)
+        other = devicearray.array_core(ary._like if isinstance(ary, DeviceArray) else np.asarray(ary))
         if isinstance(ary, DeviceArray):
             devicearray.sentry_contiguous(other)
         else:
             other = np.array(other, order="C" if own.flags.c_contiguous else "F", copy=None)
         devicearray.check_array_compatibility(own, other)
         core = self.array[tuple(0 if step == 0 else slice(None) for step in self.strides)] if self.size else self.array
-        core[...] = devicearray.array_core(np.asarray(ary)) if not isinstance(ary, DeviceArray) else ary.array
+        core[...] = ary.array if isinstance(ary, DeviceArray) else devicearray.array_core(np.asarray(ary))
 
 
 def _operator(name):
@@ -304,20 +305,9 @@ class Reduce:
         return out.copy_to_host()[0] if res is None else None
 
 
-def default_stream():
-    return Stream()
-
-
-stream, legacy_default_stream, per_thread_default_stream = Stream, default_stream, default_stream
+stream = default_stream = legacy_default_stream = per_thread_default_stream = Stream
 reduce, synchronize = Reduce, vk.synchronize
-DeviceNDArray = DeviceArray
 pinned, pinned_array, pinned_array_like = devicearray.pinned, devicearray.pinned_array, devicearray.pinned_array_like
-
-
-def grid(n):
-    raise TypeError("cuda.grid is for kernels")
-
-
 for _name in vk._jit.names.__all__:
     globals()[_name] = getattr(vk, _name)
 for _name, _type in vector_types.vector_types.items():

@@ -5,6 +5,7 @@ A test counts where it passes on both sides and did something on the device. Wit
 """
 
 import collections
+import importlib
 import importlib.abc
 import importlib.util
 import json
@@ -83,8 +84,7 @@ def side(on_device, path, modules):
     used = None
     if on_device:
         sys.meta_path.insert(0, Place())
-        import numba.cuda
-
+        importlib.import_module("numba.cuda")
         used = sys.modules["numba.cuda.simulator"].used
     result = Result(used or iter(range(0, sys.maxsize, 2)))
     for module in modules:
