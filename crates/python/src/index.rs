@@ -174,6 +174,10 @@ fn number(n: usize) -> AnyScalar {
 pub(crate) fn put(array: &AnyArray, key: &Key, values: &AnyArray) -> vkarray::Result<()> {
     match key {
         Key::View(view) => array.slice(view)?.assign(values),
+        // Several values broadcast to the elements of which there are as many as the mask has truths.
+        Key::Mask(mask) if values.size() != 1 && mask.ndim() > 0 && array.shape().starts_with(mask.shape()) => {
+            put_points(array, &mask.nonzero()?, values)
+        }
         Key::Mask(mask) => array.put_mask(mask, &values.astype(array.dtype())?.reshape(&[-1])?),
         Key::Points(places) => put_points(array, places, values),
         // The axis of the places goes to the front, and so do the axes of its values.

@@ -84,6 +84,8 @@ def test_arrays_of_numpy_stand_on_both_sides():
     ([2, 0, -1], 9), ([3, 3, 1], [[[1]], [[2]], [[3]]]), (np.s_[:, [1, 4]], [[7], [8]]), (np.s_[..., [0, 2], :], 5),
     (np.s_[1:, [[0, 1], [2, 3]], 2], np.arange(12).reshape(3, 2, 2)), (([0, 3], [1, -1]), [[1] * 7, [2] * 7]),
     (([0, 3], [1, -1], 5), [1, 2]), (([[0], [3]], [1, 2]), 4), ([], 3), (np.ones((4, 5), bool), 6),
+    (np.array([True, False, True, True]), np.arange(7)), (np.arange(20).reshape(4, 5) % 3 == 0, np.arange(7)[:, None]),
+    (np.arange(140).reshape(4, 5, 7) % 11 == 0, np.arange(13)), (np.zeros(4, bool), np.arange(7)),
 ], ids=str)
 def test_places_are_written_as_by_numpy(key, values):
     a = np.arange(4 * 5 * 7, dtype="int32").reshape(4, 5, 7)
@@ -99,8 +101,9 @@ def test_places_out_of_range_change_nothing():
     for key, error in [(([0, 3], [0, 0]), IndexError), ([-4], IndexError), (np.s_[:, [4]], IndexError)]:
         with pytest.raises(error):
             x[key] = 1
-    with pytest.raises(ValueError):
-        x[[0, 1]] = np.zeros(3)
+    for key in ([0, 1], np.array([True, True, False])):
+        with pytest.raises(ValueError):
+            x[key] = np.zeros(3)
     assert not x.any()
 
 

@@ -1,5 +1,7 @@
 """Kernels of shaders, called with arrays, numbers and arrays of NumPy."""
 
+import doctest
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,10 @@ def test_views_are_passed_with_the_strides_that_a_shader_asks_for():
     np.testing.assert_array_equal(y.copy_to_host(), a)
     with pytest.raises(TypeError, match="strides"):
         vk.kernel(SAXPY)[1](y[:, 0], y[:, 1], 2)
+
+
+@pytest.mark.parametrize("function", [vk.elementwise, vk.reduction, vk.scan])
+def test_examples_of_texts(function):
+    runner = doctest.DocTestRunner()
+    runner.run(doctest.DocTestParser().get_doctest(function.__doc__, {}, function.__name__, None, None))
+    assert runner.tries > 1 and runner.failures == 0

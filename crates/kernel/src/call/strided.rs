@@ -27,14 +27,19 @@ pub(crate) fn asked<'a>(signature: &Signature, member: &'a PushMember, param: &P
     fact(&member.name, param).filter(|fact| matches!(*fact, "first" | "shape" | "strides" | "layout"))
 }
 
-/// The push constants that a call gives numbers for, if it gives the arrays of some parameters with their strides: those that
-/// ask for nothing of these arrays.
+/// Whether a call gives a number for a push constant, if it gives the arrays of some parameters with their strides: it asks
+/// for nothing of these arrays.
+pub(crate) fn is_given(signature: &Signature, member: &PushMember, strided: &[&Param]) -> bool {
+    !strided.iter().any(|param| asked(signature, member, param).is_some())
+}
+
+/// The push constants that a call gives numbers for, if it gives the arrays of some parameters with their strides: what
+/// callers need that convert numbers to the types of the shader.
 pub fn given_numbers<'a>(
     signature: &'a Signature,
     strided: &'a [&'a Param],
 ) -> impl Iterator<Item = &'a PushMember> + use<'a> {
-    let is_given = |member: &&PushMember| !strided.iter().any(|param| asked(signature, member, param).is_some());
-    signature.push_members().iter().filter(is_given)
+    signature.push_members().iter().filter(|member| is_given(signature, member, strided))
 }
 
 /// Checks an array with strides, and writes what the shader asks of it to the block of push constants.

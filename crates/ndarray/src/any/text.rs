@@ -71,6 +71,18 @@ impl AnyArray {
     /// A [`ReductionKernel`] over axes, or over all axes; `keeps` leaves them with length one. Every step has the type with
     /// which the text of the map is valid. Arguments are those of [`AnyArray::elementwise`].
     ///
+    /// ```
+    /// use vkarray::array::{AnyArray, AnyOperand};
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::ReductionKernel;
+    ///
+    /// let x = AnyArray::from(Context::open_default()?.arange(1_u32, 5, 1)?.reshape([2, 2])?);
+    /// let squares = ReductionKernel::new("x * x", "a + b", "a", "0u");
+    /// let sums = AnyArray::reduce_by(&squares, &[("x", AnyOperand::Array(&x))], Some(&[1]), false)?;
+    /// assert_eq!(sums.to_bytes()?, [5_u32, 25].map(u32::to_ne_bytes).concat());
+    /// # anyhow::Ok(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Expression`](crate::Error::Expression) for a map of elements that are not of 32 or 64 bits; and the
@@ -91,6 +103,17 @@ impl AnyArray {
     }
 
     /// A [`ScanKernel`] along an axis: each element combined with those before it, or those before it alone.
+    ///
+    /// ```
+    /// use vkarray::array::AnyArray;
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::ScanKernel;
+    ///
+    /// let x = AnyArray::from(Context::open_default()?.slice_to_device(&[2_u32, 1, 3])?);
+    /// let running = x.scan_by(&ScanKernel::new("max(a, b)", "0u"), 0, false)?;
+    /// assert_eq!(running.to_bytes()?, [2_u32, 2, 3].map(u32::to_ne_bytes).concat());
+    /// # anyhow::Ok(())
+    /// ```
     ///
     /// # Errors
     ///

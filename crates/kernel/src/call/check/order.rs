@@ -13,7 +13,7 @@ use vkarray_shader::{Names, Param, ParamKind, Parameter, PushConstants, Signatur
 
 use super::refusal;
 use crate::call::shape::{ArgKind, ArgShape, Argument, ArrayShape};
-use crate::call::strided::asked;
+use crate::call::strided::is_given;
 use crate::error::Mismatch;
 use crate::error::{Error, Result};
 
@@ -79,9 +79,7 @@ impl<'a> Targets<'a> {
         let &Self { signature, is_block, ref strided } = self;
         let is_given = move |(_, parameter): &(usize, Parameter<'_>)| match parameter {
             Parameter::Array(_) => true,
-            Parameter::Scalar(member) => {
-                !is_block && !strided.iter().any(|param| asked(signature, member, param).is_some())
-            }
+            Parameter::Scalar(member) => !is_block && is_given(signature, member, strided),
         };
         let one_by_one =
             signature.arguments().enumerate().filter(is_given).map(|(at, parameter)| Target::One(at, parameter));

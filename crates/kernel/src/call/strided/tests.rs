@@ -147,3 +147,16 @@ fn the_shader_is_told_by_names_a_struct_or_the_whole_block() {
         assert!(refused.contains(&words), "{refused}");
     }
 }
+
+#[test]
+fn numbers_are_given_for_what_no_array_fills() {
+    let members =
+        || ["x_first", "n", "x_strides", "y_first"].map(|name| (name, ElementType::Scalar(DType::I32))).to_vec();
+    let (several, whole) = (signature("p", members()), signature("x_layout", members()));
+    let names = |signature: &Signature, strided: &[&Param]| {
+        given_numbers(signature, strided).map(|member| member.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&several, &[]), ["x_first", "n", "x_strides", "y_first"]);
+    assert_eq!(names(&several, &[&param(false)]), ["n", "y_first"]);
+    assert!(names(&whole, &[&param(false)]).is_empty());
+}

@@ -153,7 +153,7 @@ def _classified(name):
         kind = F64 if value.kind == F64 else F32
         text = f.convert(value, kind, node)
         either = f"{kind.wgsl}_isnan({text}) || {kind.wgsl}_isinf({text})"
-        return Value(f"!({either})" if name == "isfinite" else f"{kind.wgsl}_{name}({text})", BOOL)
+        return Value(f"(!({either}))" if name == "isfinite" else f"{kind.wgsl}_{name}({text})", BOOL)
 
     return handler
 

@@ -39,7 +39,9 @@ class Argument:
     has_gaps: bool = False
 
     def __str__(self):
-        return str(self.element) if self.ndim is None else f"{self.element}[{', '.join(':' * self.ndim)}]"
+        if self.ndim is None:
+            return str(self.element)
+        return f"{self.element}[{', '.join(':' * self.ndim)}]{' with gaps' if self.has_gaps else ''}"
 
 
 @dataclass(frozen=True)
