@@ -371,6 +371,22 @@ def test_loops_over_arrays_and_tuples():
     assert out.tolist() == expected.tolist()
 
 
+def test_tuples_are_arguments():
+    @vk.jit
+    def kernel(out, sizes, pair):
+        rows, columns = sizes
+        out[0] = rows * columns + pair[0]
+        if pair[1]:
+            out[1] = len(sizes) * 0.5
+
+    out = np.zeros(2)
+    kernel[1, 1](out, (3, np.int64(2**40)), (0.1, True))
+    assert out.tolist() == [3 * 2**40 + 0.1, 1]
+    assert list(kernel.inspect_wgsl()) == [("float64[:]", "(int32, int64)", "(float64, bool)")]
+    with pytest.raises(TypeError, match="tuples of numbers"):
+        kernel[1, 1](out, (3, out), (1, 2))
+
+
 def test_a_name_that_is_assigned_once_is_a_constant():
     @vk.jit
     def kernel(out, n):

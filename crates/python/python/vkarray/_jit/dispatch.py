@@ -1,6 +1,7 @@
 """`@vk.jit`: kernels of Python functions, kept by the types of their arguments, and their launches."""
 
 import weakref
+from dataclasses import replace
 
 import numpy as np
 
@@ -108,12 +109,13 @@ class Launch:
             raise TypeError(f"{self._jit.__name__!r} takes {len(names)} arguments, not {len(args)}")
         kinds = tuple(_argument(arg, name, args) for arg, name in zip(args, names))
         if any(kind.element == F64 for kind in kinds):
-            kinds = tuple(Argument(F64) if kind == _PYTHON_FLOAT else kind for kind in kinds)
+            kinds = tuple(map(_as_doubles, kinds))
         built = self._jit._for(Launched(kinds, self._workgroup, self._shared_bytes))
         arrays, numbers, copies = [], [], []
         for arg, kind, (is_used, is_written, dtype, bits) in zip(args, kinds, built.arrays):
             if kind.ndim is None:
-                numbers.append(int(arg) if kind.element.kind in "biu" else arg)
+                for number, each in zip(arg, kind.items) if kind.items else [(arg, kind)]:
+                    numbers.append(int(number) if each.element.kind in "biu" else number)
                 continue
             shape = arg.shape
             numbers += shape
@@ -181,7 +183,20 @@ def _argument(arg, name, args):
         return Argument(INT if 0 <= arg < 2**31 else I32 if -(2**31) <= arg < 0 else I64)
     if isinstance(arg, float):
         return _PYTHON_FLOAT
-    raise TypeError(f"`{name}` is a {type(arg).__name__}; kernels take arrays, integers, floats and bools")
+    if isinstance(arg, tuple) and arg:
+        items = tuple(_argument(each, name, ()) for each in arg)
+        if all(each.ndim is None and not each.items for each in items):
+            return Argument(items[0].element, items=items)
+    raise TypeError(
+        f"`{name}` is a {type(arg).__name__}; kernels take arrays, integers, floats, bools, and tuples of numbers"
+    )
+
+
+def _as_doubles(kind):
+    """The type of an argument beside doubles: Python's floats are doubles too."""
+    if kind.items:
+        return replace(kind, items=tuple(map(_as_doubles, kind.items)))
+    return Argument(F64) if kind == _PYTHON_FLOAT else kind
 
 
 def _element(dtype, name):

@@ -32,13 +32,16 @@ _VOTES = {"count": "count", "and": "select(0i, 1i, count == SIZE)", "or": "min(c
 
 @dataclass(frozen=True)
 class Argument:
-    """The type of an argument: a number, or an array of so many axes, which may have gaps."""
+    """The type of an argument: a number, or an array of so many axes, which may have gaps; or the types of a tuple."""
 
     element: Scalar
     ndim: int | None = None
     has_gaps: bool = False
+    items: tuple = ()
 
     def __str__(self):
+        if self.items:
+            return f"({', '.join(map(str, self.items))})"
         if self.ndim is None:
             return str(self.element)
         return f"{self.element}[{', '.join(':' * self.ndim)}]{' with gaps' if self.has_gaps else ''}"
@@ -82,10 +85,12 @@ class Program:
     def argument(self, translation, name, argument):
         """Declares an argument of the kernel."""
         element = argument.element
+        if argument.items:
+            items = (self.passed(f"{name}_{i}", each.element) for i, each in enumerate(argument.items))
+            translation.assign_name(name, translation.tuple(tuple(items)), None)
+            return
         if argument.ndim is None:
-            passed = {BOOL: types.U32, F16: F32}.get(element, types.concrete(element))
-            self.fields.append((f"p_{name}", passed))
-            translation.parameter(name, element, types.converted(f"given.p_{name}", passed, element))
+            translation.parameter(name, element, self.passed(name, element).text)
             return
         shape = [f"n{axis}_{name}" for axis in range(argument.ndim)]
         self.fields += [(length, I32) for length in shape]
@@ -99,6 +104,12 @@ class Program:
         array = ArrayValue(f"a_{name}", element, "storage", shape, strides, first)
         translation.assign_name(name, array, None)
         self.bindings.append((array.name, element))
+
+    def passed(self, name, element):
+        """A number that the launch gives."""
+        passed = {BOOL: types.U32, F16: F32}.get(element, types.concrete(element))
+        self.fields.append((f"p_{name}", passed))
+        return Value(types.converted(f"given.p_{name}", passed, element), element, natural=element == types.INT)
 
     # What translations ask for.
 
