@@ -75,13 +75,6 @@ fn device_has_doubles_and_longs(py: Python<'_>) -> PyResult<(bool, bool)> {
     Ok((features.shader_float64, features.shader_int64))
 }
 
-/// Whether the device adds and exchanges 32-bit floats in buffers atomically.
-#[pyfunction]
-fn device_has_float_atomics(py: Python<'_>) -> PyResult<bool> {
-    let features = context(py)?.info().features;
-    Ok(features.buffer_float32_atomics && features.buffer_float32_atomic_add)
-}
-
 /// Bytes of device memory that are free, and bytes of all of it.
 #[pyfunction]
 fn memory_info(py: Python<'_>) -> PyResult<(u64, u64)> {
@@ -117,6 +110,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(synchronize, module)?)?;
     module.add_function(wrap_pyfunction!(device_name, module)?)?;
     module.add_function(wrap_pyfunction!(device_has_doubles_and_longs, module)?)?;
-    module.add_function(wrap_pyfunction!(device_has_float_atomics, module)?)?;
     module.add_function(wrap_pyfunction!(memory_info, module)?)
 }

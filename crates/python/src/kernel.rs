@@ -60,6 +60,14 @@ pub(crate) fn kernel(
     py.detach(|| builder.build()).map(Kernel).map_err(raise)
 }
 
+/// Whether the device adds and exchanges 32-bit floats in buffers atomically, which decides how kernels are translated.
+#[pyfunction]
+pub(crate) fn device_has_float_atomics(py: Python<'_>) -> PyResult<bool> {
+    let context = context(py)?;
+    let features = context.info().features;
+    Ok(features.buffer_float32_atomics && features.buffer_float32_atomic_add)
+}
+
 #[pymethods]
 impl Kernel {
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Launch> {

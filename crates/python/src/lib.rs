@@ -40,5 +40,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     context::register(module)?;
     functions::register(module)?;
     text::register(module)?;
+    module.add_function(wrap_pyfunction!(kernel::device_has_float_atomics, module)?)?;
     module.add_function(wrap_pyfunction!(kernel::kernel, module)?)
 }
