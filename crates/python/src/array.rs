@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use vkarray::DType;
 use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category};
-use vkarray::primitives::FftNorm;
 
 use crate::class::Array;
 use crate::context::{Stream, context};
@@ -244,21 +243,6 @@ impl Array {
     #[pyo3(name = "_overlaps")]
     fn overlaps(&self, other: &Self) -> bool {
         self.0.overlaps(&other.0)
-    }
-
-    /// The discrete Fourier transform along an axis, or its inverse. `norm` is NumPy's.
-    #[pyo3(name = "_fft")]
-    fn fft(&self, py: Python<'_>, inverse: bool, axis: isize, norm: &str) -> PyResult<Self> {
-        let norm = match norm {
-            "backward" => FftNorm::Backward,
-            "ortho" => FftNorm::Ortho,
-            "forward" => FftNorm::Forward,
-            _ => {
-                let text = format!("norm is 'backward', 'ortho' or 'forward', not {norm:?}");
-                return Err(PyValueError::new_err(text));
-            }
-        };
-        py.detach(|| self.0.fft(inverse, axis, norm)).map(Self).map_err(raise)
     }
 
     /// The elements in another shape: a view where there is one, otherwise a copy.

@@ -1,10 +1,11 @@
 //! Functions that make arrays of numbers and of other arrays.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use vkarray::DType;
 use vkarray::array::{AnyArray, AnyScalar};
+use vkarray::primitives::FftNorm;
 
 use crate::class::Array;
 use crate::context::context;
@@ -34,15 +35,13 @@ fn asarray(
     let dtype = dtype.map(self::dtype).transpose()?;
     let Ok(array) = value.cast::<Array>() else {
         if copy == Some(false) {
-            return Err(pyo3::exceptions::PyValueError::new_err("elements of the host are copied to the device"));
+            return Err(PyValueError::new_err("elements of the host are copied to the device"));
         }
         return from_host(&context(py)?, value, dtype).map(Array);
     };
     let array = &array.get().0;
     match dtype.filter(|&dtype| dtype != array.dtype()) {
-        Some(_) if copy == Some(false) => {
-            Err(pyo3::exceptions::PyValueError::new_err("elements of another type are a copy"))
-        }
+        Some(_) if copy == Some(false) => Err(PyValueError::new_err("elements of another type are a copy")),
         Some(dtype) => py.detach(|| array.astype(dtype)).map(Array).map_err(raise),
         None if copy == Some(true) => py.detach(|| array.copy()).map(Array).map_err(raise),
         None => Ok(Array(array.clone())),
@@ -101,6 +100,21 @@ fn complex_of(py: Python<'_>, re: &Array, im: &Array) -> PyResult<Array> {
     py.detach(|| AnyArray::complex(&re.0, &im.0)).map(Array).map_err(raise)
 }
 
+/// The discrete Fourier transform along an axis, or its inverse. `norm` is NumPy's.
+#[pyfunction]
+fn fft(py: Python<'_>, x: &Array, inverse: bool, axis: isize, norm: &str) -> PyResult<Array> {
+    let norm = match norm {
+        "backward" => FftNorm::Backward,
+        "ortho" => FftNorm::Ortho,
+        "forward" => FftNorm::Forward,
+        _ => {
+            let text = format!("norm is 'backward', 'ortho' or 'forward', not {norm:?}");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    py.detach(|| x.0.fft(inverse, axis, norm)).map(Array).map_err(raise)
+}
+
 /// The common type of two types, or `None`.
 #[pyfunction]
 fn promote<'py>(py: Python<'py>, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -116,5 +130,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arange, module)?)?;
     module.add_function(wrap_pyfunction!(join, module)?)?;
     module.add_function(wrap_pyfunction!(complex_of, module)?)?;
+    module.add_function(wrap_pyfunction!(fft, module)?)?;
     module.add_function(wrap_pyfunction!(promote, module)?)
 }

@@ -121,6 +121,7 @@ impl Elementwise {
 impl Reduction {
     /// Reduces over axes, or over all. Returns at once.
     #[pyo3(signature = (*args, axis=None, keepdims=false, **by_name))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords of Python")]
     fn __call__(
         &self,
         py: Python<'_>,

@@ -123,7 +123,7 @@ def _cosh(z):
 
 @_with_limits("""let real = select(w, vec2<R>(w.x, b), b == zero);
 let imaginary = select(real, vec2<R>(a, nan), a == zero && open);
-let size = select(R_copysign(zero, w.y), zero, open);
+let size = select(R_copysign(zero, b), zero, open);
 r = select(imaginary, vec2<R>(R_copysign(R(1), a), size), R_isinf(a));""")
 def _tanh(z):
     re, im = _parts(z)

@@ -9,7 +9,7 @@ import math as _math
 
 import numpy as _np
 
-from . import _data_types, _functions
+from . import _core, _data_types, _functions
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -49,7 +49,7 @@ def _transform(x, inverse, n, axis, norm):
         raise TypeError(f"transforms are of floats and complex numbers, not of {x.dtype}")
     x = _of_length(x, n, axis).astype(_data_types.complex128 if is_wide else _data_types.complex64)
     if not is_wide and n & (n - 1) == 0:
-        return x._fft(inverse, axis, norm)
+        return _core.fft(x, inverse, axis, norm)
     scale, sign = _scale(norm, inverse, n), 1j if inverse else -1j
     rows = _functions.moveaxis(x, axis, -1)
     if is_wide:
@@ -71,8 +71,8 @@ def _chirp(rows, n, sign):
     filter[:n] = chirp.conj()
     filter[long - n + 1 :] = chirp[:0:-1].conj()
     chirp, filter = map(_functions.asarray, (chirp, _np.fft.fft(filter).astype("complex64")))
-    spectrum = _of_length(rows * chirp, long, -1)._fft(False, -1, "backward")
-    return (spectrum * filter)._fft(True, -1, "backward")[..., :n] * chirp
+    spectrum = _core.fft(_of_length(rows * chirp, long, -1), False, -1, "backward")
+    return _core.fft(spectrum * filter, True, -1, "backward")[..., :n] * chirp
 
 
 def fft(x, /, *, n=None, axis=-1, norm="backward"):
