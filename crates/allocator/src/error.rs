@@ -121,6 +121,9 @@ pub enum Error {
     /// A memory manager that was not initialised for a device.
     #[error("the memory manager was used before it was initialised for a device")]
     NotInitialized,
+    /// The reason of a memory manager of the program, in the type that the program gave it.
+    #[error("the memory manager refused: {0}")]
+    Manager(Box<dyn std::error::Error + Send + Sync>),
     /// A memory manager written for another version of the interface.
     #[error("the memory manager was written for version {version} of the interface, this is version {expected}")]
     InterfaceVersion { version: u32, expected: u32 },

@@ -32,7 +32,9 @@ mod usm;
 mod vulkan;
 
 pub use allocator::{Allocator, Block, HostRead, HostWrite, Image, connection_between, note_connection_failure};
-pub use copy::{BlockRange, CopyNode, FillNode, Lent, PinError, Pinned, Region, Registered, RegisteredPath};
+pub use copy::{
+    BlockRange, CopyNode, FillNode, Lent, PinError, Pinned, Region, Registered, RegisteredMemory, RegisteredPath,
+};
 pub use error::{Error, Result};
 #[cfg(target_os = "linux")]
 pub use interop::IpcError;

@@ -198,11 +198,6 @@ impl Array {
         number(py, value)
     }
 
-    /// A NumPy array with a copy of the elements. Waits for it.
-    fn copy_to_host<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_host(py, &self.0)
-    }
-
     #[pyo3(signature = (dtype=None, *, copy=None))]
     fn __array__<'py>(
         &self,

@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyByteArray, PyComplex, PyFloat, PyInt, PyTuple};
 use vkarray::array::{AnyArray, AnyOperand, AnyScalar};
 use vkarray::{Context, DType};
 
-use crate::class::Array;
+use crate::class::{Array, is_viewed};
 use crate::context::context;
 use crate::error::raise;
 
@@ -125,8 +125,11 @@ pub(crate) fn from_host(ctx: &Context, value: &Bound<'_, PyAny>, wanted: Option<
     py.detach(|| AnyArray::from_bytes(ctx, dtype, &shape, &bytes)).map_err(raise)
 }
 
-/// A NumPy array with a copy of the elements.
+/// A NumPy array with a copy of the elements. What other views have open is copied by a view.
 pub(crate) fn to_host<'py>(py: Python<'py>, array: &AnyArray) -> PyResult<Bound<'py, PyAny>> {
+    if is_viewed(py, array) {
+        return numpy(py, "array")?.call1((Array(array.clone()),));
+    }
     let bytes = py.detach(|| array.to_bytes()).map_err(raise)?;
     let memory = PyByteArray::new(py, &bytes);
     let flat = numpy(py, "frombuffer")?.call1((memory, numpy_dtype(py, array.dtype())?))?;

@@ -6,8 +6,8 @@
 //! | file | what it has |
 //! |---|---|
 //! | `error.rs` | which exception an error becomes |
-//! | `class.rs` | the class `Array` without its methods |
-//! | `context.rs` | the context of the process, and streams |
+//! | `class/` | the class `Array` and views of its memory by Python; the other methods are in `array.rs` |
+//! | `context/` | contexts of devices, streams and events, and the end of the interpreter |
 //! | `convert.rs` | element types, numbers, operands and bytes |
 //! | `index.rs` | what stands between brackets |
 //! | `operate.rs` | operators |
@@ -15,6 +15,7 @@
 //! | `functions.rs` | functions that make arrays of numbers and of other arrays |
 //! | `kernel.rs` | the class `Kernel` |
 //! | `text.rs` | kernels whose computation is a text: `Elementwise`, `Reduction`, `Scan` |
+//! | `memory/` | memory that host and device address, and memory managers |
 
 mod array;
 mod class;
@@ -24,6 +25,7 @@ mod error;
 mod functions;
 mod index;
 mod kernel;
+mod memory;
 mod operate;
 mod text;
 
@@ -35,11 +37,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<error::VkError>())?;
     module.add("DeviceLost", module.py().get_type::<error::DeviceLost>())?;
     module.add_class::<class::Array>()?;
-    module.add_class::<context::Stream>()?;
     module.add_class::<kernel::Kernel>()?;
     context::register(module)?;
     functions::register(module)?;
     text::register(module)?;
     module.add_function(wrap_pyfunction!(kernel::device_has_float_atomics, module)?)?;
+    memory::register(module)?;
     module.add_function(wrap_pyfunction!(kernel::kernel, module)?)
 }

@@ -180,10 +180,11 @@ impl HostRead<'static> {
     }
 }
 
-#[cfg(feature = "dlpack")]
 impl HostWrite<'static> {
-    /// The access without the reference, for bytes that other code reads and writes through their address.
-    pub(crate) fn without_elements(self) -> Self {
+    /// The access without the reference, for bytes that other code reads and writes through their address,
+    /// [`Block::mapped`], while the guard lives. The guard itself then has no bytes.
+    #[must_use]
+    pub fn without_elements(self) -> Self {
         Self { elements: &mut [], ..self }
     }
 }

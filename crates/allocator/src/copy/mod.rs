@@ -33,7 +33,7 @@ use crate::vulkan::check_same_device;
 
 pub use between::BlockRange;
 pub use graph::{CopyNode, FillNode};
-pub use program::{Lent, PinError, Pinned, Registered, RegisteredPath};
+pub use program::{Lent, PinError, Pinned, Registered, RegisteredMemory, RegisteredPath};
 pub use regions::Region;
 
 /// `vkCmdFillBuffer` writes whole words of four bytes.

@@ -238,6 +238,35 @@ impl Device {
         if self.is_submission_unsure() { self.wait_idle() } else { Ok(()) }
     }
 
+    /// Blocks until everything that was recorded on any stream of the device is complete.
+    ///
+    /// ```
+    /// use vkarray_driver::{Device, Event, Instance, Stream};
+    ///
+    /// # fn main() -> vkarray_driver::Result<()> {
+    /// let device = Device::open_selected(&Instance::new()?, None)?;
+    /// let streams = [Stream::new(&device)?, Stream::new(&device)?];
+    /// streams.iter().try_for_each(|stream| Event::with_timing(&device)?.record(stream))?;
+    /// device.synchronize()?;
+    /// assert!(streams[0].query()? && streams[1].query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost,
+    /// [`Error::Vulkan`](crate::Error::Vulkan) if the driver refuses unsent work,
+    /// [`Error::Forked`](crate::Error::Forked) in a forked process.
+    pub fn synchronize(&self) -> Result<()> {
+        self.check_process()?;
+        self.check_lost()?;
+        let lanes = self.tracker.lock().lanes();
+        // All lanes submit before the first is waited for.
+        lanes.iter().try_for_each(|lane| lane.flush())?;
+        lanes.iter().try_for_each(|lane| lane.synchronize())
+    }
+
     /// The queues of the next stream: the queue for its work and, where the device has transfer queues, the queue for
     /// each direction of its copies.
     pub(crate) fn assign_queues(&self) -> (QueueIndex, Option<[QueueIndex; 2]>) {

@@ -66,19 +66,11 @@ impl Trace {
     /// [`Error::Forked`](crate::Error::Forked) in a forked process. When the wait fails, the trace is still written.
     pub fn finish(self, out: impl Write) -> Result<()> {
         self.device.check_process()?;
-        let synchronized = self.synchronize();
+        let synchronized = self.device.synchronize();
         self.device.trace().take();
         self.recording.calibrate();
         trace::write(self.device.info(), &self.recording, out)?;
         synchronized
-    }
-
-    fn synchronize(&self) -> Result<()> {
-        self.device.check_lost()?;
-        let lanes = self.device.tracker.lock().lanes();
-        // All lanes submit before the first is waited for.
-        lanes.iter().try_for_each(|lane| lane.flush())?;
-        lanes.iter().try_for_each(|lane| lane.synchronize())
     }
 }
 

@@ -357,7 +357,6 @@ impl Submit for Lane {
         }
     }
 
-    #[cfg(feature = "trace")]
     fn synchronize(&self) -> Result<()> {
         self.flush()?;
         let value = self.timeline.submitted();

@@ -58,7 +58,6 @@ pub(crate) trait Submit: fmt::Debug + Send + Sync {
     fn flush_if_older(&self, before: Instant) -> Result<bool>;
 
     /// Blocks until everything recorded so far is complete, and recycles the batches.
-    #[cfg(feature = "trace")]
     fn synchronize(&self) -> Result<()>;
 }
 
@@ -135,7 +134,6 @@ impl TrackerState {
     }
 
     /// The lanes whose streams are alive.
-    #[cfg(feature = "trace")]
     pub(crate) fn lanes(&self) -> Vec<Arc<dyn Submit>> {
         self.lanes.values().filter_map(|registered| registered.lane.upgrade()).collect()
     }

@@ -1,5 +1,6 @@
 //! Creation of arrays from bytes and numbers, and the way back to the host.
 
+use vkarray_allocator::HostOptions;
 use vkarray_kernel::DType;
 use vkarray_layout::Order;
 
@@ -16,6 +17,35 @@ impl AnyArray {
     /// [`Error::NoConversion`] for a struct of the program, and the errors of [`Context::device_array`].
     pub fn empty(ctx: &Context, dtype: DType, shape: &[usize]) -> Result<Self> {
         with_type!(dtype, T => Ok(ctx.device_array::<T>(shape)?.into()), else no_type(dtype))
+    }
+
+    /// Creates an array in host memory that kernels address, without setting its elements, as [`Context::mapped_array`] does.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`AnyArray::empty`] and [`Context::mapped_array`].
+    pub fn mapped(ctx: &Context, dtype: DType, shape: &[usize], options: HostOptions) -> Result<Self> {
+        with_type!(dtype, T => Ok(ctx.mapped_array::<T>(shape, options)?.into()), else no_type(dtype))
+    }
+
+    /// Creates an array in device memory that the host addresses, without setting its elements, as
+    /// [`Context::shared_array`] does.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`AnyArray::empty`] and [`Context::shared_array`].
+    pub fn shared(ctx: &Context, dtype: DType, shape: &[usize]) -> Result<Self> {
+        with_type!(dtype, T => Ok(ctx.shared_array::<T>(shape)?.into()), else no_type(dtype))
+    }
+
+    /// Copies the array to a new one of another context, as
+    /// [`DeviceNDArray::copy_to_context`](crate::DeviceNDArray::copy_to_context) does.
+    ///
+    /// # Errors
+    ///
+    /// The errors of that method.
+    pub fn copy_to_context(&self, context: &Context) -> Result<Self> {
+        with_any!(self, array => Ok(array.copy_to_context(context)?.into()))
     }
 
     /// Creates an array with all elements equal to a number. Returns at once.

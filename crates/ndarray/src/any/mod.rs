@@ -20,6 +20,7 @@ mod text;
 use std::sync::Arc;
 
 use half::{bf16, f16};
+use vkarray_allocator::Block;
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, AsArg, AsArray, Bool, Complex32, Complex64, DType, Element};
 use vkarray_layout::Layout;
@@ -172,6 +173,21 @@ impl AnyArray {
     /// The context in which the array was created.
     pub fn context(&self) -> &Context {
         with_any!(self, array => array.context())
+    }
+
+    /// The memory of the array, as [`DeviceNDArray::block`].
+    pub fn block(&self) -> &Arc<Block> {
+        with_any!(self, array => array.block())
+    }
+
+    /// The stream of the array's work, as [`DeviceNDArray::stream`].
+    pub fn stream(&self) -> &Stream {
+        with_any!(self, array => array.stream())
+    }
+
+    /// Whether kernels and copies may write the array, as [`DeviceNDArray::is_writable`].
+    pub fn is_writable(&self) -> bool {
+        with_any!(self, array => array.is_writable())
     }
 
     /// The array with another stream for its work, as [`DeviceNDArray::on`].

@@ -12,7 +12,7 @@ The functions of this module are those of the Python array API standard, edition
 
 import atexit as _atexit
 
-from . import _core, _data_types, _functions, _jit, _operators, fft, linalg
+from . import _core, _data_types, _devices, _functions, _jit, _memory, _operators, fft, linalg
 from ._core import (
     Array,
     DeviceLost,
@@ -28,14 +28,16 @@ from ._core import (
     synchronize,
 )
 from ._data_types import *
+from ._devices import *
 from ._functions import *
 from ._jit import *
+from ._memory import *
 
 _operators.install(Array)
+_memory.install(Array)
 _atexit.register(_core.shutdown)
 
 ndarray = Array
-to_device = asarray
 e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
@@ -45,6 +47,6 @@ __array_api_version__ = "2025.12"
 
 __all__ = [
     "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "elementwise", "fft", "inf", "kernel",
-    "linalg", "memory_info", "nan", "ndarray", "newaxis", "pi", "reduction", "scan", "synchronize", "to_device",
-    *_data_types.__all__, *_functions.__all__, *_jit.__all__,
+    "linalg", "memory_info", "nan", "ndarray", "newaxis", "pi", "reduction", "scan", "synchronize",
+    *_data_types.__all__, *_devices.__all__, *_functions.__all__, *_jit.__all__, *_memory.__all__,
 ]

@@ -95,7 +95,7 @@ def where(condition, x1, x2, /):
 
 
 def _check_device(device):
-    if device is not None and device != _core.device_name()[0]:
+    if device is not None and getattr(device, "name", device) != _core.device_name()[0]:
         raise ValueError(f"arrays are created on {_core.device_name()[0]!r}; `vk.select_device` opens another device")
 
 

@@ -55,9 +55,6 @@ def install(array):
     array.__matmul__ = _matmul
     array.__imatmul__ = _matmul_in_place
     array.__array_namespace__ = _namespace
-    array.to_device = _to_device
-    array.__dlpack__ = _dlpack
-    array.__dlpack_device__ = lambda self: (1, 0)  # `kDLCPU`: what is exchanged is a copy in the memory of the host.
 
 
 def _matmul(self, other):
@@ -75,17 +72,3 @@ def _namespace(self, /, *, api_version=None):
     if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
         raise ValueError(f"there is no edition {api_version!r} of the array API standard here")
     return vkarray
-
-
-def _to_device(self, device, /, *, stream=None):
-    if device != self.device:
-        raise ValueError(f"the array is on {self.device!r}; `vk.select_device` opens another device for new arrays")
-    return self
-
-
-def _dlpack(self, /, *, stream=None, max_version=None, dl_device=None, copy=None):
-    if copy is False:
-        raise BufferError("the elements are on a device, and are copied to the host")
-    if stream is not None:
-        raise BufferError("memory of the host has no stream")
-    return self.copy_to_host().__dlpack__(max_version=max_version, dl_device=dl_device)

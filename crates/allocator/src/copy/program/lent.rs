@@ -10,6 +10,7 @@ use std::any::Any;
 use std::array;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use vkarray_driver::hazard::Mode;
@@ -35,8 +36,12 @@ pub enum Lent<'a> {
 /// Memory of the program that is registered for the length of a call; see [`Allocator::register_all`].
 pub struct Registered<'x>(&'x mut ProgramMemory);
 
-/// A registration, which ends with the call.
+/// A registration, which ends when it is dropped.
 struct Registration(ProgramMemory);
+
+/// Memory that code of another language owns and goes on using, registered until this is dropped; see
+/// [`Allocator::register_by_address`]. Dropping it waits for the device.
+pub struct RegisteredMemory(Registration);
 
 impl Allocator {
     /// Lets the device copy from and to bytes while `work` runs. Bytes that are lent to be read may be lent several
@@ -92,7 +97,63 @@ impl Allocator {
         registered.iter_mut().map(Registration::end).fold(Ok(()), Result::and)?;
         Ok(value)
     }
+
+    /// Registers memory that code of another language owns, such as a buffer of Python, until the result is dropped. Its
+    /// copies wait for the device, so that the owner may use the memory between them.
+    ///
+    /// # Safety
+    ///
+    /// The bytes can be read and written until the result is dropped. While a copy runs, no other code writes them, and while a
+    /// copy to them runs, none reads them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyPinned`] if pages that hold nothing but these bytes are imported already; the loss of the device.
+    pub unsafe fn register_by_address(self: &Arc<Self>, bytes: NonNull<[u8]>) -> Result<RegisteredMemory> {
+        self.device().check_lost()?;
+        // SAFETY: the caller promises the bytes. The result refers to them in copies alone, which wait until they are over.
+        let memory = unsafe { ProgramMemory::by_address(self, bytes, true) };
+        let (mut registered, keeper) = (Registration(memory), Arc::new(()) as Arc<dyn Any + Send + Sync>);
+        // SAFETY: the end of the registration waits for the device and gives the block back, and by its contract the manager
+        // lets the pages go before `memfree` returns.
+        unsafe { registered.0.import(&keeper, false) }?;
+        Ok(RegisteredMemory(registered))
+    }
 }
+
+impl RegisteredMemory {
+    /// How the device reaches the bytes.
+    pub fn path(&self) -> RegisteredPath {
+        self.0.0.path()
+    }
+
+    /// Copies all bytes to `target` at `offset`, in the order of `stream`, and blocks until they are copied.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Registered::copy_to_block`] and of waiting for the device.
+    pub fn copy_to_block(&mut self, stream: &Stream, target: &Arc<Block>, offset: u64) -> Result<()> {
+        let memory = &mut self.0.0;
+        let whole = 0..memory.len;
+        let copied = Registered(memory).copy_to_block(stream, target, offset, whole);
+        copied.and(memory.wait(Mode::Write)) // Waits also after an error, which may come after a part.
+    }
+
+    /// Copies as many bytes of `source` from `offset` on to the bytes, in the order of `stream`, and blocks until they are
+    /// copied.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Registered::copy_from_block`] and of waiting for the device.
+    pub fn copy_from_block(&mut self, stream: &Stream, source: &Arc<Block>, offset: u64) -> Result<()> {
+        let memory = &mut self.0.0;
+        let range = offset..offset.saturating_add(memory.len as u64);
+        let copied = Registered(memory).copy_from_block(stream, 0, source, range);
+        copied.and(memory.wait(Mode::Write))
+    }
+}
+
+vkarray_driver::debug_fields!(RegisteredMemory, this => path: this.path());
 
 impl Registration {
     fn new(allocator: &Arc<Allocator>, bytes: Lent<'_>) -> Result<Self> {

@@ -73,10 +73,21 @@ impl ProgramMemory {
     /// The bytes stay as long as the object is used. Until then no Rust reference writes bytes that are lent to be read,
     /// and none but those of this object reaches bytes that are lent to be written.
     pub(super) unsafe fn new(allocator: &Arc<Allocator>, bytes: Lent<'_>) -> Self {
-        let (start, len, is_writable) = match bytes {
-            Lent::Read(bytes) => (NonNull::from(bytes).cast(), bytes.len(), false),
-            Lent::Write(bytes) => (NonNull::from(&mut *bytes).cast(), bytes.len(), true),
+        let (bytes, is_writable) = match bytes {
+            Lent::Read(bytes) => (NonNull::from(bytes), false),
+            Lent::Write(bytes) => (NonNull::from(bytes), true),
         };
+        // SAFETY: the caller promises what is asked of it.
+        unsafe { Self::by_address(allocator, bytes, is_writable) }
+    }
+
+    /// Memory of which nothing is imported, by its address.
+    ///
+    /// # Safety
+    ///
+    /// What [`ProgramMemory::new`] asks.
+    pub(super) unsafe fn by_address(allocator: &Arc<Allocator>, bytes: NonNull<[u8]>, is_writable: bool) -> Self {
+        let (start, len) = (bytes.cast(), bytes.len());
         let (pending, allocator) = (VecDeque::new(), Arc::clone(allocator));
         Self { start, len, is_writable, imported: None, copy: None, pending, allocator }
     }

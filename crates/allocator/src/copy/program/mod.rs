@@ -11,6 +11,6 @@ mod memory;
 mod owned;
 mod pages;
 
-pub use lent::{Lent, Registered};
+pub use lent::{Lent, Registered, RegisteredMemory};
 pub use memory::RegisteredPath;
 pub use owned::{PinError, Pinned};

@@ -9,11 +9,11 @@
 | `expressions.py`, `arithmetic.py`, `library.py` | expressions: their kinds, operators, and functions that are called |
 | `statements.py` | statements and functions |
 | `program.py` | the whole text |
-| `dispatch.py` | `vk.jit`, launches, and the choice of another device |
+| `dispatch.py` | `vk.jit` and launches |
 """
 
-from .dispatch import Jit, jit, select_device
+from .dispatch import Jit, jit
 from .errors import JitSyntaxError, JitTypeError
 from .names import *
 
-__all__ = ["Jit", "JitSyntaxError", "JitTypeError", "jit", "select_device", *names.__all__]
+__all__ = ["Jit", "JitSyntaxError", "JitTypeError", "jit", *names.__all__]

@@ -1,6 +1,5 @@
 """`@vk.jit`: kernels of Python functions, kept by the types of their arguments, and their launches."""
 
-import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +10,6 @@ from . import types
 from .program import Argument, Launched, translate
 from .source import Source
 from .types import BOOL, F64, FLOAT, I32, I64, INT
-
-
-_ALL = weakref.WeakSet()
 
 
 class Jit:
@@ -27,7 +23,6 @@ class Jit:
     def __init__(self, function, device, sanitize):
         self._source, self._is_device, self._sanitize = Source(function), device, sanitize
         self._built = {}
-        _ALL.add(self)
         self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
         self.__module__ = function.__module__
 
@@ -58,12 +53,13 @@ class Jit:
 
     def inspect_wgsl(self):
         """The WGSL of each translation, by the types of its arguments."""
-        return {tuple(map(str, key.arguments)): built.wgsl for key, built in self._built.items()}
+        return {tuple(map(str, key.arguments)): built.wgsl for (_, key), built in self._built.items()}
 
     def _for(self, launched):
-        built = self._built.get(launched)
+        key = _core.context_number(), launched
+        built = self._built.get(key)
         if built is None:
-            built = self._built[launched] = Built(self, launched)
+            built = self._built[key] = Built(self, launched)
         return built
 
 
@@ -217,16 +213,6 @@ def _three(counts):
     if not 1 <= len(counts) <= 3 or not all(isinstance(each, (int, np.integer)) and each > 0 for each in counts):
         raise ValueError("a workgroup has one to three counts of invocations, each at least 1")
     return (*map(int, counts), 1, 1)[:3]
-
-
-def select_device(selector):
-    """Opens the context of the process on a device, given as in `VKARRAY_DEVICE`. Arrays that exist keep theirs.
-
-    Kernels of Python functions are built anew, for the device that was chosen.
-    """
-    _core.select_device(selector)
-    for each in list(_ALL):
-        each._built.clear()
 
 
 def jit(function=None, *, device=False, sanitize=None):
