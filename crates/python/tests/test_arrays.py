@@ -189,8 +189,11 @@ def test_complex_functions_at_infinities_nan_and_cuts(name, dtype):
     with np.errstate(all="ignore"):
         expected = getattr(np, name)(a)
     found = getattr(vk, name.replace("arc", "a"))(vk.asarray(a)).copy_to_host()
+    is_nan = np.isnan(a)  # C leaves the sign of an infinite part of the result open.
     for part in ("real", "imag"):
-        np.testing.assert_allclose(getattr(found, part), getattr(expected, part), rtol=1e-5, atol=1e-6)
+        own, other = getattr(found, part), getattr(expected, part)
+        np.testing.assert_allclose(own[~is_nan], other[~is_nan], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(abs(own[is_nan]), abs(other[is_nan]), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])

@@ -64,7 +64,7 @@ def _exp(z):
     return _core.complex(size * _of("cos", im), size * _of("sin", im))
 
 
-@_with_limits("""let real = select(w, vec2<R>(w.x, b), b == zero);
+@_with_limits("""let real = select(w, vec2<R>(select(w.x, zero, a == zero), b), b == zero);
 r = select(real, vec2<R>(max(a, R(-1)), select(nan, zero, a < zero)), R_isinf(a) && open);""")
 def _expm1(z):
     re, im = _parts(z)

@@ -27,12 +27,13 @@ _WHOLE = ("floor", "ceil", "trunc")
 _ATOMICS = {"add": "Add", "sub": "Sub", "max": "Max", "min": "Min", "and_": "And", "or_": "Or", "xor": "Xor"}
 _ATOMICS["exch"] = "Exchange"
 # Operations by compare and exchange of the old value. An extreme of a number and NaN is what is in memory; with `nan`
-# it is the number.
+# it is the number. Compilers take a comparison and a selection alone for an operation that prefers the number.
 _BY_EXCHANGE = {
     "inc": "select({old} + {one}, {zero}, {old} >= {by})",
     "dec": "select({old} - {one}, {by}, {old} == {zero} || {old} > {by})",
-    "add": "({old} + {by})", "sub": "({old} - {by})", "exch": "{by}", "max": "select({old}, {by}, {by} > {old})",
-    "min": "select({old}, {by}, {by} < {old})", "nanmax": "select({old}, {by}, {by} > {old} || {is_nan})",
+    "add": "({old} + {by})", "sub": "({old} - {by})", "exch": "{by}",
+    "max": "select({old}, {by}, {by} > {old} && !{is_nan})",
+    "min": "select({old}, {by}, {by} < {old} && !{is_nan})", "nanmax": "select({old}, {by}, {by} > {old} || {is_nan})",
     "nanmin": "select({old}, {by}, {by} < {old} || {is_nan})",
 }
 
@@ -307,7 +308,8 @@ def _by_exchange(f, name, at, kind, bits, by):
     """An operation by a loop that repeats until no other invocation came between."""
     raw = f.variable(bits or kind)
     old, zero, one = (f"bitcast<{kind.wgsl}>({raw})" if bits else raw), types.literal(0, kind), types.literal(1, kind)
-    new = _BY_EXCHANGE[name].format(old=old, by=by, zero=zero, one=one, is_nan=f"{kind.wgsl}_isnan({old})")
+    is_nan = f"{kind.wgsl}_isnan({old})" if kind.kind == "f" else "false"
+    new = _BY_EXCHANGE[name].format(old=old, by=by, zero=zero, one=one, is_nan=is_nan)
     f.emit(f"{raw} = atomicLoad({at});")
     new = f"bitcast<{bits.wgsl}>({new})" if bits else new
     lines = [f"let r = atomicCompareExchangeWeak({at}, {raw}, {new});", "if r.exchanged { break; }"]
