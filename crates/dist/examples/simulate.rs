@@ -18,7 +18,7 @@ const MACHINE: Machine = Machine {
     network: Connection { latency: 3e-6, overhead: 3e-7, bandwidth: 8.0 * 50e9 },
 };
 
-/// The same, if messages were sent from the pinned memory that the device copies to.
+/// The machine if messages were sent from the pinned memory that the device copies to.
 const PINNED: Machine = Machine { copies: Connection { bandwidth: 45e9, ..MACHINE.copies }, ..MACHINE };
 
 /// What a GPU computes in a second: bytes of a stencil, elements of a sort, multiplications and additions of a product.

@@ -3,16 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "all functions here are tests or helpers of tests")]
 #![expect(clippy::cast_possible_truncation, reason = "the numbers are small")]
 
+mod counted;
+
 use std::cell::RefCell;
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 
+use counted::{Counted, Counts};
 use proptest::prelude::*;
 use vkarray::ndarray::{ArrayD, Axis, Dimension, IxDyn};
 use vkarray::prelude::*;
 use vkarray::primitives::Rng;
-use vkarray_dist::{
-    Border, Decomposition, DistArray, DistError, Place, Region, ThreadRank, Transport, TransportError, map,
-};
+use vkarray_dist::{Border, Decomposition, DistArray, DistError, Region, ThreadRank, Transport, map};
 
 static CONTEXT: LazyLock<Context> = LazyLock::new(|| Context::open_default().unwrap());
 
@@ -296,61 +298,24 @@ fn files_texts_histograms_and_elements_are_those_of_one_array() {
     }
 }
 
-/// A rank that notes when it exchanges messages.
-#[derive(Debug)]
-struct Noted<'r> {
-    rank: &'r ThreadRank,
-    notes: &'r RefCell<Vec<&'static str>>,
-}
-
-impl Transport for Noted<'_> {
-    fn rank(&self) -> usize {
-        self.rank.rank()
-    }
-
-    fn size(&self) -> usize {
-        self.rank.size()
-    }
-
-    fn exchange(
-        &self,
-        outgoing: Vec<(usize, Vec<u8>)>,
-        incoming: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u8>>, TransportError> {
-        self.notes.borrow_mut().push("exchange");
-        self.rank.exchange(outgoing, incoming)
-    }
-
-    fn barrier(&self) -> Result<(), TransportError> {
-        self.rank.barrier()
-    }
-
-    fn place(&self) -> Place {
-        self.rank.place()
-    }
-
-    fn checks_calls(&self) -> Result<bool, TransportError> {
-        Ok(false)
-    }
-}
-
 #[test]
 fn inner_elements_are_computed_while_messages_travel() {
-    let notes = ThreadRank::run(3, |rank| -> Result<_, DistError> {
-        let notes = RefCell::new(Vec::new());
-        let noted = Noted { rank, notes: &notes };
+    let calls = ThreadRank::run(3, |rank| -> Result<_, DistError> {
+        let (counts, calls) = (Counts::default(), RefCell::new(Vec::new()));
+        let counted = Counted { rank, checks_calls: false, counts: &counts };
         let parts = Decomposition::over([12], 3)?.ghosts([(1, 1)])?.borders([Border::Periodic])?;
-        let x = DistArray::from_fn(&CONTEXT, &noted, &parts, number)?;
-        let note = |note| {
-            notes.borrow_mut().push(note);
+        let x = DistArray::from_fn(&CONTEXT, &counted, &parts, number)?;
+        let note = |name| {
+            calls.borrow_mut().push((name, counts.messages.load(Ordering::SeqCst)));
             Ok(())
         };
         x.overlap(|_| note("interior"), |_| note("boundary"))?;
         drop(x);
-        Ok(notes.into_inner())
+        Ok(calls.into_inner())
     });
-    for notes in notes {
-        assert_eq!(notes.unwrap(), ["interior", "exchange", "boundary", "boundary"]);
+    for calls in calls {
+        // Each call with the number of messages that the rank had sent.
+        assert_eq!(calls.unwrap(), [("interior", 0), ("boundary", 2), ("boundary", 2)]);
     }
 }
 

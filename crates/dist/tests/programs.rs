@@ -136,7 +136,7 @@ impl Program {
         Ok(results)
     }
 
-    /// The same on the host.
+    /// The results of the program on the host.
     fn on_host(&self, is_first: bool) -> Vec<ArrayD<f32>> {
         let mut whole = ArrayD::from_shape_fn(&*self.shape, |index: IxDyn| element(index.slice()));
         let mut borders = &self.borders;
