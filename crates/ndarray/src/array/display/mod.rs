@@ -62,7 +62,7 @@ impl<T: Element> fmt::Display for DeviceNDArray<T> {
 ///
 /// let numbers = |ranges: &[std::ops::Range<usize>]| {
 ///     let shape: Vec<usize> = ranges.iter().map(|range| range.len()).collect();
-///     Ok::<_, ()>(ArrayD::from_shape_fn(shape, |at| ranges[0].start + at[0]))
+///     Ok::<_, ()>(ArrayD::from_shape_fn(shape, |at| (ranges[0].start + at[0]) as u32))
 /// };
 /// assert_eq!(array_text(&[1_000_000], numbers), Ok("[     0      1      2 ... 999997 999998 999999]".to_owned()));
 /// ```
