@@ -94,6 +94,35 @@ fn integers_wrap_around_and_short_floats_are_exact() {
     }
 }
 
+/// Sizes about the tiles of the kernel for matrices of `f16`, which takes inner axes and columns of whole eights.
+#[test]
+fn products_of_short_floats_have_every_edge_of_tiles() {
+    let ctx = Fixture::open();
+    let sides = [32, 33, 64, 65, 127, 128, 129];
+    let columns = [32, 40, 120, 128, 136, 248, 36];
+    for (i, inner) in [8, 16, 24, 56, 64, 72, 120, 128, 136, 200, 100, 12].into_iter().enumerate() {
+        for j in 0..2 {
+            let sizes = [sides[(i * 3 + j) % 7], inner, columns[(i * 2 + j * 3) % 7]];
+            compare(&ctx, sizes, [[1, 1], [3, 3], [1, 3], [3, 1]][(i + j) % 4], 1, |x| f16::from_f64(x as f64));
+        }
+    }
+}
+
+/// Each pattern of bits but for NaN, of which a product keeps no bits, by the identity.
+#[test]
+fn products_with_the_identity_keep_every_short_float() {
+    let ctx = Fixture::open();
+    let identity = vkarray::primitives::eye::<f16>(&ctx, [64, 64], 0).unwrap();
+    let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).filter(|x| x.is_finite()).collect();
+    let rows = all.len() / 64;
+    let x = ctx.slice_to_device(&all[..rows * 64]).unwrap().reshape([rows, 64]).unwrap();
+    for product in [x.matmul(&identity).unwrap(), identity.matmul(&x.t().to_contiguous(Order::C).unwrap()).unwrap().t()]
+    {
+        let wrong = contents(&product).into_iter().zip(&all).find(|(found, x)| *found != **x);
+        assert_eq!(wrong, None);
+    }
+}
+
 #[test]
 fn stacks_of_matrices_broadcast() {
     let ctx = Fixture::open();

@@ -72,7 +72,7 @@ fn product_by_matrices<T: Widen>(
         let source = Source::wgsl(matrices::text()).named("matmul_matrices.wgsl");
         ctx.kernel(source).subgroup_size(matrices::SUBGROUP).full_subgroups(true)
     })?;
-    let mut args = vec![numbers(&left), numbers(&right), numbers(&out)];
+    let mut args = vec![words(&left), words(&right), numbers(&out)];
     for length in [m, k, n, stride_a, stride_b] {
         args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
     }

@@ -16,8 +16,8 @@ pub(super) const SUBGROUP: u32 = 32;
 pub(super) const LANES: usize = 128;
 pub(super) const TILE: usize = 128;
 
-/// Bytes of shared memory of the kernel: two stages of both tiles, and sums of four subgroups.
-const SHARED_BYTES: u32 = 2 * 8 * (8 * 160 + 8 * 168) + 4 * 16 * 80;
+/// Bytes of shared memory of the kernel: both tiles, and sums of four subgroups.
+const SHARED_BYTES: u32 = 8 * (8 * 288 + 16 * 168) + 4 * 16 * 80;
 
 /// The least rows and columns for which a tile that is mostly empty is worth it.
 const LEAST: usize = 32;
@@ -38,14 +38,44 @@ pub(super) fn has_matrices(device: &DeviceInfo, enabled: &Features) -> bool {
 
 /// Whether a product is one for the kernel.
 pub(super) fn are_suitable(Sizes { m, k, n, count }: Sizes) -> bool {
-    let is_whole = k.is_multiple_of(4) && n.is_multiple_of(4);
+    let is_whole = k.is_multiple_of(8) && n.is_multiple_of(8);
     is_whole && (1..=MOST_INNER).contains(&k) && m >= LEAST && n >= LEAST && count > 0
 }
 
 /// The kernel `matmul_matrices`.
 pub(super) fn text() -> String {
     let blocks = || (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
-    let sums = blocks().map(|(i, j)| format!("var s{i}{j}: coop_mat16x16<f32, C>;\n"));
+    // What an invocation reads: eight numbers of eight rows of each operand.
+    let starts =
+        (0..8).map(|i| format!("let from_a{i} = (start_a + min(row + {}u, matmul.m - 1u) * matmul.k) / 8u;\n", 16 * i));
+    let sums = starts.chain(blocks().map(|(i, j)| format!("var s{i}{j}: coop_mat16x16<f32, C>;\n")));
+    let registers = (0..8).map(|i| format!("var a{i} = vec4<u32>();\nvar b{i} = vec4<u32>();\n"));
+    let left = (0..8).map(|i| format!("a{i} = a[from_a{i} + l / 8u];\n")).collect::<String>();
+    let right = (0..8).map(|i| {
+        let below = 8 * i;
+        format!("if l + below + {below}u < matmul.k {{ b{i} = b[from_b + (l + {below}u) * width]; }}\n")
+    });
+    let reads = registers.chain([format!("if l + beside < matmul.k {{\n{left}}}\n")]).chain(right);
+    let multiplied: String =
+        blocks().map(|(i, j)| format!("s{i}{j} = coopMultiplyAdd(m{i}, n{j}, s{i}{j});\n")).collect();
+    let loads = |depth: u32| {
+        let left = (0..4).map(move |i| {
+            format!("let m{i} = coopLoadT<coop_mat16x16<f16, A>>(&tile_a[half_m][{i}][{}], 18u);\n", 4 * depth)
+        });
+        let right = (0..4).map(move |j| {
+            let (pair, at) = (j / 2, j % 2 * 4);
+            format!("let n{j} = coopLoadT<coop_mat16x16<f16, B>>(&tile_b[{depth}][half_n][{pair}][{at}], 10u);\n")
+        });
+        left.chain(right).collect::<String>()
+    };
+    let products = (0..4).map(|depth| format!("{{\n{}{multiplied}}}\n", loads(depth)));
+    let stores = (0..8).flat_map(|i| {
+        let left = format!("tile_a[{}][{}][at_a", i / 4, i % 4);
+        let right = format!("tile_b[{}][half_b][pair_b][at_b + {}u", i / 2, i % 2 * 80);
+        [(left, format!("a{i}")), (right, format!("b{i}"))]
+    });
+    let stores =
+        stores.map(|(place, words)| format!("{place}] = quad({words}.xy);\n{place} + 1u] = quad({words}.zw);\n"));
     let writes = blocks().map(|(i, j)| {
         format!(
             "coopStoreT(s{i}{j}, &sums[subgroup][0], 5u);\nworkgroupBarrier();\n\
@@ -54,22 +84,13 @@ pub(super) fn text() -> String {
             16 * j,
         )
     });
-    let loads = |depth: u32| {
-        let left = (0..4).map(move |i| {
-            format!("let m{i} = coopLoadT<coop_mat16x16<f16, A>>(&tile_a[stage][half_m][{i}][{}], 10u);\n", 4 * depth)
-        });
-        let right = (0..4).map(move |j| {
-            let (pair, at) = (j / 2, j % 2 * 4);
-            format!(
-                "let n{j} = coopLoadT<coop_mat16x16<f16, B>>(&tile_b[stage][{depth}][half_n][{pair}][{at}], 10u);\n"
-            )
-        });
-        left.chain(right).collect::<String>()
-    };
-    let multiplied: String =
-        blocks().map(|(i, j)| format!("s{i}{j} = coopMultiplyAdd(m{i}, n{j}, s{i}{j});\n")).collect();
-    let products = (0..2).map(|depth| format!("{{\n{}{multiplied}}}\n", loads(depth)));
-    let lines = [("SUMS", sums.collect::<String>()), ("PRODUCTS", products.collect()), ("WRITES", writes.collect())];
+    let lines = [
+        ("SUMS", sums.collect::<String>()),
+        ("READS", reads.collect()),
+        ("PRODUCTS", products.collect()),
+        ("STORES", stores.collect()),
+        ("WRITES", writes.collect()),
+    ];
     with_lines(functions::MATMUL_MATRICES, lines)
 }
 
