@@ -19,7 +19,12 @@ const THREADS = LANES_X * LANES_Y;
 const QUADS = LANES_X + (TAPS_X + 2u) / 4u;
 const WIDTH = 4u * QUADS;
 const HEIGHT = ROWS * LANES_Y + TAPS_Y - 1u;
-const LOADS = (WIDTH * HEIGHT + THREADS - 1u) / THREADS;
+// The invocations that read numbers of one row, and the rows that all read at once.
+const SPAN = min(2u * LANES_X, THREADS);
+const ROWS_AT_ONCE = THREADS / SPAN;
+const LOADS_X = (WIDTH + SPAN - 1u) / SPAN;
+const LOADS_Y = (HEIGHT + ROWS_AT_ONCE - 1u) / ROWS_AT_ONCE;
+const LOADS = LOADS_X * LOADS_Y;
 
 var<workgroup> tile: array<array<vec4<T>, QUADS>, HEIGHT>;
 
@@ -35,28 +40,36 @@ fn convolve_tile(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocat
     let left = i32(convolve.left + first_column);
     let size = vec2(i32(convolve.height), i32(convolve.width));
 
+    let lane_x = lane % SPAN;
+    let lane_y = lane / SPAN;
     var numbers: array<T, LOADS>;
     if (top >= 0) & (left >= 0) & (top + i32(HEIGHT) <= size.x) & (left + i32(WIDTH) <= size.y) {
         let first = start + u32(top) * convolve.width + u32(left);
-        for (var i = 0u; i < LOADS; i++) {
-            let at = min(i * THREADS + lane, WIDTH * HEIGHT - 1u);
-            numbers[i] = image[first + at / WIDTH * convolve.width + at % WIDTH];
+        for (var i = 0u; i < LOADS_Y; i++) {
+            let row = first + min(lane_y + i * ROWS_AT_ONCE, HEIGHT - 1u) * convolve.width;
+            for (var j = 0u; j < LOADS_X; j++) {
+                numbers[i * LOADS_X + j] = image[row + min(lane_x + j * SPAN, WIDTH - 1u)];
+            }
         }
     } else {
         let border = weights[TAPS_X * TAPS_Y / 4u][TAPS_X * TAPS_Y % 4u];
-        for (var i = 0u; i < LOADS; i++) {
-            let at = i32(min(i * THREADS + lane, WIDTH * HEIGHT - 1u));
-            let row = top + at / i32(WIDTH);
-            let column = left + at % i32(WIDTH);
-            let nearest = u32(place(row, size.x)) * convolve.width + u32(place(column, size.y));
-            let is_inside = (row >= 0) & (row < size.x) & (column >= 0) & (column < size.y);
-            numbers[i] = select(image[start + nearest], border, IS_CONSTANT & !is_inside);
+        for (var i = 0u; i < LOADS_Y; i++) {
+            let row = top + i32(min(lane_y + i * ROWS_AT_ONCE, HEIGHT - 1u));
+            for (var j = 0u; j < LOADS_X; j++) {
+                let column = left + i32(min(lane_x + j * SPAN, WIDTH - 1u));
+                let nearest = u32(place(row, size.x)) * convolve.width + u32(place(column, size.y));
+                let is_inside = (row >= 0) & (row < size.x) & (column >= 0) & (column < size.y);
+                numbers[i * LOADS_X + j] = select(image[start + nearest], border, IS_CONSTANT & !is_inside);
+            }
         }
     }
-    for (var i = 0u; i < LOADS; i++) {
-        let at = i * THREADS + lane;
-        if at < WIDTH * HEIGHT {
-            tile[at / WIDTH][at % WIDTH / 4u][at % 4u] = numbers[i];
+    for (var i = 0u; i < LOADS_Y; i++) {
+        for (var j = 0u; j < LOADS_X; j++) {
+            let row = lane_y + i * ROWS_AT_ONCE;
+            let column = lane_x + j * SPAN;
+            if (row < HEIGHT) & (column < WIDTH) {
+                tile[row][column / 4u][column % 4u] = numbers[i * LOADS_X + j];
+            }
         }
     }
     workgroupBarrier();

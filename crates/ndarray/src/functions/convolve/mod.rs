@@ -170,6 +170,7 @@ impl<T: Widen + Floating> Filtering<'_, T> {
             is_flat: filter.shape()[0] == 1 && to[1] < 8,
             has_quads: to[2].is_multiple_of(4),
             name: if dtype == DType::F64 { "f64" } else { "f32" },
+            shared_bytes: ctx.info().limits.max_compute_shared_memory_size as usize,
         };
         let weights = ctx.device_array::<T>([plan.n_weights()])?.on(stream);
         weights.fill(value)?;

@@ -17,6 +17,13 @@ pub(super) const MOST_TAPS: usize = 15;
 /// Invocations of a workgroup.
 pub(super) const THREADS: usize = 256;
 
+/// The rows of results of an invocation: the first that the device's shared memory and [`MOST_PRODUCTS`] allow, else one.
+/// H100, 580.159.04, 2026-11-27, 9 × 9 on 8192²: 2 rows 0.338 ms, 3 rows 0.323, 4 rows 0.309, 5 rows 0.323, 8 rows 0.367.
+const ROWS: [usize; 2] = [4, 2];
+
+/// The most products of vectors in a text, which drivers take time to compile: those of 15 × 15 taps for two rows.
+const MOST_PRODUCTS: usize = 2 * MOST_TAPS * MOST_TAPS;
+
 /// How a kernel computes: everything that its text depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FilterPlan {
@@ -24,12 +31,14 @@ pub(super) struct FilterPlan {
     pub(super) taps: [usize; 2],
     /// Which element a place outside has.
     pub(super) border: Border,
-    /// Whether the tile is one row. Other tiles have 16 rows or 32.
+    /// Whether the tile is one row.
     pub(super) is_flat: bool,
     /// Whether the rows of the result are whole fours, which are written at once.
     pub(super) has_quads: bool,
     /// The type in which numbers are computed.
     pub(super) name: &'static str,
+    /// Bytes of shared memory that a workgroup of the device can have.
+    pub(super) shared_bytes: usize,
 }
 
 /// Which element a place outside has: [`PadMode`] without the value.
@@ -69,12 +78,17 @@ impl Border {
 }
 
 impl FilterPlan {
-    /// Invocations along the columns and rows of a tile, and rows of each invocation. Tiles of `f64` are half as high.
+    /// Invocations along the columns and rows of a tile, and rows of each invocation.
     fn lanes(self) -> [usize; 3] {
-        match (self.is_flat, self.name) {
-            (true, _) => [THREADS, 1, 1],
-            (false, "f64") => [16, THREADS / 16, 1],
-            (false, _) => [16, THREADS / 16, 2],
+        let [taps_y, taps_x] = self.taps;
+        let nbytes = |rows: usize| {
+            let quads = 16 + (taps_x + 2) / 4;
+            (rows * THREADS / 16 + taps_y - 1) * quads * 4 * if self.name == "f64" { 8 } else { 4 }
+        };
+        let is_possible = |&rows: &usize| rows * taps_y * taps_x <= MOST_PRODUCTS && nbytes(rows) <= self.shared_bytes;
+        match self.is_flat {
+            true => [THREADS, 1, 1],
+            false => [16, THREADS / 16, ROWS.into_iter().find(is_possible).unwrap_or(1)],
         }
     }
 
@@ -166,19 +180,37 @@ const PARTS: [char; 4] = ['x', 'y', 'z', 'w'];
 mod tests {
     use super::*;
 
-    const PLAN: FilterPlan =
-        FilterPlan { taps: [9, 9], border: Border::Edge, is_flat: false, has_quads: true, name: "f32" };
+    const PLAN: FilterPlan = FilterPlan {
+        taps: [9, 9],
+        border: Border::Edge,
+        is_flat: false,
+        has_quads: true,
+        name: "f32",
+        shared_bytes: 48 << 10,
+    };
 
     /// The figures of decision 081.
     #[test]
-    fn an_invocation_has_30_reads_of_shared_memory_for_648_products() {
+    fn an_invocation_has_36_reads_of_shared_memory_for_1296_products() {
         let products = PLAN.products();
         let count = |word: &str| products.matches(word).count();
-        assert_eq!((count("= tile["), 4 * count(" += weights[")), (30, 648));
-        assert_eq!((PLAN.tile(), PLAN.n_weights()), ([32, 64], 84));
+        assert_eq!((count("= tile["), 4 * count(" += weights[")), (36, 1296));
+        assert_eq!((PLAN.tile(), PLAN.n_weights()), ([64, 64], 84));
         let flat = FilterPlan { taps: [1, 5], is_flat: true, ..PLAN };
         assert_eq!((flat.tile(), flat.products().matches("= tile[").count()), ([1, 1024], 2));
-        assert_eq!(FilterPlan { name: "f64", ..PLAN }.tile(), [16, 64]);
+    }
+
+    #[test]
+    fn large_filters_and_small_memories_have_lower_tiles() {
+        for (taps, name, shared_bytes, rows) in [
+            ([10, 10], "f32", 48 << 10, 64),
+            ([15, 15], "f32", 48 << 10, 32),
+            ([9, 9], "f32", 16 << 10, 32),
+            ([9, 9], "f64", 32 << 10, 32),
+            ([9, 9], "f64", 16 << 10, 16),
+        ] {
+            assert_eq!(FilterPlan { taps, name, shared_bytes, ..PLAN }.tile(), [rows, 64], "{taps:?} {name}");
+        }
     }
 
     #[test]
