@@ -152,6 +152,28 @@ pub(crate) fn contents<T: Element>(array: &DeviceNDArray<T>) -> Vec<T> {
     array.copy_to_host().unwrap().iter().copied().collect()
 }
 
+/// Compares all elements with the expected ones, a part at a time and each part in several threads.
+pub(crate) fn assert_holds<T: Element + PartialEq + Sync>(
+    array: &DeviceNDArray<T>,
+    expected: impl Fn(usize) -> T + Sync,
+) {
+    const PART: usize = 1 << 28;
+    const PIECE: usize = 1 << 24;
+    for start in (0..array.size()).step_by(PART) {
+        let end = array.size().min(start + PART);
+        let part = array.slice([(start as isize..end as isize).into()]).unwrap().to_vec().unwrap();
+        std::thread::scope(|scope| {
+            for (begin, piece) in (start..).step_by(PIECE).zip(part.chunks(PIECE)) {
+                let expected = &expected;
+                scope.spawn(move || {
+                    let wrong = (begin..).zip(piece).find(|&(at, found)| *found != expected(at));
+                    assert_eq!(wrong.map(|(at, _)| at), None, "the first of {} elements that differs", array.size());
+                });
+            }
+        });
+    }
+}
+
 /// Polls until `is_done`; fails after a minute, which is longer than any test takes.
 pub(crate) fn poll(what: &str, is_done: impl Fn() -> bool) {
     assert!(becomes_true(Duration::from_secs(60), is_done), "{what} is not done after a minute");

@@ -8,6 +8,7 @@
 //! | `fourier.rs` | Fourier transforms of all lengths, of views, of several axes |
 //! | `histograms.rs` | histograms of every type, number of bins and kind of data |
 //! | `indexing.rs` | writes of elements by index, beside other writes |
+//! | `long.rs` | functions of long arrays, past 2^32 bytes where the device has the memory |
 //! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
 //! | `products.rs` | products of matrices around the sides of tiles, of all types, of views |
 //! | `refusals.rs` | refused calls, long launches, several streams |
@@ -25,6 +26,7 @@ mod forms;
 mod fourier;
 mod histograms;
 mod indexing;
+mod long;
 mod numpy_expressions;
 mod numpy_functions;
 mod parts;

@@ -2,9 +2,9 @@
 //! than 2^31 bytes.
 
 use vkarray::kernel::limits_of;
-use vkarray::{Context, DeviceNDArray, Element, Groups, Index, Order, Source};
+use vkarray::{Context, Element, Groups, Index, Order, Source};
 
-use crate::fixture::{Fixture, contents, skipped};
+use crate::fixture::{Fixture, assert_holds, contents, skipped};
 
 /// Positions past 2^32, in bytes and in elements.
 #[test]
@@ -54,25 +54,6 @@ fn filled_sliced_and_converted(ctx: &Context, n: usize) {
         .unwrap();
     let turned = plane.transpose(None).unwrap().to_contiguous(Order::C).unwrap();
     assert_holds(&turned.ravel(Order::C).unwrap(), |at| value(at % rows * columns + at / rows));
-}
-
-/// Compares all elements with the expected ones, a part at a time and each part in several threads.
-fn assert_holds<T: Element + PartialEq + Sync>(array: &DeviceNDArray<T>, expected: impl Fn(usize) -> T + Sync) {
-    const PART: usize = 1 << 28;
-    const PIECE: usize = 1 << 24;
-    for start in (0..array.size()).step_by(PART) {
-        let end = array.size().min(start + PART);
-        let part = array.slice([(start as isize..end as isize).into()]).unwrap().to_vec().unwrap();
-        std::thread::scope(|scope| {
-            for (begin, piece) in (start..).step_by(PIECE).zip(part.chunks(PIECE)) {
-                let expected = &expected;
-                scope.spawn(move || {
-                    let wrong = (begin..).zip(piece).find(|&(at, found)| *found != expected(at));
-                    assert_eq!(wrong.map(|(at, _)| at), None, "the first of {} elements that differs", array.size());
-                });
-            }
-        });
-    }
 }
 
 /// A host array of 1 GiB, up and down, which several threads copy.
