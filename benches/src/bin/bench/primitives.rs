@@ -4,7 +4,7 @@
 //! A rate is that of several calls between two events on the device; where the device has no timestamps, of the calls
 //! and the wait for the last one, by the host's clock. `benches/README.md` has the sizes and what is counted.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use half::f16;
@@ -17,6 +17,10 @@ use crate::Bench;
 
 /// Calls between two events.
 const IN_A_ROW: u32 = 5;
+
+/// How long calls run before they are measured, divided as sizes are: the clock of a GPU that waited while a kernel was
+/// compiled is low at first.
+const WARM_UP: Duration = Duration::from_millis(300);
 
 /// Bins of the histograms.
 const BINS: u32 = 256;
@@ -79,7 +83,13 @@ impl Primitives<'_> {
 
     /// Prints the rate of a call, whose result is dropped.
     fn rate<R>(&self, name: &str, amount: Amount, mut call: impl FnMut() -> vkarray::Result<R>) -> Result<()> {
-        let times = self.bench.report.runs(|| self.time(&mut || call().map(drop)))?;
+        let mut run = || self.time(&mut || call().map(drop));
+        run()?;
+        let begin = Instant::now();
+        while begin.elapsed() < WARM_UP / 2_u32.pow(self.shrink) {
+            run()?;
+        }
+        let times = self.bench.report.runs(run)?;
         let rates = times.iter().map(|time| amount.0 * f64::from(IN_A_ROW) / time.as_secs_f64());
         self.bench.report.figure(&format!("primitives_{name}"), amount.1, rates);
         Ok(())
