@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""The figures of `bench primitives` with CuPy or PyTorch: `primitives.py cupy`, `primitives.py torch [--shrink N]`.
+"""The figures of `bench primitives` with other libraries: `primitives.py cupy|torch|jax [--shrink N]`.
 
 Prints JSON lines, with the names, sizes and units of `bench/primitives.rs`. The same random data is made by NumPy and
-uploaded for both. Calls are timed five in a row with events of the device; a figure is the median of nine rounds.
-PyTorch has few functions of unsigned integers, so its integers are `int32`.
+uploaded for all. Calls are timed five in a row with events of the device; a figure is the median of nine rounds. JAX has no
+events: its calls and the wait for the last one are timed by the host's clock. PyTorch has few functions of unsigned
+integers, so its integers are `int32`.
 """
 
 import sys
+import time
 
 import numpy as np
 
@@ -62,6 +64,9 @@ class Cupy(arrays.Cupy):
     def var(self, x):
         return x.var()
 
+    def put(self, x, places, values):
+        x[places] = values
+
 
 class Torch(arrays.Torch):
     def __init__(self, torch):
@@ -112,6 +117,68 @@ class Torch(arrays.Torch):
 
     def var(self, x):
         return x.var(correction=0)
+
+    def put(self, x, places, values):
+        x[places] = values
+
+
+class Jax:
+    def __init__(self, jax):
+        import jax.numpy
+
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_default_matmul_precision", "highest")  # Products of f32 are computed in f32.
+        self.jax, self.xp = jax, jax.numpy
+        self.upload = self.keys = self.indices = jax.numpy.asarray
+        self.unique, self.argsort, self.top_k = jax.numpy.unique, jax.numpy.argsort, jax.lax.top_k
+        key = jax.random.key(2)
+        self.normal = lambda n: jax.random.normal(key, n, dtype=jax.numpy.float32)
+
+    def event(self):
+        self.xp.zeros(()).block_until_ready()  # Its stream runs in order.
+        return time.perf_counter()
+
+    def micros(self, begin, end):
+        return 1e6 * (end - begin)
+
+    def full(self, n, value):
+        return self.xp.full(n, value, dtype="float32")
+
+    def compact(self, x, mask):
+        return x[mask]
+
+    def scan(self, x):
+        return self.xp.cumsum(x, 0, dtype="uint64" if x.dtype == "uint32" else None)
+
+    def take(self, x, indices):
+        return x[indices]
+
+    def put(self, x, places, values):
+        return x.at[places].set(values)
+
+    def sort(self, x, axis=-1):
+        return self.xp.sort(x, axis)
+
+    def histogram(self, x):
+        return self.xp.histogram(x, BINS, (0.0, 1.0))
+
+    def histogram_of_integers(self, x):
+        return self.xp.bincount(x, length=BINS)
+
+    def integers(self, x):
+        return x.astype("uint32")
+
+    def half(self, x):
+        return x.astype("float16")
+
+    def complex(self, x):
+        return x.view("complex64")
+
+    def correlate(self, image, taps):
+        return self.jax.lax.conv(image[None, None], taps[None, None], (1, 1), "SAME")
+
+    def var(self, x):
+        return x.var()
 
 
 class Suite:
@@ -217,12 +284,8 @@ class Suite:
         library, n = self.library, self.size(27)
         x, values = self.uniform(n), self.uniform(n)
         places = library.indices(self.random.integers(0, n, n))
-
-        def put():
-            x[places] = values
-
         self.bytes("take_f32", 12 * n, lambda: library.take(x, places))
-        self.bytes("put_f32", 12 * n, put)
+        self.bytes("put_f32", 12 * n, lambda: library.put(x, places, values))
 
     def random_numbers(self):
         n = self.size(28)
@@ -243,4 +306,4 @@ def measure(library, shrink):
 
 if __name__ == "__main__":
     shrink = int(sys.argv[sys.argv.index("--shrink") + 1]) if "--shrink" in sys.argv else 0
-    arrays.main({"cupy": Cupy, "torch": Torch}, lambda library: measure(library, shrink))
+    arrays.main({"cupy": Cupy, "torch": Torch, "jax": Jax}, lambda library: measure(library, shrink))
