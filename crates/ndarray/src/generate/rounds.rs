@@ -43,8 +43,8 @@ mod tests {
             ("bins.wgsl", (5, 65 * (1 + 16 * 15) + 1025 * 16 + 65 * 34)),
             ("cast.wgsl", (1, 5)),
             ("compact.wgsl", (7, 2 * 5 + 5 + 4 * 2 * 17)),
-            // A tile of 46 × 80 numbers, read by 256 invocations, and written.
-            ("convolve.wgsl", (3, 2 * (15 + 1))),
+            // A tile of 78 rows of 72 numbers, read by 8 rows of 32 invocations in one of two nests, and written.
+            ("convolve.wgsl", (6, 2 * (11 + 10 * 4))),
             ("copy_strided.wgsl", (1, walk + 5)),
             ("copy_tile.wgsl", (2, walk + 2 * tile)),
             ("copy_tile_quads.wgsl", (1, walk + 5)),
@@ -58,7 +58,7 @@ mod tests {
             ("gather.wgsl", (1, 5 + 4 * 65)),
             ("indices.wgsl", (1, 65)),
             ("matmul.wgsl", (1, (part + 1) * 18 + 1)),
-            ("matmul_matrices.wgsl", (1, MOST_INNER as u64 / 32 + 2)),
+            ("matmul_matrices.wgsl", (1, MOST_INNER as u64 / 64 + 2)),
             ("philox.wgsl", (4, 11 + 5)),
             ("put.wgsl", (1, walk + 65)),
             ("radix.wgsl", (25, passes * (7 * digits + 5 * (items + 1)) + 3 * (items + 1))),
