@@ -8,7 +8,7 @@ use vkarray::DType;
 use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category};
 
 use crate::class::Array;
-use crate::context::{Stream, context};
+use crate::context::Stream;
 use crate::convert::{Operand, axes, compute, dtype, from_host, number, numpy_dtype, shape, to_host};
 use crate::error::raise;
 use crate::index::{Key, get, put};
@@ -373,11 +373,18 @@ impl Array {
 
     /// Writes elements of the host, in place.
     fn copy_from_host(&self, py: Python<'_>, host: &Bound<'_, PyAny>) -> PyResult<()> {
-        let source = from_host(&context(py)?, host, Some(self.0.dtype()))?;
+        let source = from_host(self.0.context(), host, Some(self.0.dtype()))?;
         if source.shape() != self.0.shape() {
             let text = format!("a host array of shape {:?} does not fit {:?}", source.shape(), self.0.shape());
             return Err(PyValueError::new_err(text));
         }
         py.detach(|| self.0.assign(&source)).map_err(raise)
+    }
+
+    /// A new array with elements of the host, on the device and the stream of this one.
+    #[pyo3(name = "_beside", signature = (host, dtype=None))]
+    fn beside(&self, host: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let array = from_host(self.0.context(), host, dtype.map(self::dtype).transpose()?)?;
+        Ok(Self(array.on(self.0.stream())))
     }
 }
