@@ -12,7 +12,7 @@ use crate::context::Stream;
 use crate::convert::{Operand, axes, compute, dtype, from_host, number, numpy_dtype, shape, to_host};
 use crate::error::raise;
 use crate::index::{Key, get, put};
-use crate::operate::{operate, operate_in_place};
+use crate::operate::{assign_result, operate, operate_in_place};
 
 #[pymethods]
 impl Array {
@@ -26,6 +26,12 @@ impl Array {
     #[pyo3(name = "_operate_in_place")]
     fn operator_in_place(array: &Bound<'_, Self>, name: &str, other: &Bound<'_, PyAny>) -> PyResult<()> {
         operate_in_place(array, name, other)
+    }
+
+    /// Writes the result of an operator that changes its array.
+    #[pyo3(name = "_assign_result")]
+    fn assign_result(&self, py: Python<'_>, name: &str, result: &Self) -> PyResult<()> {
+        assign_result(py, &self.0, name, &result.0)
     }
 
     fn __richcmp__(array: &Bound<'_, Self>, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {

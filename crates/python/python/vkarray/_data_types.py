@@ -68,8 +68,10 @@ def _promote(a, b):
 
 
 def can_cast(from_, to, /):
-    """Whether a type has all values of another, by NumPy's rules."""
-    return _np.can_cast(_dtype_of(from_), _dtype_of(to))
+    """Whether operands of both types have a result of the second type."""
+    own, to = _dtype_of(from_), _dtype_of(to)
+    common = _core.promote(own, to)
+    return common is not None and common == to  # NumPy's `float64` is equal to `None`.
 
 
 _FloatLimits = _namedtuple("finfo", ["bits", "eps", "max", "min", "smallest_normal", "dtype"])
