@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn from_integer_is_what_parse_reads() {
         for value in [0_i128, 1, -1, 2, 127, -129, 16_777_217, 65_520, 1 << 40, (1 << 60) + 1, i128::from(u64::MAX)] {
-            for dtype in DType::ALL.into_iter().copied() {
+            for &dtype in DType::ALL {
                 let read = ScalarValue::parse(&value.to_string(), dtype).ok();
                 assert_eq!(ScalarValue::from_integer(value, dtype), read, "{value} as {dtype}");
             }
