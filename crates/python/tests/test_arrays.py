@@ -168,6 +168,15 @@ def test_kernels_of_text_are_elementwise_reductions_and_scans():
     np.testing.assert_array_equal(vk.scan("a + b")(vk.asarray(b)[None, :], axis=0).copy_to_host(), b[None, :])
 
 
+def test_types_of_results_are_those_of_each_call():
+    twice = vk.elementwise("y = x + x; is_large = y > x")
+    for dtype in 2 * [each for each in TYPES if each in ("int32", "uint32", "float32", "int64", "uint64", "float64")]:
+        a = host((5,), dtype)
+        total, is_large = twice(vk.asarray(a))
+        assert (total.dtype, is_large.dtype) == (a.dtype, np.dtype("bool"))
+        np.testing.assert_array_equal(total.copy_to_host(), a + a)
+
+
 @pytest.mark.parametrize("error, call", [
     (ValueError, lambda: vk.elementwise("x + nothing")(vk.ones(3))), (TypeError, lambda: vk.elementwise("x")(1, 2)),
     (ValueError, lambda: vk.elementwise("x +")(vk.ones(3))), (ValueError, lambda: vk.elementwise("x")(2.0)),

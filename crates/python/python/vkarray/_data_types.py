@@ -23,6 +23,8 @@ uint8, uint16, uint32, uint64 = map(_np.dtype, _KINDS["unsigned integer"])
 float16, float32, float64 = map(_np.dtype, _KINDS["real floating"])
 complex64, complex128 = map(_np.dtype, _KINDS["complex floating"])
 
+_ALL = {bool, *map(_np.dtype, _KINDS["numeric"])}
+
 __all__ = [
     "__array_namespace_info__", "bool", "can_cast", "complex64", "complex128", "finfo", "float16", "float32", "float64",
     "iinfo", "int8", "int16", "int32", "int64", "isdtype", "result_type", "uint8", "uint16", "uint32", "uint64",
@@ -61,6 +63,8 @@ def result_type(*arrays_and_dtypes):
 
 
 def _promote(a, b):
+    if a == b and a in _ALL:
+        return a
     common = _core.promote(a, b)
     if common is None:
         raise TypeError(f"{a} and {b} have no common type; convert one of them")

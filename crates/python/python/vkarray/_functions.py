@@ -37,7 +37,8 @@ def _binary(name):
 
     def function(x1, x2, /):
         if kind and (common := _data_types.result_type(x1, x2)).kind == kind:
-            return of_kind(*broadcast_arrays(*(asarray(x, dtype=common) for x in (x1, x2))))
+            own = (x if isinstance(x, Array) and x.dtype == common else asarray(x, dtype=common) for x in (x1, x2))
+            return of_kind(*broadcast_arrays(*own))
         return _core.compute(name, x1, x2)
 
     return _named(function, name, "of two arrays, or of an array and a number, element by element")
@@ -263,6 +264,8 @@ def broadcast_shapes(*shapes):
 
 def broadcast_arrays(*arrays):
     """Views of one shape."""
+    if len({x.shape for x in arrays}) == 1:
+        return arrays
     shape = broadcast_shapes(*(x.shape for x in arrays))
     return tuple(x.broadcast_to(shape) for x in arrays)
 
