@@ -66,8 +66,9 @@ pub(crate) fn run(judge: Option<&[String]>, args: &[String]) -> Result<ExitCode>
     }
 }
 
+/// The tests of a folder or file. At the end it lists the skipped tests with what they need.
 fn pytest(python: &Path, tests: &str) -> CommandLine {
-    CommandLine::new([&*python.to_string_lossy(), "-m", "pytest", "--quiet", tests])
+    CommandLine::new([&*python.to_string_lossy(), "-m", "pytest", "--quiet", "-rs", tests])
 }
 
 /// The tests of the standard's main namespace. What is left out, and why, is in the file of skips.

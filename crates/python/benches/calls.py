@@ -1,9 +1,15 @@
 """What a call costs the host, and chains of calls: vkarray beside NumPy and, where it is installed, CuPy.
 
-Each line is the median of 30 rounds, in microseconds a call. `python crates/python/benches/calls.py` prints a table.
+Each line is the median of 30 rounds, in microseconds a call: of all time, of the processor time of the calling thread, which
+other work of the machine changes less, and with the wait for the device. `python crates/python/benches/calls.py` prints a
+table. It takes a wheel with optimisations, as `pip install` makes it.
+
+Dispatches from Rust are shown too, once `cargo build --release -p vkarray --example dispatch_cost` has run.
 """
 
+import pathlib
 import statistics
+import subprocess
 import time
 
 import numpy as np
@@ -31,16 +37,25 @@ def libraries():
 
 
 def median(call, wait, count):
-    """Microseconds a call, with and without the wait for the device at the end."""
-    host, whole = [], []
+    """Microseconds a call: of all time and of processor time of the thread, and with the wait for the device at the end."""
+    rounds = []
     for _ in range(30):
-        start = time.perf_counter()
+        start, own = time.perf_counter(), time.thread_time()
         for _ in range(count):
             call()
-        host.append(time.perf_counter() - start)
+        host, own = time.perf_counter() - start, time.thread_time() - own
         wait()
-        whole.append(time.perf_counter() - start)
-    return [1e6 * statistics.median(times) / count for times in (host, whole)]
+        rounds.append((host, own, time.perf_counter() - start))
+    return [1e6 * statistics.median(times) / count for times in zip(*rounds)]
+
+
+def from_rust():
+    """Microseconds of a dispatch from Rust, without the wait, if the program is there."""
+    program = pathlib.Path(__file__).parents[3] / "target/release/examples/dispatch_cost"
+    if not program.exists():
+        return None
+    runs = [subprocess.run([program, "chain", "1000"], capture_output=True, text=True, check=True) for _ in range(9)]
+    return statistics.median(float(run.stdout.split()[1]) for run in runs)
 
 
 def chain(x):
@@ -54,7 +69,7 @@ def chain(x):
 def main():
     """Prints the table."""
     print("device:", *vk.device_name())
-    print(f"{'':34}{'host':>10}{'with wait':>12}  µs a call")
+    print(f"{'':34}{'host':>10}{'thread':>10}{'with wait':>12}  µs a call")
     for name, module, wait in libraries():
         small, large = (module.ones(n, dtype=module.float32) for n in (1000, 10**7))
         for what, call, count in [
@@ -66,15 +81,19 @@ def main():
             ("chain of 20, 10^7 elements", lambda: chain(large), 3),
         ]:
             chain(small)
-            host, whole = median(call, wait, count)
-            print(f"{name:9}{what:25}{host:10.2f}{whole:12.2f}", flush=True)
+            host, own, whole = median(call, wait, count)
+            print(f"{name:9}{what:25}{host:10.2f}{own:10.2f}{whole:12.2f}", flush=True)
     saxpy, x, y = vk.kernel(SAXPY), vk.ones(1000), vk.ones(1000)
     launch = saxpy[16]
     for what, call in [
         ("kernel[16](x, y, 2.0)", lambda: saxpy[16](x, y, 2.0)),
         ("the same, launch kept", lambda: launch(x, y, 2.0)),
     ]:
-        print(f"{'vkarray':9}{what:25}{median(call, vk.synchronize, 1000)[0]:10.2f}")
+        host, own, _ = median(call, vk.synchronize, 1000)
+        print(f"{'vkarray':9}{what:25}{host:10.2f}{own:10.2f}")
+    rust = from_rust()
+    if rust is not None:
+        print(f"{'Rust':9}{'a dispatch like it':25}{rust:10.2f}")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,16 @@ CASES |= {
         a["x"], random_state=0)[0],
 }
 CASES |= {
+    "sklearn.decomposition.PCA": lambda xp, a: abs(PCA(2, svd_solver="full").fit_transform(a["x"])),
+    "sklearn.decomposition.PCA of covariances": lambda xp, a: abs(
+        PCA(2, svd_solver="covariance_eigh").fit_transform(a["x"])),
+    "sklearn.linear_model.Ridge": lambda xp, a: Ridge(solver="svd").fit(a["x"], a["y"][:, 0]).coef_,
+    "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": lambda xp, a: abs(
+        LinearDiscriminantAnalysis().fit(a["x"], a["labels"][:37]).transform(a["x"])),
+    "sklearn.mixture.GaussianMixture": lambda xp, a: GaussianMixture(
+        2, init_params="random", random_state=0).fit(a["x"]).means_,
+}
+CASES |= {
     f"sklearn.metrics.{name}": lambda xp, a, name=name: getattr(sklearn.metrics, name)(a["v"], a["w"])
     for name in """mean_squared_error root_mean_squared_error mean_absolute_error mean_absolute_percentage_error
     mean_squared_log_error max_error r2_score d2_tweedie_score mean_tweedie_deviance mean_pinball_loss
@@ -126,14 +136,6 @@ CASES |= {
 LACKING = {
     "sklearn.metrics.roc_auc_score": (
         "positional", lambda xp, a: sklearn.metrics.roc_auc_score(a["labels"] > 0, a["guesses"])),
-    "sklearn.decomposition.PCA": ("svd", lambda xp, a: PCA(2, svd_solver="full").fit_transform(a["x"])),
-    "sklearn.decomposition.PCA of covariances": (
-        "eigh", lambda xp, a: PCA(2, svd_solver="covariance_eigh").fit_transform(a["x"])),
-    "sklearn.linear_model.Ridge": ("svd", lambda xp, a: Ridge(solver="svd").fit(a["x"], a["y"][:, 0]).coef_),
-    "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": (
-        "svd", lambda xp, a: LinearDiscriminantAnalysis().fit(a["x"], a["labels"][:37]).transform(a["x"])),
-    "sklearn.mixture.GaussianMixture": (
-        "cholesky", lambda xp, a: GaussianMixture(2, init_params="random", random_state=0).fit(a["x"]).means_),
     "scipy.integrate.simpson": ("an array of NumPy", lambda xp, a: scipy.integrate.simpson(a["x"], axis=0)),
     "scipy.spatial.distance.cdist": ("an array of NumPy", lambda xp, a: cdist(a["x"], a["y"])),
     "scipy.signal.periodogram": ("an array of NumPy", lambda xp, a: scipy.signal.periodogram(a["v"])[1]),

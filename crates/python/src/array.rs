@@ -8,11 +8,11 @@ use vkarray::DType;
 use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category};
 
 use crate::class::Array;
-use crate::context::{Stream, context};
+use crate::context::Stream;
 use crate::convert::{Operand, axes, compute, dtype, from_host, number, numpy_dtype, shape, to_host};
 use crate::error::raise;
 use crate::index::{Key, get, put};
-use crate::operate::{operate, operate_in_place};
+use crate::operate::{assign_result, operate, operate_in_place};
 
 #[pymethods]
 impl Array {
@@ -26,6 +26,12 @@ impl Array {
     #[pyo3(name = "_operate_in_place")]
     fn operator_in_place(array: &Bound<'_, Self>, name: &str, other: &Bound<'_, PyAny>) -> PyResult<()> {
         operate_in_place(array, name, other)
+    }
+
+    /// Writes the result of an operator that changes its array.
+    #[pyo3(name = "_assign_result")]
+    fn assign_result(&self, py: Python<'_>, name: &str, result: &Self) -> PyResult<()> {
+        assign_result(py, &self.0, name, &result.0)
     }
 
     fn __richcmp__(array: &Bound<'_, Self>, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
@@ -373,11 +379,18 @@ impl Array {
 
     /// Writes elements of the host, in place.
     fn copy_from_host(&self, py: Python<'_>, host: &Bound<'_, PyAny>) -> PyResult<()> {
-        let source = from_host(&context(py)?, host, Some(self.0.dtype()))?;
+        let source = from_host(self.0.context(), host, Some(self.0.dtype()))?;
         if source.shape() != self.0.shape() {
             let text = format!("a host array of shape {:?} does not fit {:?}", source.shape(), self.0.shape());
             return Err(PyValueError::new_err(text));
         }
         py.detach(|| self.0.assign(&source)).map_err(raise)
+    }
+
+    /// A new array with elements of the host, on the device and the stream of this one.
+    #[pyo3(name = "_beside", signature = (host, dtype=None))]
+    fn beside(&self, host: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let array = from_host(self.0.context(), host, dtype.map(self::dtype).transpose()?)?;
+        Ok(Self(array.on(self.0.stream())))
     }
 }

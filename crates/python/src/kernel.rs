@@ -1,11 +1,14 @@
 //! The class `Kernel`: a compute shader that is called with arrays and numbers.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyTuple};
 use vkarray::array::AnyArray;
-use vkarray::kernel::{Arg, AsArg, Parameter, ScalarValue, Signature, given_numbers};
-use vkarray::{DType, Groups, Source};
+use vkarray::kernel::{Arg, AsArg, Param, ScalarValue, Signature, given_numbers};
+use vkarray::{Context, DType, Groups, Source};
 
 use crate::class::Array;
 use crate::context::{Stream, context};
@@ -15,12 +18,19 @@ use crate::error::raise;
 /// A compute shader. `kernel[groups](x, y, 2.0)` runs it with these numbers of workgroups, `kernel[groups, stream](…)` on a
 /// stream; `kernel.covering(shape)(…)` with as many as have an invocation for each element.
 #[pyclass(frozen, module = "vkarray")]
-pub(crate) struct Kernel(vkarray::Kernel);
+pub(crate) struct Kernel(Arc<Built>);
+
+/// A kernel, and what its calls give in order if no array has gaps.
+struct Built {
+    kernel: vkarray::Kernel,
+    context: Context,
+    expected: Vec<Expected>,
+}
 
 /// A kernel with the number of its workgroups.
 #[pyclass(frozen, module = "vkarray")]
 struct Launch {
-    kernel: vkarray::Kernel,
+    built: Arc<Built>,
     groups: Groups<'static>,
     stream: Option<vkarray::Stream>,
 }
@@ -47,7 +57,8 @@ pub(crate) fn kernel(
         }
         (_, Some(name)) => return Err(PyValueError::new_err(format!("`{name}` is no language of this source"))),
     };
-    let mut builder = context(py)?.kernel(source);
+    let context = context(py)?;
+    let mut builder = context.kernel(source);
     if let Some(entry) = entry {
         builder = builder.entry(entry);
     }
@@ -57,7 +68,9 @@ pub(crate) fn kernel(
     if let Some(sanitize) = sanitize {
         builder = builder.sanitize(sanitize);
     }
-    py.detach(|| builder.build()).map(Kernel).map_err(raise)
+    let kernel = py.detach(|| builder.build()).map_err(raise)?;
+    let expected = expected(kernel.signature(), &[]);
+    Ok(Kernel(Arc::new(Built { kernel, context, expected })))
 }
 
 /// Whether the device adds and exchanges 32-bit floats in buffers atomically, which decides how kernels are translated.
@@ -71,15 +84,15 @@ pub(crate) fn device_has_float_atomics(py: Python<'_>) -> PyResult<bool> {
 #[pymethods]
 impl Kernel {
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Launch> {
-        let (groups, stream) = match key.extract::<(Bound<'_, PyAny>, PyRef<'_, Stream>)>() {
-            Ok((groups, stream)) => (groups, Some(stream.0.clone())),
-            Err(_) => (key.clone(), None),
-        };
+        let pair = key.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
+        let last = pair.map(|pair| pair.get_item(1)).transpose()?;
+        let stream = last.as_ref().and_then(|last| last.cast::<Stream>().ok()).map(|stream| stream.get().0.clone());
+        let groups = if stream.is_some() { key.get_item(0)? } else { key.clone() };
         let groups = counts(&groups)?.map(u32::try_from);
         let [Ok(x), Ok(y), Ok(z)] = groups else {
             return Err(PyValueError::new_err("a number of workgroups is an integer of 32 bits"));
         };
-        Ok(Launch { kernel: self.0.clone(), groups: Groups::exact([x, y, z]), stream })
+        Ok(Launch { built: self.0.clone(), groups: Groups::exact([x, y, z]), stream })
     }
 
     /// The kernel with an invocation for each element of a shape, whose last axis is x.
@@ -89,7 +102,7 @@ impl Kernel {
         axes.reverse();
         let items = counts(&PyTuple::new(shape.py(), axes)?.into_any())?;
         Ok(Launch {
-            kernel: self.0.clone(),
+            built: self.0.clone(),
             groups: Groups::covering(items),
             stream: stream.map(|stream| stream.0.clone()),
         })
@@ -98,18 +111,18 @@ impl Kernel {
     /// The parameters, as the shader declares them.
     #[getter]
     fn signature(&self) -> String {
-        self.0.signature().to_string()
+        self.0.kernel.signature().to_string()
     }
 
     /// Invocations of a workgroup along x, y and z.
     #[getter]
     fn workgroup_size(&self) -> (u32, u32, u32) {
-        let [x, y, z] = self.0.signature().workgroup_size;
+        let [x, y, z] = self.0.kernel.signature().workgroup_size;
         (x, y, z)
     }
 
     fn __repr__(&self) -> String {
-        format!("<vkarray kernel {}>", self.0.signature().entry)
+        format!("<vkarray kernel {}>", self.0.kernel.signature().entry)
     }
 }
 
@@ -122,53 +135,73 @@ fn counts(value: &Bound<'_, PyAny>) -> PyResult<[usize; 3]> {
     Ok([0, 1, 2].map(|axis| given.get(axis).map_or(1, |count| count.unsigned_abs())))
 }
 
+/// What a call gives at a place: an array, or the numbers of a push constant, with its name and the types of the numbers.
+enum Expected {
+    Array,
+    Numbers { name: String, dtypes: Vec<DType> },
+}
+
+/// What calls give, if they give the arrays of some parameters with their strides: push constants that ask for these get no
+/// number.
+fn expected(signature: &Signature, strided: &[&Param]) -> Vec<Expected> {
+    let numbers = given_numbers(signature, strided).map(|member| Expected::Numbers {
+        name: member.name.clone(),
+        dtypes: member.leaves().map(|(_, dtype)| dtype).collect(),
+    });
+    signature.params.iter().map(|_| Expected::Array).chain(numbers).collect()
+}
+
 /// An argument that is held for the time of a call.
 enum Held<'py> {
-    Array(AnyArray),
+    Array(Bound<'py, Array>),
     /// A host array, and its copy on the device, which is copied back after the call.
     Host(Bound<'py, PyAny>, AnyArray),
+    Number(ScalarValue),
     Numbers(Vec<ScalarValue>),
 }
 
 impl<'py> Held<'py> {
-    /// The arguments of a call. Push constants that ask for strides are those of an array with gaps, and get no number.
-    fn all(signature: &Signature, args: &Bound<'py, PyTuple>) -> PyResult<Vec<Self>> {
+    /// The arguments of a call.
+    fn all(built: &Built, args: &Bound<'py, PyTuple>) -> PyResult<Vec<Self>> {
         let has_gaps = |value: &Bound<'_, PyAny>| {
             value.cast::<Array>().is_ok_and(|array| !array.get().0.layout().is_c_contiguous())
         };
+        let signature = built.kernel.signature();
         let strided = signature.params.iter().zip(args).filter(|(_, value)| has_gaps(value));
         let strided: Vec<_> = strided.map(|(param, _)| param).collect();
-        let numbers = given_numbers(signature, &strided).map(Parameter::Scalar);
-        let mut parameters = signature.params.iter().map(Parameter::Array).chain(numbers);
-        args.iter().map(|value| Self::new(&value, parameters.next().as_ref())).collect()
+        let of_call = if strided.is_empty() { None } else { Some(expected(signature, &strided)) };
+        let mut expected = of_call.as_ref().unwrap_or(&built.expected).iter();
+        args.iter().map(|value| Self::new(&built.context, &value, expected.next())).collect()
     }
 
-    fn new(value: &Bound<'py, PyAny>, parameter: Option<&Parameter<'_>>) -> PyResult<Self> {
+    fn new(context: &Context, value: &Bound<'py, PyAny>, expected: Option<&Expected>) -> PyResult<Self> {
         if let Ok(array) = value.cast::<Array>() {
-            return Ok(Self::Array(array.get().0.clone()));
+            return Ok(Self::Array(array.clone()));
         }
-        let Some(Parameter::Scalar(member)) = parameter else {
+        let Some(Expected::Numbers { name, dtypes }) = expected else {
             let host = numpy(value.py(), "asarray")?.call1((value,))?;
-            let device = from_host(&context(value.py())?, &host, None)?;
+            let device = from_host(context, &host, None)?;
             return Ok(Self::Host(value.clone(), device));
         };
-        let leaves = member.ty.leaves();
-        let parts: Vec<Bound<'_, PyAny>> = match value.try_iter() {
-            Ok(parts) => parts.collect::<PyResult<_>>()?,
-            Err(_) => vec![value.clone()],
+        let given = |place: usize, part: &Bound<'_, PyAny>| {
+            number(part, dtypes.get(place).copied().unwrap_or(DType::F64), name)
         };
-        let parse = |(i, part): (usize, &Bound<'_, PyAny>)| {
-            let text = part.str()?.to_string().to_lowercase();
-            let dtype = leaves.get(i).map_or(DType::F64, |&(_, dtype)| dtype);
-            ScalarValue::parse(&text, dtype)
-                .map_err(|reason| PyTypeError::new_err(format!("`{}`: {reason}", member.name)))
-        };
-        parts.iter().enumerate().map(parse).collect::<PyResult<_>>().map(Self::Numbers)
+        if let Some(one) = python_number(value) {
+            return given(0, &one).map(Self::Number);
+        }
+        let Ok(parts) = value.try_iter() else { return given(0, value).map(Self::Number) };
+        let parts = parts.enumerate().map(|(place, part)| {
+            let part = part?;
+            given(place, python_number(&part).as_ref().unwrap_or(&part))
+        });
+        parts.collect::<PyResult<_>>().map(Self::Numbers)
     }
 
     fn arg(&self) -> Arg<'_> {
         match self {
-            Self::Array(array) | Self::Host(_, array) => array.as_arg(),
+            Self::Array(array) => array.get().0.as_arg(),
+            Self::Host(_, array) => array.as_arg(),
+            Self::Number(value) => Arg::Scalar(*value),
             Self::Numbers(values) => match values.as_slice() {
                 [value] => Arg::Scalar(*value),
                 values => Arg::Scalars(values.iter().copied().collect()),
@@ -177,17 +210,45 @@ impl<'py> Held<'py> {
     }
 }
 
+/// A number of Python, also of what NumPy has that is one number.
+fn python_number<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let is_number = |value: &Bound<'_, PyAny>| value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>();
+    if is_number(value) {
+        return Some(value.clone());
+    }
+    value.call_method0(intern!(value.py(), "item")).ok().filter(is_number)
+}
+
+/// The number of a push constant. What is no finite number of Python that the type has is read as text, which accepts
+/// infinities and NaN, and says what is wrong with all else.
+fn number(value: &Bound<'_, PyAny>, dtype: DType, name: &str) -> PyResult<ScalarValue> {
+    let direct = if value.is_instance_of::<PyBool>() {
+        None
+    } else if let (Ok(float), true) = (value.cast::<PyFloat>(), dtype.is_float()) {
+        ScalarValue::from_f64(float.value(), dtype)
+    } else if value.is_instance_of::<PyInt>() {
+        value.extract::<i64>().ok().and_then(|whole| ScalarValue::from_integer(whole.into(), dtype))
+    } else {
+        None
+    };
+    if let Some(direct) = direct {
+        return Ok(direct);
+    }
+    let text = value.str()?.to_string().to_lowercase();
+    ScalarValue::parse(&text, dtype).map_err(|reason| PyTypeError::new_err(format!("`{name}`: {reason}")))
+}
+
 #[pymethods]
 impl Launch {
     /// Runs the kernel. Returns at once, unless a NumPy array is among the arguments: such an array is copied to the device,
     /// and back when the kernel has run, as numba does.
     #[pyo3(signature = (*args))]
     fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let held = Held::all(self.kernel.signature(), args)?;
+        let held = Held::all(&self.built, args)?;
         let given: Vec<Arg<'_>> = held.iter().map(Held::arg).collect();
         let run = || match &self.stream {
-            Some(stream) => self.kernel.dispatch(stream, self.groups, given.as_slice()),
-            None => self.kernel.launch(self.groups, given.as_slice()),
+            Some(stream) => self.built.kernel.dispatch(stream, self.groups, given.as_slice()),
+            None => self.built.kernel.launch(self.groups, given.as_slice()),
         };
         py.detach(run).map_err(raise)?;
         drop(given);

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyNotImplemented;
-use vkarray::array::Category;
+use vkarray::array::{AnyArray, Category};
 
 use crate::class::Array;
 use crate::convert::{Operand, compute};
@@ -31,6 +31,11 @@ pub(crate) fn operate_in_place(array: &Bound<'_, Array>, name: &str, other: &Bou
     let own = &array.get().0;
     let Some(other) = Operand::new(other, true)? else { unreachable!("everything is an operand here") };
     let result = compute(py, name, &[Operand::Array(own.clone()), other])?.0;
+    assign_result(py, own, name, &result)
+}
+
+/// Writes the result of an operator to its array, which has to hold such numbers and so many.
+pub(crate) fn assign_result(py: Python<'_>, own: &AnyArray, name: &str, result: &AnyArray) -> PyResult<()> {
     if Category::of(result.dtype()) > Category::of(own.dtype()) {
         let text = format!("{name} gives {}, which an array of {} does not hold", result.dtype(), own.dtype());
         return Err(PyTypeError::new_err(text));
@@ -40,5 +45,5 @@ pub(crate) fn operate_in_place(array: &Bound<'_, Array>, name: &str, other: &Bou
             format!("a result of shape {:?} does not fit in an array of shape {:?}", result.shape(), own.shape());
         return Err(PyValueError::new_err(text));
     }
-    py.detach(|| own.assign(&result)).map_err(raise)
+    py.detach(|| own.assign(result)).map_err(raise)
 }

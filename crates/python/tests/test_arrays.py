@@ -73,6 +73,40 @@ def test_operators_compute_what_numpy_computes(dtype):
     np.testing.assert_array_equal(x.copy_to_host(), a + np.dtype(dtype).type(1))
 
 
+@pytest.mark.parametrize("dtype", [each for each in TYPES if each.startswith("float")])
+def test_quotients_are_rounded_down_also_of_infinities(dtype):
+    parts = np.array([0.0, -0.0, 1.0, -2.5, 7.0, np.inf, -np.inf, np.nan], dtype)
+    a, b = parts[:, None], parts[None, :]
+    with np.errstate(all="ignore"):
+        # The standard has the quotient rounded down; NumPy has Python's values where one of both is infinite.
+        expected = np.where(np.isinf(a) | np.isinf(b), np.floor(a / b), a // b)
+    x, y = vk.asarray(a), vk.asarray(b)
+    in_place = x.broadcast_to((8, 8)).copy()
+    in_place //= y
+    for found in (vk.floor_divide(x, y), x // y, a // y, in_place):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.copy_to_host(), expected)
+        is_number = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found.copy_to_host())[is_number], np.signbit(expected)[is_number])
+    np.testing.assert_array_equal((x // 2).copy_to_host()[:5], a[:5] // 2)
+    np.testing.assert_array_equal((7 // y).copy_to_host()[:, 2:5], 7 // b[:, 2:5])
+
+
+def test_types_are_cast_as_they_are_promoted():
+    for dtype in TYPES:
+        for other in TYPES:
+            own, to = np.dtype(dtype), np.dtype(other)
+            try:
+                common = vk.result_type(own, to)
+            except TypeError:
+                assert "uint64" in (dtype, other) and not vk.can_cast(own, to)
+            else:
+                assert vk.can_cast(own, common) and vk.can_cast(vk.zeros(1, dtype=to), common)
+                assert vk.can_cast(own, to) == (common == to)
+    assert not vk.can_cast(vk.int64, vk.int32) and not vk.can_cast(vk.float32, vk.int64)
+    assert not vk.can_cast(vk.uint64, vk.int64) and not vk.can_cast(vk.complex64, vk.float64)
+
+
 def test_arrays_of_numpy_stand_on_both_sides():
     a, x = np.arange(3, dtype="float32"), vk.ones(3)
     for found in (a + x, x + a):
@@ -132,6 +166,15 @@ def test_kernels_of_text_are_elementwise_reductions_and_scans():
     np.testing.assert_array_equal(running(y).copy_to_host(), np.maximum.accumulate(b))
     np.testing.assert_array_equal(running(y, exclusive=True).copy_to_host()[1:], np.maximum.accumulate(b)[:-1])
     np.testing.assert_array_equal(vk.scan("a + b")(vk.asarray(b)[None, :], axis=0).copy_to_host(), b[None, :])
+
+
+def test_types_of_results_are_those_of_each_call():
+    twice = vk.elementwise("y = x + x; is_large = y > x")
+    for dtype in 2 * [each for each in TYPES if each in ("int32", "uint32", "float32", "int64", "uint64", "float64")]:
+        a = host((5,), dtype)
+        total, is_large = twice(vk.asarray(a))
+        assert (total.dtype, is_large.dtype) == (a.dtype, np.dtype("bool"))
+        np.testing.assert_array_equal(total.copy_to_host(), a + a)
 
 
 @pytest.mark.parametrize("error, call", [
@@ -252,6 +295,9 @@ def test_products_are_numpys():
     (TypeError, lambda: vk.asarray(np.zeros(3, "datetime64[s]"))),
     (TypeError, lambda: vk.asarray([1, 2], dtype=vk.int64) + vk.asarray([1, 2], dtype=vk.uint64)),
     (TypeError, lambda: vk.asarray([1, 2]).__iadd__(0.5)),
+    (TypeError, lambda: vk.asarray([1, 2]).__ifloordiv__(0.5)),
+    (TypeError, lambda: vk.ones(2).__itruediv__(1j)),
+    (TypeError, lambda: vk.ones(2) // "two"),
     (TypeError, lambda: vk.sort(vk.zeros(3, dtype=vk.complex64))),
     (TypeError, lambda: len(vk.zeros(()))),
     (TypeError, lambda: bool(vk.zeros(2))),

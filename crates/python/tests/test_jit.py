@@ -656,6 +656,22 @@ def test_device_functions_tuples_and_constants():
     np.testing.assert_array_equal(out, np.transpose(expected))
 
 
+def test_all_values_of_a_tuple_are_taken_before_names_are_assigned():
+    @vk.jit
+    def kernel(x):
+        a, b = x[0], x[1]
+        a, b = (b, a + b) if FACTOR else (a, b)
+        x[0], x[1] = a, b
+        a, b = x[2], x[3]
+        pair = a, b = b, a + b
+        x[2], x[3] = a, b
+        x[4] = pair[0] + 10 * pair[1]
+
+    x = np.array([1, 2, 3, 5, 0], "float32")
+    kernel[1, 1](x)
+    assert x.tolist() == [2, 3, 5, 8, 85]
+
+
 def test_local_arrays_go_to_device_functions():
     @vk.jit
     def reverse(values):
@@ -858,6 +874,18 @@ def writes_a_capture(x):
     TABLE[0] = x[0]
 
 
+INFINITE = float("inf")
+
+
+def whole_infinity(x):
+    x[0] = math.floor(INFINITE)
+
+
+def empty_loop(x):
+    for i in ():
+        x[0] = i
+
+
 @vk.jit
 def calls_itself(n):
     return calls_itself(n - 1)
@@ -873,7 +901,8 @@ def recursion(x):
     (too_many, TypeError, 1, "2 indices"), (raising, SyntaxError, 1, "Raise"), (foreign, SyntaxError, 1, "lgamma"),
     (early, SyntaxError, 1, "before"), (keywords, SyntaxError, 1, "print"),
     (writes_a_capture, TypeError, 1, "captured"), (open_step, SyntaxError, 1, "constant"),
-    (too_large, SyntaxError, 1, "range"),
+    (too_large, SyntaxError, 1, "range"), (whole_infinity, SyntaxError, 1, "infinity"),
+    (empty_loop, SyntaxError, 1, "nothing"),
 ])
 def test_what_has_no_translation_is_named_with_its_line(function, error, line, text):
     with pytest.raises(error) as caught:

@@ -48,6 +48,29 @@ def test_shapes_cover_the_last_axis_by_x():
     np.testing.assert_array_equal(y.copy_to_host(), 100 * np.arange(5)[:, None] + np.arange(13))
 
 
+@pytest.mark.parametrize("type, given", {
+    "f32": [2, 2.5, -0.0, 1 << 40, np.float32(0.1), np.float64(0.1), np.int16(-3), np.asarray(1.5), np.inf, -np.inf, 10**30],
+    "i32": [7, -(1 << 31), np.int8(-3), np.uint64(9), np.asarray([5])],
+    "u32": [(1 << 32) - 1, 0],
+}.items())
+def test_numbers_are_those_of_python_and_numpy(type, given):
+    kernel = vk.kernel(f"""
+        @group(0) @binding(0) var<storage, read_write> y: array<{type}>;
+        var<immediate> a: {type};
+        @compute @workgroup_size(1) fn main() {{ y[0] = a; }}""")
+    y = vk.zeros(1, dtype={"f32": vk.float32, "i32": vk.int32, "u32": vk.uint32}[type])
+    for number in given:
+        kernel[1](y, number)
+        np.testing.assert_array_equal(y.copy_to_host(), np.asarray(number).astype(y.dtype).reshape(1))
+    refused = {
+        "f32": [True, np.True_, 1e39, 10**39, 1j, "two"], "i32": [2.0, np.float32(2), 1 << 31, True, None],
+        "u32": [-1, 1 << 32, 1 << 70],
+    }
+    for number in refused[type]:
+        with pytest.raises(TypeError, match="`a`: cannot read"):
+            kernel[1](y, number)
+
+
 def test_constants_and_vectors_are_given():
     kernel = vk.kernel("""
         override SIZE: u32 = 1;
@@ -57,15 +80,18 @@ def test_constants_and_vectors_are_given():
             y[i] = shift.x + shift.y * f32(SIZE);
         }""", constants={"SIZE": 16})
     y = vk.zeros(16)
-    kernel[1](y, (0.5, 2))
-    assert kernel.workgroup_size == (16, 1, 1)
-    assert y.copy_to_host().tolist() == [32.5] * 16
+    for shift in [(0.5, 2), np.array([0.5, 2], "float32"), [np.float32(0.5), 2]]:
+        y[...] = 0
+        kernel[1](y, shift)
+        assert kernel.workgroup_size == (16, 1, 1)
+        assert y.copy_to_host().tolist() == [32.5] * 16
 
 
 @pytest.mark.parametrize("error, text, call", [
     (TypeError, "`y`", lambda k: k[1](vk.ones(4), vk.ones(4, dtype=vk.int32), 1)),
     (TypeError, "`a`", lambda k: k[1](vk.ones(4), vk.ones(4), "two")),
     (ValueError, "shares memory", lambda k: (lambda y: k[1](y, y, 1))(vk.ones(4))),
+    (TypeError, "`a`", lambda k: k[1](vk.ones(4), vk.ones(4), (1, 2))),
     (ValueError, "counts", lambda k: k[1, 1, 1, 1](vk.ones(4), vk.ones(4), 1)),
     (ValueError, "shader.wgsl:1", lambda k: vk.kernel("fn")),
     (ValueError, "language", lambda k: vk.kernel("", language="hlsl")),

@@ -6,9 +6,11 @@
 //! each dispatch, `replay` replays a graph of ten; `allocate` makes an array of 1 MiB and drops it. `checks` dispatches
 //! no workgroups, which is checked like any other dispatch and then not recorded. `assign` and `eval` compute an
 //! expression whose kernel is built, into an array and into a new one. `job` uploads 4 KiB, dispatches and downloads 4
-//! KiB; `pinned_job` does so from and to pinned memory.
+//! KiB; `pinned_job` does so from and to pinned memory. What one call took the host, without the wait at the end, is
+//! printed: `crates/python/benches/calls.py` shows it beside the calls of Python.
 
 use std::env;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use vkarray::kernel::Error as KernelError;
@@ -123,7 +125,8 @@ fn main() -> Result<()> {
     let (graph, ()) = Graph::record(&stream, record)?;
     let mut job = Job::new(&ctx)?;
     let default = ctx.default_stream();
-    let mut run = |n: usize| -> Result<()> {
+    let mut run = |n: usize| -> Result<Duration> {
+        let start = Instant::now();
         match what.as_str() {
             "chain" => (0..n).try_for_each(|_| pairs[0].launch(&kernel, &stream))?,
             "independent" => (0..n).try_for_each(|i| pairs[i % PAIRS].launch(&kernel, &stream))?,
@@ -140,8 +143,11 @@ fn main() -> Result<()> {
             "pinned_job" => (0..n).try_for_each(|_| job.pinned(&kernel, default))?,
             _ => bail!("{CHOICES}, not {what}"),
         }
-        Ok(stream.synchronize()?)
+        let taken = start.elapsed();
+        stream.synchronize()?;
+        Ok(taken)
     };
     run(WARM_UP)?;
-    run(n)
+    println!("{what}: {:.3} µs a call", run(n)?.as_secs_f64() * 1e6 / n as f64);
+    Ok(())
 }

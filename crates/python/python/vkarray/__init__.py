@@ -12,7 +12,7 @@ The functions of this module are those of the Python array API standard, edition
 
 import atexit as _atexit
 
-from . import _core, _data_types, _devices, _functions, _jit, _memory, _operators, fft, linalg
+from . import _core, _cuda, _data_types, _devices, _functions, _jit, _memory, _operators, fft, linalg
 from ._core import (
     Array,
     DeviceLost,
@@ -27,6 +27,7 @@ from ._core import (
     scan,
     synchronize,
 )
+from ._cuda import *
 from ._data_types import *
 from ._devices import *
 from ._functions import *
@@ -48,5 +49,5 @@ __array_api_version__ = "2025.12"
 __all__ = [
     "Array", "DeviceLost", "Error", "Kernel", "Stream", "device_name", "e", "elementwise", "fft", "inf", "kernel",
     "linalg", "memory_info", "nan", "ndarray", "newaxis", "pi", "reduction", "scan", "synchronize",
-    *_data_types.__all__, *_devices.__all__, *_functions.__all__, *_jit.__all__, *_memory.__all__,
+    *_cuda.__all__, *_data_types.__all__, *_devices.__all__, *_functions.__all__, *_jit.__all__, *_memory.__all__,
 ]

@@ -23,6 +23,8 @@ uint8, uint16, uint32, uint64 = map(_np.dtype, _KINDS["unsigned integer"])
 float16, float32, float64 = map(_np.dtype, _KINDS["real floating"])
 complex64, complex128 = map(_np.dtype, _KINDS["complex floating"])
 
+_ALL = {bool, *map(_np.dtype, _KINDS["numeric"])}
+
 __all__ = [
     "__array_namespace_info__", "bool", "can_cast", "complex64", "complex128", "finfo", "float16", "float32", "float64",
     "iinfo", "int8", "int16", "int32", "int64", "isdtype", "result_type", "uint8", "uint16", "uint32", "uint64",
@@ -61,6 +63,8 @@ def result_type(*arrays_and_dtypes):
 
 
 def _promote(a, b):
+    if a == b and a in _ALL:
+        return a
     common = _core.promote(a, b)
     if common is None:
         raise TypeError(f"{a} and {b} have no common type; convert one of them")
@@ -68,8 +72,10 @@ def _promote(a, b):
 
 
 def can_cast(from_, to, /):
-    """Whether a type has all values of another, by NumPy's rules."""
-    return _np.can_cast(_dtype_of(from_), _dtype_of(to))
+    """Whether operands of both types have a result of the second type."""
+    own, to = _dtype_of(from_), _dtype_of(to)
+    common = _core.promote(own, to)
+    return common is not None and common == to  # NumPy's `float64` is equal to `None`.
 
 
 _FloatLimits = _namedtuple("finfo", ["bits", "eps", "max", "min", "smallest_normal", "dtype"])

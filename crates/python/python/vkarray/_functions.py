@@ -33,14 +33,36 @@ def _unary(name):
 
 
 def _binary(name):
-    of_complex = _complex.FUNCTIONS.get(name)
+    kind, of_kind = OF_KIND.get(name, (None, None))
 
     def function(x1, x2, /):
-        if of_complex and (common := _data_types.result_type(x1, x2)).kind == "c":
-            return of_complex(*broadcast_arrays(*(asarray(x, dtype=common) for x in (x1, x2))))
+        if kind and (common := _data_types.result_type(x1, x2)).kind == kind:
+            own = (x if isinstance(x, Array) and x.dtype == common else asarray(x, dtype=common) for x in (x1, x2))
+            return of_kind(*broadcast_arrays(*own))
         return _core.compute(name, x1, x2)
 
     return _named(function, name, "of two arrays, or of an array and a number, element by element")
+
+
+_QUOTIENTS = {
+    real: _core.elementwise(
+        f"select({real}_floor_divide(x, y), {real}_divide(x, y), {real}_isinf(x) || {real}_isinf(y))"
+    ) for real in ("f32", "f64")
+}
+
+
+def _floor_divide(x, y):
+    """The quotient of floats, rounded down, also where one is infinite; the library's is NumPy's there."""
+    if x.dtype == _data_types.float16:
+        x, y = x.astype(_data_types.float32), y.astype(_data_types.float32)
+        return _floor_divide(x, y).astype(_data_types.float16)
+    return _QUOTIENTS[f"f{x.dtype.itemsize * 8}"](x, y)
+
+
+# Functions that are computed here, by their names, and the kind of operands for which they are.
+OF_KIND = {name: ("c", function) for name, function in _complex.FUNCTIONS.items()} | {
+    "floor_divide": ("f", _floor_divide)
+}
 
 
 def _named(function, name, what):
@@ -242,6 +264,8 @@ def broadcast_shapes(*shapes):
 
 def broadcast_arrays(*arrays):
     """Views of one shape."""
+    if len({x.shape for x in arrays}) == 1:
+        return arrays
     shape = broadcast_shapes(*(x.shape for x in arrays))
     return tuple(x.broadcast_to(shape) for x in arrays)
 

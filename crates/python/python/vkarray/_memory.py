@@ -4,7 +4,7 @@ from contextlib import ExitStack as _ExitStack, contextmanager as _contextmanage
 
 import numpy as _np
 
-from . import _core
+from . import _core, _cuda
 from ._core import Array, MemoryInfo, check_memory_manager, set_memory_manager
 from ._functions import asarray as _asarray
 
@@ -222,6 +222,7 @@ def install(array):
     """Adds the methods to the class."""
     array.copy_to_host = _copy_to_host
     array.copy_to_device = _copy_to_device
+    array.to_cuda = _cuda.to_cuda
     array.to_device = _move
     array.__dlpack__ = _dlpack
     array.__dlpack_device__ = lambda self: (1, 0)  # `kDLCPU`: what is exchanged is in the memory of the host.

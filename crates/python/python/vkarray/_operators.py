@@ -1,6 +1,6 @@
 """The operators and methods of `Array` that are functions of this package by another name."""
 
-from . import _complex, _functions
+from . import _functions
 
 _OPERATORS = {
     "add": "add",
@@ -23,21 +23,24 @@ _REDUCTIONS = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "m
 def _operators(name):
     """The methods of an operator: with the array on the left, on the right, and in place."""
     function = getattr(_functions, name)
-    is_by_parts = name in _complex.FUNCTIONS
+    kind, _ = _functions.OF_KIND.get(name, (None, None))
+    number = {"c": complex, "f": float}.get(kind)
 
-    def is_complex(self, other):
+    def is_computed_here(self, other):
+        if not kind or not (hasattr(other, "dtype") or isinstance(other, (int, float, complex))):
+            return False
         types = [each.dtype for each in (self, other) if hasattr(each, "dtype")]
-        return is_by_parts and (isinstance(other, complex) or any(dtype.kind == "c" for dtype in types))
+        return isinstance(other, number) or any(dtype.kind == kind for dtype in types)
 
     def forward(self, other):
-        return function(self, other) if is_complex(self, other) else self._operate(name, other, False)
+        return function(self, other) if is_computed_here(self, other) else self._operate(name, other, False)
 
     def reflected(self, other):
-        return function(other, self) if is_complex(self, other) else self._operate(name, other, True)
+        return function(other, self) if is_computed_here(self, other) else self._operate(name, other, True)
 
     def in_place(self, other):
-        if is_complex(self, other):
-            self[...] = function(self, other)
+        if is_computed_here(self, other):
+            self._assign_result(name, function(self, other))
         else:
             self._operate_in_place(name, other)
         return self

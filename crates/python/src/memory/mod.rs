@@ -2,9 +2,11 @@
 //!
 //! | file | what it has |
 //! |---|---|
+//! | `exported.rs` | memory that other APIs import |
 //! | `pinned.rs` | memory of NumPy arrays that is registered for copies |
 //! | `manager.rs` | memory managers that are classes of Python |
 
+mod exported;
 mod manager;
 mod pinned;
 
@@ -70,6 +72,7 @@ impl Array {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(host_array, module)?)?;
     module.add_function(wrap_pyfunction!(shared_array, module)?)?;
+    module.add_function(wrap_pyfunction!(exported::exportable_bytes, module)?)?;
     module.add_class::<pinned::PinnedMemory>()?;
     manager::register(module)
 }

@@ -185,8 +185,23 @@ impl ScalarValue {
         scalar.ok_or_else(|| range_of(dtype))
     }
 
-    fn from_integer(value: i128, dtype: DType) -> Option<Self> {
+    /// The integer as the given type, or `None` where the type cannot hold it: out of range, or other than 0 and 1 for a
+    /// truth value. A float is the nearest value the type has.
+    ///
+    /// ```
+    /// use vkarray_shader::{DType, ScalarValue};
+    ///
+    /// assert_eq!(ScalarValue::from_integer(255, DType::U8), Some(ScalarValue::U8(255)));
+    /// assert_eq!(ScalarValue::from_integer(-1, DType::U8), None);
+    /// assert_eq!(ScalarValue::from_integer(3, DType::F32), Some(ScalarValue::F32(3.0)));
+    /// ```
+    pub fn from_integer(value: i128, dtype: DType) -> Option<Self> {
+        #[expect(clippy::cast_precision_loss, reason = "the nearest float is what is asked for")]
+        let (single, double) = (value as f32, value as f64);
         match dtype {
+            DType::Bool if value == 0 || value == 1 => Some(Self::Bool(value == 1)),
+            DType::F32 => Some(Self::F32(single)),
+            DType::F16 | DType::BF16 | DType::F64 => Self::from_f64(double, dtype),
             DType::I8 => value.try_into().ok().map(Self::I8),
             DType::U8 => value.try_into().ok().map(Self::U8),
             DType::I16 => value.try_into().ok().map(Self::I16),
@@ -323,6 +338,16 @@ mod tests {
         ];
         for (value, dtype, fits) in cases {
             assert_eq!(ScalarValue::from_f64(value, dtype).is_some(), fits, "{value} as {dtype}");
+        }
+    }
+
+    #[test]
+    fn from_integer_is_what_parse_reads() {
+        for value in [0_i128, 1, -1, 2, 127, -129, 16_777_217, 65_520, 1 << 40, (1 << 60) + 1, i128::from(u64::MAX)] {
+            for &dtype in DType::ALL {
+                let read = ScalarValue::parse(&value.to_string(), dtype).ok();
+                assert_eq!(ScalarValue::from_integer(value, dtype), read, "{value} as {dtype}");
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 | file | what it has |
 |---|---|
-| `names.py` | what kernels call: `grid`, `shared`, `atomic` and others |
+| `names.py` | what kernels call: `grid`, `shared`, `atomic` and others; errors |
 | `source.py` | the syntax tree of a function, and what its names mean |
 | `types.py` | types, their common type, numbers and conversions in WGSL |
 | `values.py` | what an expression is while it is translated, and what passes find out |
@@ -13,7 +13,6 @@
 """
 
 from .dispatch import Jit, jit
-from .errors import JitSyntaxError, JitTypeError
 from .names import *
 
-__all__ = ["Jit", "JitSyntaxError", "JitTypeError", "jit", *names.__all__]
+__all__ = ["Jit", "jit", *names.__all__]

@@ -52,8 +52,8 @@ def binary(f, op, a, b, node):
     kind = f.common([a, b], node)
     if op not in FOLDED:
         f.unsupported(node, f"kernels have no operator {op.__name__}")
-    if a.const is not None and b.const is not None:
-        return _folded(f, op, a, b, kind, node)
+    if known := f.folded(FOLDED[op], [a, b], node):
+        return known if kind.weak or kind == BOOL or known.kind.kind != kind.kind else _of_kind(f, known, kind, node)
     if op in _BITS:
         return _bits(f, op, a, b, kind, node)
     if op is ast.Pow:
@@ -74,16 +74,8 @@ def binary(f, op, a, b, node):
     return Value(of_library(kind, "floor_divide" if op is ast.FloorDiv else "remainder", x, y), kind)
 
 
-def _folded(f, op, a, b, kind, node):
-    """Two known numbers: Python computes."""
-    try:
-        value = f.constant(FOLDED[op](a.const, b.const))
-    except (ArithmeticError, TypeError, ValueError) as error:
-        f.unsupported(node, str(error))
-    if value is None:
-        f.unsupported(node, "the result is no number that kernels have")
-    if kind.weak or kind == BOOL or value.kind.kind != kind.kind:
-        return value
+def _of_kind(f, value, kind, node):
+    """A known number in a type that is not weak."""
     return Value(f.convert(value, kind, node), kind, const=value.const, natural=value.natural)
 
 
@@ -112,9 +104,9 @@ def _power(f, a, b, kind, node):
 def unary(f, op, value, node):
     """Translates `-x`, `+x` and `~x`."""
     kind = INT if value.kind == BOOL else value.kind
-    if value.const is not None and op is not ast.Invert:
-        result = f.constant(-value.const if op is ast.USub else +value.const)
-        return result if kind.weak else Value(f.convert(result, kind, node), kind, const=result.const)
+    known = None if op is ast.Invert else f.folded(operator.neg if op is ast.USub else operator.pos, [value], node)
+    if known is not None:
+        return known if kind.weak else _of_kind(f, known, kind, node)
     kind = types.concrete(kind)
     if op is ast.Invert:
         if kind.kind == "f":

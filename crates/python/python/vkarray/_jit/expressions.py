@@ -2,15 +2,15 @@
 
 import ast
 import builtins
+import operator
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from . import arithmetic, types
-from .errors import JitSyntaxError, JitTypeError
 from .library import call
-from .names import Name
+from .names import JitSyntaxError, JitTypeError, Name
 from .types import BOOL, I32, Scalar, Tuple
 from .values import ArrayValue, Known, Value, integer, packed_strides, plus, times
 
@@ -132,6 +132,18 @@ class Expressions:
             kind = types.I64 if number < 2**63 else types.U64
             text = types.literal(number, kind)
         return Value(text, kind, const=number, natural=kind.kind != "f" and number >= 0)
+
+    def folded(self, compute, values, node):
+        """What Python computes of numbers that are known; None if one of them is not."""
+        if any(value.const is None for value in values):
+            return None
+        try:
+            result = self.constant(compute(*(value.const for value in values)))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            self.unsupported(node, str(error))
+        if result is None:
+            self.unsupported(node, "the result is no number that kernels have")
+        return result
 
     def tuple(self, items):
         kind = Tuple(tuple(types.concrete(item.kind) for item in items))
@@ -269,7 +281,7 @@ class Expressions:
     def on_unaryop(self, node):
         if isinstance(node.op, ast.Not):
             value = self.truth(node.operand)
-            return self.constant(not value.const) if value.const is not None else Value(f"(!{value.text})", BOOL)
+            return self.folded(operator.not_, [value], node) or Value(f"(!{value.text})", BOOL)
         return arithmetic.unary(self, type(node.op), self.number(self.expression(node.operand), node), node)
 
     def on_compare(self, node):
@@ -292,9 +304,9 @@ class Expressions:
         if op not in _COMPARE:
             self.unsupported(node, "kernels compare numbers by ==, !=, <, <=, > and >= only")
         kind = self.common([a, b], node)
-        if a.const is not None and b.const is not None:
-            return self.constant(arithmetic.COMPARED[op](a.const, b.const))
         kind = I32 if kind == BOOL else kind
+        if known := self.folded(arithmetic.COMPARED[op], [a, b], node):
+            return known
         return Value(f"({self.convert(a, kind, node)} {_COMPARE[op]} {self.convert(b, kind, node)})", BOOL)
 
     def on_boolop(self, node):
@@ -483,7 +495,9 @@ class Expressions:
         if not all(type(length) is int and length >= 0 for length in shape):
             self.mistyped(node, "a shape is an integer or a tuple of them")
         if space == "workgroup" and shape == (0,):
-            shape = (self.program.shared_length(element, lambda text: self.mistyped(node, text)),)
+            shape = (self.program.launched.shared_bytes // np.dtype(element.name).itemsize,)
+            if shape == (0,):
+                self.mistyped(node, "the launch gives its bytes: kernel[groups, workgroup, stream, bytes]")
         length = int(np.prod(shape, dtype=int))
         if length == 0:
             self.mistyped(node, "an array needs at least one element")

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import math
+from functools import partial
 
 import numpy as np
 
@@ -21,8 +22,7 @@ _IN_PLACE = {
     "sqrt": "sqrt({x})", "fabs": "abs({x})", "exp2": "exp2({x})", "degrees": "({x} * {t}(57.29577951308232))",
     "radians": "({x} * {t}(0.017453292519943295))",
 }
-_NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh"}
-_NUMPY_NAMES["arctanh"] = "atanh"
+_NUMPY_NAMES = {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 _WHOLE = ("floor", "ceil", "trunc")
 _ATOMICS = {"add": "Add", "sub": "Sub", "max": "Max", "min": "Min", "and_": "And", "or_": "Or", "xor": "Xor"}
 _ATOMICS["exch"] = "Exchange"
@@ -87,115 +87,74 @@ def _whole(kind):
 
 def _int(f, node):
     [value] = _values(f, node, 1, "int")
-    if value.const is not None:
-        return f.constant(int(value.const))
     kind = types.concrete(value.kind) if value.kind.kind in "iu" else _whole(value.kind)
-    return Value(f.convert(value, kind, node), kind, natural=value.natural)
+    return f.folded(int, [value], node) or Value(f.convert(value, kind, node), kind, natural=value.natural)
 
 
 def _float(f, node):
     [value] = _values(f, node, 1, "float")
-    if value.const is not None:
-        return f.constant(float(value.const))
-    return Value(f.convert(value, types.floating(value.kind), node), types.floating(value.kind))
+    kind = types.floating(value.kind)
+    return f.folded(float, [value], node) or Value(f.convert(value, kind, node), kind)
 
 
-def _of_floats(name, count):
-    def handler(f, node):
-        values = _values(f, node, count, name)
-        if all(value.const is not None for value in values) and hasattr(math, name):
-            try:
-                return f.constant(float(getattr(math, name)(*(value.const for value in values))))
-            except (ArithmeticError, ValueError) as error:
-                f.unsupported(node, f"{name}: {error}")
-        kind = types.floating(f.common(values, node))
-        texts = [f.convert(value, kind, node) for value in values]
-        if name in _IN_PLACE and not (name == "exp2" and kind == F64):
-            return Value(_IN_PLACE[name].format(x=texts[0], t=kind.wgsl), kind)
-        if name in _NOT_IN_WGSL or kind == F64:
-            return Value(of_library(kind, *(("pow", "2.0lf") if name == "exp2" else (name,)), *texts), kind)
-        return Value(f"{name}({', '.join(texts)})", kind)
-
-    return handler
+def _of_floats(name, count, f, node):
+    values = _values(f, node, count, name)
+    if known := f.folded(getattr(math, name), values, node):
+        return known
+    kind = types.floating(f.common(values, node))
+    texts = [f.convert(value, kind, node) for value in values]
+    if name in _IN_PLACE and not (name == "exp2" and kind == F64):
+        return Value(_IN_PLACE[name].format(x=texts[0], t=kind.wgsl), kind)
+    if name in _NOT_IN_WGSL or (kind == F64 and name != "fma"):
+        return Value(of_library(kind, *(("pow", "2.0lf") if name == "exp2" else (name,)), *texts), kind)
+    return Value(f"{name}({', '.join(texts)})", kind)
 
 
-def _to_whole(name, keeps_float):
-    def handler(f, node):
-        [value] = _values(f, node, 1, name)
-        if value.kind.kind != "f":
-            return value
-        if value.const is not None:
-            whole = getattr(math, name)(value.const)
-            return f.constant(float(whole) if keeps_float else whole)
-        kind = types.concrete(value.kind)
-        text = f"{name}({value.text})"
-        return Value(text, kind) if keeps_float else Value(types.converted(text, kind, _whole(kind)), _whole(kind))
-
-    return handler
-
-
-def _round(f, node):
-    [value] = _values(f, node, 1, "round")
-    if value.const is not None:
-        return f.constant(round(value.const))
+def _to_whole(name, whole, keeps_float, f, node):
+    [value] = _values(f, node, 1, name)
     if value.kind.kind != "f":
         return value
+    if known := f.folded((lambda number: float(whole(number))) if keeps_float else whole, [value], node):
+        return known
     kind = types.concrete(value.kind)
-    return Value(types.converted(f"round({value.text})", kind, _whole(kind)), _whole(kind))
+    text = f"{name}({value.text})"
+    return Value(text, kind) if keeps_float else Value(types.converted(text, kind, _whole(kind)), _whole(kind))
 
 
-def _classified(name):
-    def handler(f, node):
-        [value] = _values(f, node, 1, name)
-        if value.kind.kind != "f":
-            return f.constant(name == "isfinite")
-        if value.const is not None:
-            return f.constant(getattr(math, name)(value.const))
-        kind = F64 if value.kind == F64 else F32
-        text = f.convert(value, kind, node)
-        either = f"{kind.wgsl}_isnan({text}) || {kind.wgsl}_isinf({text})"
-        return Value(f"(!({either}))" if name == "isfinite" else f"{kind.wgsl}_{name}({text})", BOOL)
-
-    return handler
-
-
-def _fma(f, node):
-    values = _values(f, node, 3, "fma")
-    kind = types.floating(f.common(values, node))
-    return Value(f"fma({', '.join(f.convert(value, kind, node) for value in values)})", kind)
+def _classified(name, f, node):
+    [value] = _values(f, node, 1, name)
+    if value.kind.kind != "f":
+        return f.constant(name == "isfinite")
+    kind = F64 if value.kind == F64 else F32
+    text = f.convert(value, kind, node)
+    either = f"{kind.wgsl}_isnan({text}) || {kind.wgsl}_isinf({text})"
+    text = f"(!({either}))" if name == "isfinite" else f"{kind.wgsl}_{name}({text})"
+    return f.folded(getattr(math, name), [value], node) or Value(text, BOOL)
 
 
 def _abs(f, node):
     [value] = _values(f, node, 1, "abs")
-    if value.const is not None:
-        return f.constant(abs(value.const))
     kind = types.concrete(value.kind) if value.kind != BOOL else I32
-    return Value(f"abs({f.convert(value, kind, node)})", kind, natural=kind.kind in "iu")
+    text = f"abs({f.convert(value, kind, node)})"
+    return f.folded(abs, [value], node) or Value(text, kind, natural=kind.kind in "iu")
 
 
-def _extreme(name):
-    def handler(f, node):
-        values = _values(f, node, range(1, 100), name)
-        if len(values) < 2:
-            f.mistyped(node, f"{name} takes two numbers or more")
-        kind = f.common(values, node)
-        if all(value.const is not None for value in values):
-            return f.constant(getattr(builtins, name)(value.const for value in values))
-        kind = types.concrete(kind) if kind != BOOL else I32
-        text = f.convert(values[0], kind, node)
-        for value in values[1:]:
-            text = f"{name}({text}, {f.convert(value, kind, node)})"
-        return Value(text, kind, natural=all(value.natural for value in values))
-
-    return handler
+def _extreme(name, f, node):
+    values = _values(f, node, range(1, 100), name)
+    if len(values) < 2:
+        f.mistyped(node, f"{name} takes two numbers or more")
+    kind = f.common(values, node)
+    if known := f.folded(getattr(builtins, name), values, node):
+        return known
+    kind = types.concrete(kind) if kind != BOOL else I32
+    text = f.convert(values[0], kind, node)
+    for value in values[1:]:
+        text = f"{name}({text}, {f.convert(value, kind, node)})"
+    return Value(text, kind, natural=all(value.natural for value in values))
 
 
-def _pow(f, node):
-    return binary(f, ast.Pow, *_values(f, node, 2, "pow"), node)
-
-
-def _operator(op):
-    return lambda f, node: binary(f, op, *_values(f, node, 2, op.__name__.lower()), node)
+def _operator(op, f, node):
+    return binary(f, op, *_values(f, node, 2, op.__name__.lower()), node)
 
 
 def _len(f, node):
@@ -208,29 +167,23 @@ def _len(f, node):
     f.mistyped(node, "a number has no length")
 
 
-def _grid(name):
-    def handler(f, node):
-        [part] = f.arguments(node, ["ndim"])
-        count = f.known(part)
-        if count not in (1, 2, 3):
-            f.mistyped(node, f"{name} takes 1, 2 or 3")
-        places = [f.program.axis(name, axis) for axis in range(count)]
-        return places[0] if count == 1 else f.tuple(tuple(places))
-
-    return handler
+def _grid(name, f, node):
+    [part] = f.arguments(node, ["ndim"])
+    count = f.known(part)
+    if count not in (1, 2, 3):
+        f.mistyped(node, f"{name} takes 1, 2 or 3")
+    places = [f.program.axis(name, axis) for axis in range(count)]
+    return places[0] if count == 1 else f.tuple(tuple(places))
 
 
-def _array(space):
-    def handler(f, node):
-        name = f.program.array_name(f, node)
-        array = f.array(node, name, space)
-        if space == "function":
-            f.variables[name] = f"array<{f.program.stored(name, array.element)}, {array.length}>"
-        else:
-            f.program.shared[name] = array
-        return array
-
-    return handler
+def _array(space, f, node):
+    name = f.state.name("s", f.key, node.lineno, node.col_offset)
+    array = f.array(node, name, space)
+    if space == "function":
+        f.variables[name] = f"array<{f.program.stored(name, array.element)}, {array.length}>"
+    else:
+        f.program.shared[name] = array
+    return array
 
 
 def _array_like(f, node):
@@ -245,32 +198,26 @@ def _barrier(f, node):
     return Value("", None)
 
 
-def _vote(name):
-    def handler(f, node):
-        [part] = f.arguments(node, ["predicate"])
-        truth = f.truth(part)
-        return f.hoist(Value(f"{f.program.vote(name)}({truth.text})", I32, natural=True))
-
-    return handler
+def _vote(name, f, node):
+    [part] = f.arguments(node, ["predicate"])
+    truth = f.truth(part)
+    return f.hoist(Value(f"{f.program.vote(name)}({truth.text})", I32, natural=True))
 
 
-def _atomic(name):
-    def handler(f, node):
-        wanted = {"cas": ["ary", "idx", "old", "val"], "compare_and_swap": ["ary", "old", "val"]}
-        ary, *rest = f.arguments(node, wanted.get(name, ["ary", "idx", "val"]))
-        array = f.expression(ary)
-        if not isinstance(array, ArrayValue) or array.space not in ("storage", "workgroup"):
-            f.mistyped(node, "an atomic operation is on an element of an argument or of a shared array")
-        first = ast.copy_location(ast.Tuple([ast.copy_location(ast.Constant(0), node)] * len(array.shape)), node)
-        found = f.index(array, first if name == "compare_and_swap" else rest.pop(0), node)
-        if not isinstance(found, tuple):
-            f.mistyped(node, f"an index of {len(array.shape)} axes is needed")
-        values = [f.hoist(Value(f.convert(f.expression(part), array.element, part), array.element)) for part in rest]
-        f.state.note("atomic", array.name)
-        f.state.note("written", array.name)
-        return _atomic_operation(f, name, found, [value.text for value in values], node)
-
-    return handler
+def _atomic(name, f, node):
+    wanted = {"cas": ["ary", "idx", "old", "val"], "compare_and_swap": ["ary", "old", "val"]}
+    ary, *rest = f.arguments(node, wanted.get(name, ["ary", "idx", "val"]))
+    array = f.expression(ary)
+    if not isinstance(array, ArrayValue) or array.space not in ("storage", "workgroup"):
+        f.mistyped(node, "an atomic operation is on an element of an argument or of a shared array")
+    first = ast.copy_location(ast.Tuple([ast.copy_location(ast.Constant(0), node)] * len(array.shape)), node)
+    found = f.index(array, first if name == "compare_and_swap" else rest.pop(0), node)
+    if not isinstance(found, tuple):
+        f.mistyped(node, f"an index of {len(array.shape)} axes is needed")
+    values = [f.hoist(Value(f.convert(f.expression(part), array.element, part), array.element)) for part in rest]
+    f.state.note("atomic", array.name)
+    f.state.note("written", array.name)
+    return _atomic_operation(f, name, found, [value.text for value in values], node)
 
 
 def _atomic_operation(f, name, found, values, node):
@@ -340,21 +287,22 @@ def _device_function(f, source, node):
     return f.hoist(Value(text, kind))
 
 
+_LEAST, _MOST = partial(_extreme, "min"), partial(_extreme, "max")
 _HANDLERS = {
-    int: _int, float: _float, bool: lambda f, node: _cast(f, node, BOOL), abs: _abs, min: _extreme("min"),
-    max: _extreme("max"), round: _round, len: _len, pow: _pow, np.abs: _abs, np.minimum: _extreme("min"),
-    np.maximum: _extreme("max"), names.grid: _grid("grid"), names.gridsize: _grid("gridsize"),
-    names.shared.array: _array("workgroup"), names.local.array: _array("function"),
+    int: _int, float: _float, bool: lambda f, node: _cast(f, node, BOOL), len: _len, abs: _abs, np.abs: _abs,
+    min: _LEAST, max: _MOST, np.minimum: _LEAST, np.maximum: _MOST, round: partial(_to_whole, "round", round, False),
+    pow: partial(_operator, ast.Pow), names.grid: partial(_grid, "grid"), names.gridsize: partial(_grid, "gridsize"),
+    names.shared.array: partial(_array, "workgroup"), names.local.array: partial(_array, "function"),
     names.const.array_like: _array_like, names.syncthreads: _barrier,
-    names.syncthreads_count: _vote("count"), names.syncthreads_and: _vote("and"), names.syncthreads_or: _vote("or"),
 }
-_HANDLERS |= {getattr(of, name): _classified(name) for of in (math, np) for name in ("isnan", "isinf", "isfinite")}
-_HANDLERS |= {getattr(of, name): _of_floats(name, 1) for of in (math, np) for name in _FLOATS if hasattr(of, name)}
-_HANDLERS |= {getattr(math, name): _of_floats(name, 2) for name in _PAIRS}
-_HANDLERS |= {getattr(math, name): _to_whole(name, False) for name in _WHOLE}
-_HANDLERS |= {getattr(np, name): _to_whole(name, True) for name in _WHOLE}
-_HANDLERS |= {getattr(np, name): _of_floats(own, 1) for name, own in _NUMPY_NAMES.items()}
-_HANDLERS |= {getattr(names.atomic, name): _atomic(name) for name in names.ATOMIC}
-_HANDLERS |= {function: _operator(op) for op, function in FOLDED.items()}
+_HANDLERS |= {getattr(names, f"syncthreads_{name}"): partial(_vote, name) for name in ("count", "and", "or")}
+_HANDLERS |= {getattr(names.atomic, name): partial(_atomic, name) for name in names.ATOMIC}
+_HANDLERS |= {function: partial(_operator, op) for op, function in FOLDED.items()}
+for _of in (math, np):
+    _HANDLERS |= {getattr(_of, name): partial(_classified, name) for name in ("isnan", "isinf", "isfinite")}
+    _HANDLERS |= {getattr(_of, name): partial(_of_floats, name, 1) for name in _FLOATS if hasattr(_of, name)}
+    _HANDLERS |= {getattr(_of, name): partial(_to_whole, name, getattr(_of, name), _of is np) for name in _WHOLE}
+_HANDLERS |= {getattr(math, name): partial(_of_floats, name, 2) for name in _PAIRS}
+_HANDLERS |= {getattr(np, name): partial(_of_floats, own, 1) for name, own in _NUMPY_NAMES.items()}
 if hasattr(math, "fma"):
-    _HANDLERS[math.fma] = _fma
+    _HANDLERS[math.fma] = partial(_of_floats, "fma", 3)

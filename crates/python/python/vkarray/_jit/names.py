@@ -1,4 +1,4 @@
-"""What kernels in Python call. Outside of a kernel these objects do nothing but say so.
+"""What kernels in Python call, which does nothing outside of them but say so, and what their translation raises.
 
 | name | in a kernel |
 |---|---|
@@ -10,6 +10,14 @@
 | `syncthreads()`, `_count`, `_and`, `_or` | a barrier of the workgroup, and with a condition what its invocations say |
 | `atomic.add(x, i, v)` and others | an atomic operation, which returns the old value |
 """
+
+
+class JitSyntaxError(SyntaxError):
+    """A statement or an expression that kernels do not have. It carries file, line and column."""
+
+
+class JitTypeError(TypeError):
+    """A value of a type that does not fit. The text begins with file, line and column."""
 
 
 class Name:
@@ -39,6 +47,6 @@ ATOMIC = "add sub max min nanmax nanmin and_ or_ xor inc dec exch cas compare_an
 atomic = Name("atomic", ATOMIC)
 
 __all__ = [
-    "atomic", "blockDim", "blockIdx", "const", "grid", "gridDim", "gridsize", "local", "shared", "syncthreads",
-    "syncthreads_and", "syncthreads_count", "syncthreads_or", "threadIdx",
+    "JitSyntaxError", "JitTypeError", "atomic", "blockDim", "blockIdx", "const", "grid", "gridDim", "gridsize", "local",
+    "shared", "syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "threadIdx",
 ]

@@ -163,9 +163,6 @@ class Program:
             translation.unsupported(node, f"{name!r} is no number: call it, or take .x, .y or .z")
         return self.axis(kind, "xyz".index(axis))
 
-    def array_name(self, translation, node):
-        return self.state.name("s", translation.key, node.lineno, node.col_offset)
-
     def captured(self, translation, array, node):
         """An array of the host or of the device that the function names. It is read only."""
         try:
@@ -176,13 +173,6 @@ class Program:
         self.captures[name] = (array, element)
         shape = tuple(map(integer, array.shape))
         return ArrayValue(name, element, "read", shape, packed_strides(shape), integer(0))
-
-    def shared_length(self, element, fail):
-        """Elements of the shared array whose size the launch gives."""
-        length = self.launched.shared_bytes // np.dtype(element.name).itemsize
-        if length == 0:
-            fail("the launch has to give the bytes of this array: kernel[groups, workgroup, stream, bytes]")
-        return length
 
     def function(self, translation, source, values, node):
         """The name and the type of the result of a device function for these arguments."""

@@ -36,13 +36,16 @@ class Translation(Expressions):
         for node in nodes:
             if _ends(self.lines):
                 return
-            handler = getattr(self, f"do_{type(node).__name__.lower()}", None)
-            if handler is None:
-                self.unsupported(node, f"kernels have no statement of the kind {type(node).__name__}")
-            handler(node)
-
-    def do_pass(self, _node):
-        pass
+            kind = type(node).__name__
+            if isinstance(node, (ast.For, ast.While)) and node.orelse:
+                self.unsupported(node, "loops in kernels have no else")
+            if isinstance(node, (ast.Break, ast.Continue)):
+                self.emit(f"{kind.lower()};")
+            elif not isinstance(node, ast.Pass):
+                handler = getattr(self, f"do_{kind.lower()}", None)
+                if handler is None:
+                    self.unsupported(node, f"kernels have no statement of the kind {kind}")
+                handler(node)
 
     def do_expr(self, node):
         if isinstance(node.value, ast.Call):
@@ -96,7 +99,7 @@ class Translation(Expressions):
         elif isinstance(target, (ast.Tuple, ast.List)):
             if not (isinstance(value, Value) and isinstance(value.kind, Tuple)):
                 self.mistyped(target, "only a tuple is assigned to several names")
-            self.unpack(target, self.items(value))
+            self.unpack(target, [self.hoist(item) for item in self.items(value)])
         else:
             self.unsupported(target, "names and elements of arrays are assigned")
 
@@ -151,8 +154,6 @@ class Translation(Expressions):
         self.block(f"if {condition.text} {{", body, *parts)
 
     def do_while(self, node):
-        if node.orelse:
-            self.unsupported(node, "loops in kernels have no else")
         with self.nested() as body:
             condition = self.truth(node.test)
             if condition.const is not True:
@@ -162,8 +163,6 @@ class Translation(Expressions):
 
     def do_for(self, node):
         call = node.iter
-        if node.orelse:
-            self.unsupported(node, "loops in kernels have no else")
         if not (isinstance(call, ast.Call) and self.static(call.func) is range):
             length, element = self.sequence(call)
             self.loop(node, I32, [length], element)
@@ -199,6 +198,8 @@ class Translation(Expressions):
 
     def listed(self, items, node):
         """Numbers in an array of the invocation."""
+        if not items:
+            self.unsupported(node, "a loop over nothing has no type")
         kind, name, length = types.concrete(self.common(items, node)), self.fresh("l"), len(items)
         array = ArrayValue(name, kind, "function", (integer(length),), (integer(1),), integer(0), length)
         self.variables[name] = f"array<{types.in_memory(kind).wgsl}, {length}>"
@@ -226,12 +227,6 @@ class Translation(Expressions):
             self.statements(node.body)
         self.emit(f"var {at} = {self.convert(start, kind, node.iter)};")
         self.block("loop {", [*body, "continuing {", f"    {at} += {by};", "}"])
-
-    def do_break(self, _node):
-        self.emit("break;")
-
-    def do_continue(self, _node):
-        self.emit("continue;")
 
     def do_return(self, node):
         is_empty = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)

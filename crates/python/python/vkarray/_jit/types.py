@@ -4,7 +4,7 @@ Literals are weak: `x + 1` has the type of `x`. A variable that only ever holds 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,16 +39,10 @@ class Tuple:
         return f"({', '.join(map(str, self.items))})"
 
 
-BOOL = Scalar("bool", "bool", "b", "")
-I32 = Scalar("int32", "i32", "i", "i")
-U32 = Scalar("uint32", "u32", "u", "u")
-I64 = Scalar("int64", "i64", "i", "li")
-U64 = Scalar("uint64", "u64", "u", "lu")
-F16 = Scalar("float16", "f16", "f", "h")
-F32 = Scalar("float32", "f32", "f", "f")
-F64 = Scalar("float64", "f64", "f", "lf")
-INT = Scalar("int32", "i32", "i", "i", weak=True)
-FLOAT = Scalar("float32", "f32", "f", "f", weak=True)
+BOOL, I32, U32 = Scalar("bool", "bool", "b", ""), Scalar("int32", "i32", "i", "i"), Scalar("uint32", "u32", "u", "u")
+I64, U64 = Scalar("int64", "i64", "i", "li"), Scalar("uint64", "u64", "u", "lu")
+F16, F32, F64 = (Scalar(f"float{bits}", f"f{bits}", "f", suffix) for bits, suffix in ((16, "h"), (32, "f"), (64, "lf")))
+INT, FLOAT = replace(I32, weak=True), replace(F32, weak=True)
 
 BY_NAME = {each.name: each for each in (BOOL, I32, U32, I64, U64, F16, F32, F64)}
 SHORT = ("int8", "uint8", "int16", "uint16")

@@ -1,6 +1,8 @@
 """What an expression of a kernel is while it is translated."""
 
+import operator
 from dataclasses import dataclass, field
+from functools import partial
 
 from . import types
 from .types import I32, Scalar
@@ -105,20 +107,15 @@ def integer(number):
     return Value(types.literal(number, I32), I32, const=number, natural=number >= 0)
 
 
-def plus(a, b):
+def _combined(sign, compute, neutral, a, b):
     if a.const is not None and b.const is not None:
-        return integer(a.const + b.const)
-    if a.const == 0 or b.const == 0:
-        return b if a.const == 0 else a
-    return Value(f"({a.text} + {b.text})", I32, natural=a.natural and b.natural)
+        return integer(compute(a.const, b.const))
+    if neutral in (a.const, b.const):
+        return b if a.const == neutral else a
+    return Value(f"({a.text} {sign} {b.text})", I32, natural=a.natural and b.natural)
 
 
-def times(a, b):
-    if a.const is not None and b.const is not None:
-        return integer(a.const * b.const)
-    if a.const == 1 or b.const == 1:
-        return b if a.const == 1 else a
-    return Value(f"({a.text} * {b.text})", I32, natural=a.natural and b.natural)
+plus, times = partial(_combined, "+", operator.add, 0), partial(_combined, "*", operator.mul, 1)
 
 
 def packed_strides(shape):
