@@ -202,7 +202,7 @@ impl<'t, T: Element> DistArray<'t, T> {
         };
         let sources = schedule.outgoing(rank)?.into_iter().map(source).collect::<Result<_, DistError>>()?;
         let targets = schedule.incoming(rank)?.into_iter().map(target).collect::<Result<_, DistError>>()?;
-        Ok(Transfer::new(rank, sources, targets))
+        Transfer::new(self.local.context(), rank, sources, targets)
     }
 
     /// Returns an error on all ranks if one of them calls another function or has an array of another decomposition or
@@ -233,7 +233,7 @@ impl<'t, T: Element> DistArray<'t, T> {
                 targets.push((sender, self.global(&to.region)?));
             }
         }
-        Transfer::new(rank, sources, targets).run(self.transport, || Ok(()))
+        Transfer::new(own.context(), rank, sources, targets)?.run(self.transport, || Ok(()))
     }
 
     /// An array of these elements in another decomposition of their shape. Its ghost zones are zeros. Each rank sends
@@ -251,7 +251,8 @@ impl<'t, T: Element> DistArray<'t, T> {
             let view = |overlap: Overlap| Ok((overlap.rank, array.global(&overlap.region)?));
             overlaps.into_iter().map(view).collect::<Result<_, DistError>>()
         };
-        Transfer::new(rank, views(self, sends)?, views(&target, receives)?).run(self.transport, || Ok(()))?;
+        let (sources, targets) = (views(self, sends)?, views(&target, receives)?);
+        Transfer::new(self.local.context(), rank, sources, targets)?.run(self.transport, || Ok(()))?;
         Ok(target)
     }
 }

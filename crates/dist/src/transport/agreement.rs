@@ -2,7 +2,7 @@
 
 use vkarray::device::environment::parse_switch;
 
-use super::{Transport, TransportError};
+use super::{Transport, TransportError, received};
 
 /// A switch that compares the calls of ranks also in release builds, or not in debug builds.
 pub(super) const CHECK_CALLS: &str = "VKARRAY_CHECK_CALLS";
@@ -13,11 +13,11 @@ pub(crate) fn agree(transport: &dyn Transport, call: impl FnOnce() -> String) ->
     if !transport.checks_calls()? {
         return Ok(());
     }
-    let calls = gather_texts(transport, call())?;
+    let calls = gather_texts(transport, &call())?;
     let other = calls.iter().position(|call| *call != calls[0]);
     // The verdict is empty, or has the number of the first rank that differs, the call of rank 0 and the differing one.
     let verdict = other.map_or_else(String::new, |other| format!("{other}\n{}\n{}", calls[0], calls[other]));
-    let verdict = broadcast_text(transport, verdict)?;
+    let verdict = broadcast_text(transport, &verdict)?;
     match verdict.splitn(3, '\n').collect::<Vec<_>>()[..] {
         [other, ours, theirs] => Err(TransportError::Calls {
             other: other.parse().expect("rank 0 wrote a number"),
@@ -35,29 +35,25 @@ pub(super) fn checks_calls(text: Option<&str>) -> Result<bool, TransportError> {
 }
 
 /// The texts of all ranks in their order on rank 0, an empty list on the others.
-pub(crate) fn gather_texts(transport: &dyn Transport, text: String) -> Result<Vec<String>, TransportError> {
+pub(crate) fn gather_texts(transport: &dyn Transport, text: &str) -> Result<Vec<String>, TransportError> {
     let senders = if transport.rank() == 0 { 0..transport.size() } else { 0..0 };
     let lens: Vec<_> = senders.clone().map(|sender| (sender, LENGTH)).collect();
-    let lens = transport.exchange(vec![(0, length(&text))], &lens)?;
+    let lens = received(transport, &[(0, bytemuck::bytes_of(&text.len()))], &lens)?;
     let incoming: Vec<_> = senders.zip(lens.iter().map(|bytes| parsed(bytes))).collect();
-    Ok(transport.exchange(vec![(0, text.into_bytes())], &incoming)?.into_iter().map(decoded).collect())
+    Ok(received(transport, &[(0, text.as_bytes())], &incoming)?.into_iter().map(decoded).collect())
 }
 
 /// The text of rank 0 on all ranks.
-fn broadcast_text(transport: &dyn Transport, text: String) -> Result<String, TransportError> {
+fn broadcast_text(transport: &dyn Transport, text: &str) -> Result<String, TransportError> {
     let receivers = if transport.rank() == 0 { 0..transport.size() } else { 0..0 };
-    let lens = receivers.clone().map(|receiver| (receiver, length(&text))).collect();
-    let len = parsed(&transport.exchange(lens, &[(0, LENGTH)])?[0]);
-    let texts = receivers.map(|receiver| (receiver, text.clone().into_bytes())).collect();
-    Ok(transport.exchange(texts, &[(0, len)])?.into_iter().map(decoded).collect())
+    let len = text.len();
+    let to_all = |bytes| receivers.clone().map(|receiver| (receiver, bytes)).collect::<Vec<_>>();
+    let len = parsed(&received(transport, &to_all(bytemuck::bytes_of(&len)), &[(0, LENGTH)])?[0]);
+    Ok(received(transport, &to_all(text.as_bytes()), &[(0, len)])?.into_iter().map(decoded).collect())
 }
 
 /// The bytes of a length.
 const LENGTH: usize = size_of::<usize>();
-
-fn length(text: &str) -> Vec<u8> {
-    bytemuck::bytes_of(&text.len()).to_vec()
-}
 
 fn parsed(length: &[u8]) -> usize {
     bytemuck::pod_read_unaligned(length)
@@ -85,8 +81,8 @@ mod tests {
         let text = |rank: usize| "é".repeat(3 * rank);
         for size in [1, 2, 5] {
             let results = ThreadRank::run(size, |rank| {
-                let all = gather_texts(rank, text(rank.rank())).unwrap();
-                (all.len(), broadcast_text(rank, all.concat()).unwrap())
+                let all = gather_texts(rank, &text(rank.rank())).unwrap();
+                (all.len(), broadcast_text(rank, &all.concat()).unwrap())
             });
             let whole: String = (0..size).map(text).collect();
             let expected = (0..size).map(|rank| (if rank == 0 { size } else { 0 }, whole.clone()));

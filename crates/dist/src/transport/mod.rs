@@ -27,18 +27,14 @@ pub trait Transport: Debug {
     /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// Sends messages, each with the rank that receives it, and receives messages, each named by the rank that sends it
-    /// and its length in bytes. Blocks until all of them have arrived, with all messages under way at once, so that the
-    /// order of the lists cannot block two ranks.
+    /// Sends messages, each with the rank that receives it, and receives messages, each with the rank that sends it,
+    /// into slices of their lengths. Blocks until all of them have arrived and been read, with all messages under way at
+    /// once, so that the order of the lists cannot block two ranks.
     ///
     /// # Errors
-    /// A list names a rank that does not exist, which sends nothing; a message has another length than expected; or a
+    /// A list names a rank that does not exist, which sends nothing; a message has another length than its slice; or a
     /// rank has ended.
-    fn exchange(
-        &self,
-        outgoing: Vec<(usize, Vec<u8>)>,
-        incoming: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u8>>, TransportError>;
+    fn exchange(&self, outgoing: &[(usize, &[u8])], incoming: &mut [(usize, &mut [u8])]) -> Result<(), TransportError>;
 
     /// Blocks until all ranks have called this method.
     ///
@@ -74,9 +70,27 @@ pub struct Place {
     pub local_rank: usize,
 }
 
+/// Exchanges messages as [`Transport::exchange`] does, and returns those that arrive, each named by the rank that sends
+/// it and its length in bytes.
+pub(crate) fn received(
+    transport: &dyn Transport,
+    outgoing: &[(usize, &[u8])],
+    incoming: &[(usize, usize)],
+) -> Result<Vec<Vec<u8>>, TransportError> {
+    let mut messages: Vec<Vec<u8>> = incoming.iter().map(|&(_, len)| vec![0; len]).collect();
+    let mut slices: Vec<_> =
+        incoming.iter().zip(&mut messages).map(|(&(rank, _), bytes)| (rank, bytes.as_mut_slice())).collect();
+    transport.exchange(outgoing, &mut slices)?;
+    Ok(messages)
+}
+
 /// Refuses a list that names a rank which does not exist.
-fn check_ranks(size: usize, outgoing: &[(usize, Vec<u8>)], incoming: &[(usize, usize)]) -> Result<(), TransportError> {
-    let mut ranks = outgoing.iter().map(|&(rank, _)| rank).chain(incoming.iter().map(|&(rank, _)| rank));
+fn check_ranks(
+    size: usize,
+    outgoing: &[(usize, &[u8])],
+    incoming: &[(usize, &mut [u8])],
+) -> Result<(), TransportError> {
+    let mut ranks = outgoing.iter().map(|(rank, _)| *rank).chain(incoming.iter().map(|(rank, _)| *rank));
     match ranks.find(|&rank| rank >= size) {
         Some(rank) => Err(TransportError::Rank { rank, size }),
         None => Ok(()),
