@@ -14,7 +14,8 @@ static CONTEXT: LazyLock<Context> = LazyLock::new(|| Context::open_default().unw
 /// Runs calls with three ranks that compare them, and returns the error of each rank.
 fn refusals(calls: impl Fn(&dyn Transport) -> Result<(), DistError> + Sync) -> Vec<TransportError> {
     let counts = Counts::default();
-    let results = ThreadRank::run(3, |rank| calls(&Counted { rank, checks_calls: true, counts: &counts }));
+    let results =
+        ThreadRank::run(3, |rank| calls(&Counted { rank, checks_calls: true, shares_memory: false, counts: &counts }));
     let refused = |result: Result<(), DistError>| match result {
         Err(DistError::Transport(error)) => error,
         other => panic!("a refusal by the transport, not {other:?}"),

@@ -75,7 +75,7 @@ impl Block {
             bytes: regions.iter().map(|region| region.size).sum(),
             src: source.buffer(),
             dst: self.buffer(),
-            host_reads: self.is_mapped(),
+            host_reads: self.is_mapped() || self.is_in_host_memory(),
         };
         let queue = self.queue_from(source, stream, copy.bytes)?;
         // SAFETY: no target region shares bytes with another target region or with a source region, which was checked;

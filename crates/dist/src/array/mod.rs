@@ -202,7 +202,7 @@ impl<'t, T: Element> DistArray<'t, T> {
         };
         let sources = schedule.outgoing(rank)?.into_iter().map(source).collect::<Result<_, DistError>>()?;
         let targets = schedule.incoming(rank)?.into_iter().map(target).collect::<Result<_, DistError>>()?;
-        Transfer::new(self.local.context(), rank, sources, targets)
+        Transfer::lasting(self.local.context(), self.transport, sources, targets)
     }
 
     /// Returns an error on all ranks if one of them calls another function or has an array of another decomposition or

@@ -3,9 +3,15 @@
 //! | file | has |
 //! |---|---|
 //! | `mod.rs` | the views that a rank sends and fills, and the rounds in which it does |
-//! | `side.rs` | the messages of one direction, on the device and in pinned memory |
+//! | `side.rs` | the messages of one direction, on the device and in host memory |
+//! | `shared.rs` | host memory that the devices of two ranks reach |
 
+#[cfg(target_os = "linux")]
+mod shared;
 mod side;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use vkarray::ndarray::ArrayViewD;
 use vkarray::{Context, DeviceNDArray, Element, Index};
@@ -13,7 +19,7 @@ use vkarray::{Context, DeviceNDArray, Element, Index};
 use crate::decomposition::Region;
 use crate::error::DistError;
 use crate::transport::Transport;
-use side::Side;
+use side::{AHEAD, BEHIND, Side};
 
 /// Views in the order of their elements in a message, by the rank at the other side.
 type ByRank<T> = Vec<(usize, Vec<DeviceNDArray<T>>)>;
@@ -22,10 +28,16 @@ type ByRank<T> = Vec<(usize, Vec<DeviceNDArray<T>>)>;
 #[derive(Debug)]
 pub(crate) struct Transfer<T: Element> {
     context: Context,
-    sends: Side<T>,
-    receives: Side<T>,
+    /// What passes through pinned memory and messages.
+    sends: Option<Side<T>>,
+    receives: Option<Side<T>>,
+    /// What passes through memory that this rank shares with others.
+    shared_sends: Option<Side<T>>,
+    shared_receives: Vec<Side<T>>,
     /// What stays on this rank: source and target.
     copies: Vec<(DeviceNDArray<T>, DeviceNDArray<T>)>,
+    /// How often the transfer has run.
+    runs: Cell<u64>,
 }
 
 impl<T: Element> Transfer<T> {
@@ -37,11 +49,38 @@ impl<T: Element> Transfer<T> {
         sources: Vec<(usize, DeviceNDArray<T>)>,
         targets: Vec<(usize, DeviceNDArray<T>)>,
     ) -> Result<Self, DistError> {
-        let (own_sources, sends) = split(rank, sources);
-        let (own_targets, receives) = split(rank, targets);
-        let copies = own_sources.into_iter().zip(own_targets).collect();
-        let [sends, receives] = [sends, receives].map(|views| Side::new(context, views));
-        Ok(Self { context: context.clone(), sends: sends?, receives: receives?, copies })
+        let ((own_sources, sends), (own_targets, receives)) = (split(rank, sources), split(rank, targets));
+        Ok(Self {
+            context: context.clone(),
+            sends: Side::pinned(context, sends)?,
+            receives: Side::pinned(context, receives)?,
+            shared_sends: None,
+            shared_receives: Vec::new(),
+            copies: own_sources.into_iter().zip(own_targets).collect(),
+            runs: Cell::new(0),
+        })
+    }
+
+    /// A transfer that runs often: ranks of one host share memory for it, if [`Transport::shares_memory`] says so. All
+    /// ranks call this function.
+    pub(crate) fn lasting(
+        context: &Context,
+        transport: &dyn Transport,
+        sources: Vec<(usize, DeviceNDArray<T>)>,
+        targets: Vec<(usize, DeviceNDArray<T>)>,
+    ) -> Result<Self, DistError> {
+        let rank = transport.rank();
+        #[cfg(target_os = "linux")]
+        if transport.shares_memory()? {
+            let (mut sources, mut targets) = (sources, targets);
+            let others = |views: &mut Vec<(usize, _)>| split(rank, views.extract_if(.., |of| of.0 != rank).collect()).1;
+            let (mut sends, mut receives) = (others(&mut sources), others(&mut targets));
+            let (shared_sends, shared_receives) = shared::share(context, transport, &mut sends, &mut receives)?;
+            let (sends, receives) = (Side::pinned(context, sends)?, Side::pinned(context, receives)?);
+            let own = Self::new(context, rank, sources, targets)?;
+            return Ok(Self { sends, receives, shared_sends, shared_receives, ..own });
+        }
+        Self::new(context, rank, sources, targets)
     }
 
     /// Sends and receives all elements. Blocks until the sources are read and all messages have arrived; the writes to
@@ -54,31 +93,68 @@ impl<T: Element> Transfer<T> {
         transport: &dyn Transport,
         meanwhile: impl FnOnce() -> Result<(), DistError>,
     ) -> Result<(), DistError> {
-        let stream = self.context.default_stream();
-        self.sends.pack()?;
-        self.sends.copy_to_host(stream, 0)?;
+        let (stream, run) = (self.context.default_stream(), self.runs.replace(self.runs.get() + 1));
+        let to_host = |round| self.all_sends().try_for_each(|side| side.copy_to_host(stream, run, round));
+        self.all_sends().try_for_each(Side::pack)?;
+        (0..AHEAD).try_for_each(to_host)?;
         for (source, target) in &self.copies {
             target.copy_from_device(source)?;
         }
         // What is recorded from here on is submitted apart, so that the host need not wait for it.
         stream.flush().map_err(vkarray::Error::from)?;
         meanwhile()?;
-        for round in 0..self.sends.rounds().max(self.receives.rounds()) {
-            let sent = self.sends.chunks(round);
-            let sent = sent.map(|(rank, range)| Ok((rank, self.sends.read(range)?)));
-            let sent: Vec<_> = sent.collect::<Result<_, DistError>>()?;
-            self.sends.copy_to_host(stream, round + 1)?;
+        let pairs = self.pairs();
+        let messages = self.sends.iter().chain(&self.receives).flat_map(Side::rounds).map(|(_, rounds)| rounds);
+        for round in 0..messages.chain(pairs.values().copied()).max().unwrap_or(0) {
+            self.await_shared(run, round)?;
+            let pairs = pairs.iter().filter(|&(_, &rounds)| round < rounds).map(|(&rank, _)| rank);
+            self.exchange(transport, round, &pairs.collect::<Vec<_>>())?;
+            self.all_receives().try_for_each(|side| side.copy_from_host(stream, run, round))?;
+            to_host(round + AHEAD)?;
             stream.flush().map_err(vkarray::Error::from)?;
-            let received = self.receives.chunks(round);
-            let received = received.map(|(rank, range)| Ok((rank, self.receives.write(range)?)));
-            let mut received: Vec<_> = received.collect::<Result<_, DistError>>()?;
-            let outgoing: Vec<_> = sent.iter().map(|(rank, bytes)| (*rank, &**bytes)).collect();
-            let mut incoming: Vec<_> = received.iter_mut().map(|(rank, bytes)| (*rank, &mut **bytes)).collect();
-            transport.exchange(&outgoing, &mut incoming)?;
-            drop((sent, received));
-            self.receives.copy_from_host(stream, round)?;
         }
-        self.receives.unpack()
+        self.all_receives().try_for_each(Side::unpack)
+    }
+
+    fn all_sends(&self) -> impl Iterator<Item = &Side<T>> {
+        self.sends.iter().chain(&self.shared_sends)
+    }
+
+    fn all_receives(&self) -> impl Iterator<Item = &Side<T>> {
+        self.receives.iter().chain(&self.shared_receives)
+    }
+
+    /// The ranks with which this one shares memory, and the rounds of the longest message between them.
+    fn pairs(&self) -> BTreeMap<usize, u64> {
+        let mut pairs = BTreeMap::new();
+        for (rank, rounds) in self.shared_sends.iter().chain(&self.shared_receives).flat_map(Side::rounds) {
+            let longest = pairs.entry(rank).or_insert(0);
+            *longest = rounds.max(*longest);
+        }
+        pairs
+    }
+
+    /// Blocks until the chunks of a round are in shared memory, and what was sent long before was read from it.
+    fn await_shared(&self, run: u64, round: u64) -> Result<(), DistError> {
+        self.shared_sends.iter().try_for_each(|side| side.wait(run, round))?;
+        self.shared_receives.iter().try_for_each(|side| match round.checked_sub(BEHIND) {
+            Some(round) => side.wait(run, round),
+            // The exchange before this one.
+            None if round == 0 => side.wait_for_all(),
+            None => Ok(()),
+        })
+    }
+
+    /// Sends and receives the chunks of a round, and a byte to and from each of the ranks with which memory is shared.
+    fn exchange(&self, transport: &dyn Transport, round: u64, pairs: &[usize]) -> Result<(), DistError> {
+        let sent = self.sends.as_ref().map(|side| side.read(round)).transpose()?.unwrap_or_default();
+        let mut received = self.receives.as_ref().map(|side| side.write(round)).transpose()?.unwrap_or_default();
+        let mut bytes = vec![[0]; pairs.len()];
+        let mut outgoing: Vec<_> = sent.iter().map(|(rank, bytes)| (*rank, &**bytes)).collect();
+        outgoing.extend(pairs.iter().map(|&rank| (rank, [1].as_slice())));
+        let mut incoming: Vec<_> = received.iter_mut().map(|(rank, bytes)| (*rank, &mut **bytes)).collect();
+        incoming.extend(pairs.iter().zip(&mut bytes).map(|(&rank, byte)| (rank, byte.as_mut_slice())));
+        Ok(transport.exchange(&outgoing, &mut incoming)?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The messages of one direction of a transfer, on the device and in pinned memory.
+//! The messages of one direction of a transfer, on the device and in host memory.
 //!
 //! A message of one contiguous view is copied from or to the view itself. The elements of all other messages are packed
 //! one after the other on the device, so that each round is one copy over the bus.
@@ -20,16 +20,50 @@ const CHUNK: u64 = 4 << 20;
 /// Vulkan have 256 bytes at most.
 const ALIGNMENT: u64 = 256;
 
+/// The rounds whose chunks the device copies to the host before the host sends the first of them.
+pub(super) const AHEAD: u64 = 2;
+
+/// The rounds after which the receiver of a chunk in shared memory has read it.
+pub(super) const BEHIND: u64 = 2;
+
+/// Host memory for the chunks of messages: banks of slots, each for the chunks of one round. Exchanges take the banks in
+/// turn, and the rounds of an exchange the slots of a bank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slots {
+    pub(super) banks: u64,
+    pub(super) count: u64,
+    /// The bytes of a slot.
+    pub(super) bytes: u64,
+}
+
+impl Slots {
+    /// The slots for messages of these views, of which each exchange uses one of `banks`.
+    pub(super) fn of<T: Element>(views: &ByRank<T>, banks: u64) -> Self {
+        let lens = views.iter().map(|(_, views)| bytes(views));
+        let count = lens.clone().map(rounds).max().unwrap_or(0).min(AHEAD + BEHIND);
+        Self { banks, count, bytes: lens.map(place_bytes).sum() }
+    }
+
+    /// All bytes.
+    pub(super) fn total(self) -> u64 {
+        self.banks * self.count * self.bytes
+    }
+
+    /// The bytes of the slot of a round.
+    fn slot(self, exchange: u64, round: u64) -> Range<u64> {
+        let slot = exchange % self.banks * self.count + round % self.count;
+        slot * self.bytes..(slot + 1) * self.bytes
+    }
+}
+
 /// The messages of one direction.
 #[derive(Debug)]
 pub(super) struct Side<T: Element> {
     messages: Vec<Message>,
     /// Views with gaps, each with the place where its elements are packed.
     packed: Vec<(DeviceNDArray<T>, DeviceNDArray<T>)>,
-    /// Pinned memory with slots, each for the chunks of one round; none without messages.
-    staging: Option<Arc<Block>>,
-    /// The bytes of a slot.
-    slot: u64,
+    host: Arc<Block>,
+    slots: Slots,
 }
 
 /// A message, whose bytes are contiguous on the device.
@@ -52,58 +86,76 @@ impl Message {
     }
 }
 
+/// The bytes of a message.
+fn bytes<T: Element>(views: &[DeviceNDArray<T>]) -> u64 {
+    views.iter().map(DeviceNDArray::nbytes).sum()
+}
+
+/// The rounds of a message.
+fn rounds(bytes: u64) -> u64 {
+    bytes.div_ceil(CHUNK)
+}
+
+/// The first byte of each message in a slot.
+pub(super) fn places<T: Element>(views: &ByRank<T>) -> Vec<u64> {
+    let place = |end: &mut u64, (_, views): &(usize, Vec<_>)| {
+        let place = *end;
+        *end += place_bytes(bytes(views));
+        Some(place)
+    };
+    views.iter().scan(0, place).collect()
+}
+
+/// The bytes of a message's place in a slot.
+fn place_bytes(bytes: u64) -> u64 {
+    bytes.min(CHUNK).next_multiple_of(ALIGNMENT)
+}
+
 impl<T: Element> Side<T> {
-    /// Reserves the memory for messages of these views.
-    pub(super) fn new(context: &Context, views: ByRank<T>) -> Result<Self, DistError> {
+    /// Messages of these views that pass through pinned memory; none without views.
+    pub(super) fn pinned(context: &Context, views: ByRank<T>) -> Result<Option<Self>, DistError> {
+        if views.is_empty() {
+            return Ok(None);
+        }
+        let slots = Slots::of(&views, 1);
+        let places = places(&views);
+        let pinned = context.allocator().allocate(slots.total(), MemoryKind::Pinned).map_err(vkarray::Error::from)?;
+        Self::new(context, views, &places, pinned, slots).map(Some)
+    }
+
+    /// Messages of these views that pass through host memory with slots, in each of which they have these places.
+    pub(super) fn new(
+        context: &Context,
+        views: ByRank<T>,
+        places: &[u64],
+        host: Arc<Block>,
+        slots: Slots,
+    ) -> Result<Self, DistError> {
         let in_place = |views: &[DeviceNDArray<T>]| views.len() == 1 && views[0].is_c_contiguous();
         let sizes = |views: &[DeviceNDArray<T>]| views.iter().map(DeviceNDArray::size).sum::<usize>();
         let total = views.iter().filter(|of| !in_place(&of.1)).map(|of| sizes(&of.1)).sum::<usize>();
         let all = context.device_array::<T>([total])?;
-        let (mut messages, mut packed, mut first, mut slot) = (Vec::new(), Vec::new(), 0, 0);
-        for (rank, views) in views {
+        let (mut messages, mut packed, mut first) = (Vec::new(), Vec::new(), 0);
+        for ((rank, views), &place) in views.into_iter().zip(places) {
             let whole = if in_place(&views) { &views[0] } else { &all.slice_axis(0, Index::from(first..))? };
             let (block, start) = (Arc::clone(whole.block()), (whole.offset() * size_of::<T>()) as u64);
-            let bytes = (sizes(&views) * size_of::<T>()) as u64;
-            messages.push(Message { rank, block, start, bytes, place: slot });
-            slot += bytes.min(CHUNK).next_multiple_of(ALIGNMENT);
+            messages.push(Message { rank, block, start, bytes: bytes(&views), place });
             for view in if in_place(&views) { Vec::new() } else { views } {
                 let place = all.slice_axis(0, Index::from(first..first + view.size()))?;
                 first += view.size();
                 packed.push((place.reshape(view.shape())?, view));
             }
         }
-        let mut side = Self { messages, packed, staging: None, slot };
-        if slot > 0 {
-            let bytes = slot * side.slots();
-            side.staging = Some(context.allocator().allocate(bytes, MemoryKind::Pinned).map_err(vkarray::Error::from)?);
-        }
-        Ok(side)
+        Ok(Self { messages, packed, host, slots })
     }
 
-    /// The number of rounds in which all messages are sent.
-    pub(super) fn rounds(&self) -> u64 {
-        self.messages.iter().map(|message| message.bytes.div_ceil(CHUNK)).max().unwrap_or(0)
-    }
-
-    /// The number of slots: the host uses one while the device uses another one.
-    fn slots(&self) -> u64 {
-        self.rounds().min(2)
-    }
-
-    /// The messages with a chunk in a round, by rank, and the bytes of the chunk in the pinned memory.
-    pub(super) fn chunks(&self, round: u64) -> impl Iterator<Item = (usize, Range<u64>)> {
-        self.in_round(round).map(move |(message, chunk)| {
-            let start = self.place(message, round);
-            (message.rank, start..start + (chunk.end - chunk.start))
-        })
+    /// The rank of each message, and the number of its rounds.
+    pub(super) fn rounds(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.messages.iter().map(|message| (message.rank, rounds(message.bytes)))
     }
 
     fn in_round(&self, round: u64) -> impl Iterator<Item = (&Message, Range<u64>)> {
         self.messages.iter().map(move |message| (message, message.chunk(round))).filter(|chunk| !chunk.1.is_empty())
-    }
-
-    fn place(&self, message: &Message, round: u64) -> u64 {
-        round % self.slots() * self.slot + message.place
     }
 
     /// Collects the elements of views with gaps.
@@ -116,26 +168,31 @@ impl<T: Element> Side<T> {
         Ok(self.packed.iter().try_for_each(|(place, view)| view.copy_from_device(place))?)
     }
 
-    /// Copies the chunks of a round to pinned memory. Returns at once.
-    pub(super) fn copy_to_host(&self, stream: &Stream, round: u64) -> Result<(), DistError> {
-        let copies = self.copies(round, |source, target, size| Region { source, target, size });
-        let copy = |(block, regions): (&Arc<_>, Vec<_>)| self.staging().copy_regions(stream, block, &regions);
+    /// Copies the chunks of a round to the host. Returns at once.
+    pub(super) fn copy_to_host(&self, stream: &Stream, exchange: u64, round: u64) -> Result<(), DistError> {
+        let copies = self.copies(exchange, round, |source, target, size| Region { source, target, size });
+        let copy = |(block, regions): (&Arc<_>, Vec<_>)| self.host.copy_regions(stream, block, &regions);
         Ok(copies.into_iter().try_for_each(copy).map_err(vkarray::Error::from)?)
     }
 
-    /// Copies the chunks of a round from pinned memory. Returns at once.
-    pub(super) fn copy_from_host(&self, stream: &Stream, round: u64) -> Result<(), DistError> {
-        let copies = self.copies(round, |target, source, size| Region { source, target, size });
-        let copy = |(block, regions): (&Arc<Block>, Vec<_>)| block.copy_regions(stream, self.staging(), &regions);
+    /// Copies the chunks of a round from the host. Returns at once.
+    pub(super) fn copy_from_host(&self, stream: &Stream, exchange: u64, round: u64) -> Result<(), DistError> {
+        let copies = self.copies(exchange, round, |target, source, size| Region { source, target, size });
+        let copy = |(block, regions): (&Arc<Block>, Vec<_>)| block.copy_regions(stream, &self.host, &regions);
         Ok(copies.into_iter().try_for_each(copy).map_err(vkarray::Error::from)?)
     }
 
-    /// The regions of a round in each block of the device, made of the place there, that in the pinned memory and a size.
-    fn copies(&self, round: u64, region: impl Fn(u64, u64, u64) -> Region) -> Vec<(&Arc<Block>, Vec<Region>)> {
+    /// The regions of a round in each block of the device, made of the place there, the one on the host and a size.
+    fn copies(
+        &self,
+        exchange: u64,
+        round: u64,
+        region: impl Fn(u64, u64, u64) -> Region,
+    ) -> Vec<(&Arc<Block>, Vec<Region>)> {
         let mut copies: Vec<(&Arc<Block>, Vec<Region>)> = Vec::new();
         for (message, chunk) in self.in_round(round) {
-            let size = chunk.end - chunk.start;
-            let region = region(message.start + chunk.start, self.place(message, round), size);
+            let place = self.slots.slot(exchange, round).start + message.place;
+            let region = region(message.start + chunk.start, place, chunk.end - chunk.start);
             match copies.iter_mut().find(|(block, _)| Arc::ptr_eq(block, &message.block)) {
                 Some((_, regions)) => regions.push(region),
                 None => copies.push((&message.block, vec![region])),
@@ -144,17 +201,58 @@ impl<T: Element> Side<T> {
         copies
     }
 
-    /// Bytes of the pinned memory, once the device has written them.
-    pub(super) fn read(&self, bytes: Range<u64>) -> Result<impl Deref<Target = [u8]>, DistError> {
-        Ok(self.staging().read_on_host(bytes).map_err(vkarray::Error::from)?)
+    /// Blocks until the device does not use the slot of a round.
+    pub(super) fn wait(&self, exchange: u64, round: u64) -> Result<(), DistError> {
+        let slot = self.slots.slot(exchange, round);
+        Ok(self.host.wait_until_unused(slot).map_err(vkarray::Error::from)?)
     }
 
-    /// Bytes of the pinned memory to be written, once the device does not use them.
-    pub(super) fn write(&self, bytes: Range<u64>) -> Result<impl DerefMut<Target = [u8]>, DistError> {
-        Ok(self.staging().write_on_host(bytes).map_err(vkarray::Error::from)?)
+    /// Blocks until the device uses no slot.
+    pub(super) fn wait_for_all(&self) -> Result<(), DistError> {
+        Ok(self.host.wait_until_unused(0..self.host.size()).map_err(vkarray::Error::from)?)
     }
 
-    fn staging(&self) -> &Arc<Block> {
-        self.staging.as_ref().expect("there is memory for the messages if there are any")
+    /// The chunks of a round with their ranks, once the device has written them.
+    pub(super) fn read(&self, round: u64) -> Result<Vec<(usize, impl Deref<Target = [u8]>)>, DistError> {
+        let read = |(rank, bytes)| Ok((rank, self.host.read_on_host(bytes).map_err(vkarray::Error::from)?));
+        self.on_host(round).map(read).collect()
+    }
+
+    /// The chunks of a round with their ranks, to be written, once the device does not use their memory.
+    pub(super) fn write(&self, round: u64) -> Result<Vec<(usize, impl DerefMut<Target = [u8]>)>, DistError> {
+        let write = |(rank, bytes)| Ok((rank, self.host.write_on_host(bytes).map_err(vkarray::Error::from)?));
+        self.on_host(round).map(write).collect()
+    }
+
+    /// The chunks of a round in pinned memory, which has one bank.
+    fn on_host(&self, round: u64) -> impl Iterator<Item = (usize, Range<u64>)> {
+        let slot = self.slots.slot(0, round).start;
+        self.in_round(round).map(move |(message, chunk)| {
+            let start = slot + message.place;
+            (message.rank, start..start + (chunk.end - chunk.start))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_of_two_exchanges_and_of_waiting_rounds_are_apart() {
+        let slots = Slots { banks: 2, count: 4, bytes: 768 };
+        assert_eq!(slots.total(), 2 * 4 * 768);
+        let uses: Vec<_> = (0..2).flat_map(|exchange| (0..4).map(move |round| slots.slot(exchange, round))).collect();
+        for (at, one) in uses.iter().enumerate() {
+            assert!(uses[..at].iter().all(|other| other.end <= one.start || one.end <= other.start), "{uses:?}");
+            assert!(one.end <= slots.total());
+        }
+        assert_eq!([slots.slot(2, 1), slots.slot(1, 5)], [slots.slot(0, 1), slots.slot(1, 1)]);
+    }
+
+    #[test]
+    fn messages_are_cut_into_chunks() {
+        assert_eq!([0, 1, CHUNK, CHUNK + 1, 3 * CHUNK].map(rounds), [0, 1, 1, 2, 3]);
+        assert_eq!([0, 1, 256, 257, 3 * CHUNK].map(place_bytes), [0, 256, 256, 512, CHUNK]);
     }
 }

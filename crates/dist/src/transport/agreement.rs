@@ -1,6 +1,6 @@
 //! Ranks that compare their calls before they exchange messages, so that a disagreement is an error on all of them.
 
-use vkarray::device::environment::parse_switch;
+use vkarray::device::environment::{self, parse_switch};
 
 use super::{Transport, TransportError, received};
 
@@ -28,10 +28,13 @@ pub(crate) fn agree(transport: &dyn Transport, call: impl FnOnce() -> String) ->
     }
 }
 
-/// Whether calls are compared, by the text of [`CHECK_CALLS`], or where it is not set in debug builds.
-pub(super) fn checks_calls(text: Option<&str>) -> Result<bool, TransportError> {
-    let Some(text) = text else { return Ok(cfg!(debug_assertions)) };
-    parse_switch(text).ok_or_else(|| TransportError::Setting { variable: CHECK_CALLS, text: text.to_owned() })
+/// What a variable of the environment says, or where it is not set the default.
+pub(super) fn switch(variable: &'static str, default: bool) -> Result<bool, TransportError> {
+    environment::text(variable).map_or(Ok(default), |text| parsed_switch(variable, text))
+}
+
+fn parsed_switch(variable: &'static str, text: String) -> Result<bool, TransportError> {
+    parse_switch(&text).ok_or(TransportError::Setting { variable, text })
 }
 
 /// The texts of all ranks in their order on rank 0, an empty list on the others.
@@ -69,10 +72,11 @@ mod tests {
     use crate::transport::ThreadRank;
 
     #[test]
-    fn a_variable_decides_whether_calls_are_compared_and_debug_builds_without_it() {
-        assert_eq!(checks_calls(None), Ok(cfg!(debug_assertions)));
-        assert_eq!([checks_calls(Some("1")), checks_calls(Some("off"))], [Ok(true), Ok(false)]);
-        let error = checks_calls(Some("2")).unwrap_err();
+    fn a_variable_is_a_switch() {
+        let parsed = |text: &str| parsed_switch(CHECK_CALLS, text.to_owned());
+        assert_eq!([parsed("1"), parsed("off")], [Ok(true), Ok(false)]);
+        assert_eq!(switch("VKARRAY_NOT_SET", true), Ok(true));
+        let error = parsed("2").unwrap_err();
         assert_eq!(error.to_string(), "VKARRAY_CHECK_CALLS is \"2\"; use one of 1, true, yes, on, 0, false, no, off");
     }
 

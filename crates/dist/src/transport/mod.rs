@@ -8,8 +8,6 @@ mod threads;
 
 use std::fmt::Debug;
 
-use vkarray::device::environment;
-
 pub(crate) use agreement::{agree, gather_texts};
 pub use error::TransportError;
 #[cfg(feature = "mpi")]
@@ -53,9 +51,22 @@ pub trait Transport: Debug {
     /// # Errors
     /// The variable has an unknown value.
     fn checks_calls(&self) -> Result<bool, TransportError> {
-        agreement::checks_calls(environment::text(agreement::CHECK_CALLS).as_deref())
+        agreement::switch(agreement::CHECK_CALLS, cfg!(debug_assertions))
+    }
+
+    /// Whether ranks of one host exchange ghost zones through memory that the devices of both reach, where they can: one
+    /// copy down and one up, and a message of one byte for 4 MiB. Otherwise the elements are messages too. Yes on Linux,
+    /// unless `VKARRAY_SHARE_PAGES` says no. All ranks need the same answer.
+    ///
+    /// # Errors
+    /// The variable has an unknown value.
+    fn shares_memory(&self) -> Result<bool, TransportError> {
+        agreement::switch(SHARE_PAGES, true)
     }
 }
+
+/// A switch that lets ranks of one host share memory, or not.
+const SHARE_PAGES: &str = "VKARRAY_SHARE_PAGES";
 
 /// Where a rank runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

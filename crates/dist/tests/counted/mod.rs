@@ -11,11 +11,12 @@ pub(crate) struct Counts {
     pub(crate) bytes: AtomicUsize,
 }
 
-/// A transport that decides by itself whether calls are compared.
+/// A transport that decides by itself whether calls are compared and memory is shared.
 #[derive(Debug)]
 pub(crate) struct Counted<'t> {
     pub(crate) rank: &'t ThreadRank,
     pub(crate) checks_calls: bool,
+    pub(crate) shares_memory: bool,
     pub(crate) counts: &'t Counts,
 }
 
@@ -46,5 +47,9 @@ impl Transport for Counted<'_> {
 
     fn checks_calls(&self) -> Result<bool, TransportError> {
         Ok(self.checks_calls)
+    }
+
+    fn shares_memory(&self) -> Result<bool, TransportError> {
+        Ok(self.shares_memory)
     }
 }
