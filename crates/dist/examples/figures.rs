@@ -154,12 +154,14 @@ fn exchange(run: &Run<'_>) -> anyhow::Result<()> {
         let parts = Decomposition::with_grid(shape, grid)?.ghosts([(1, 1); 3])?.borders(borders)?;
         let array = DistArray::full(&run.ctx, run.rank, &parts, 1.0_f32)?;
         let seconds = run.median(|| Ok(array.halo()?))?;
+        let sharing = array.sharing().len() as f64;
         let face = (len * len * 4) as f64;
         let rate = 2.0 * face / seconds / 1e9;
         run.print(
             "exchange",
             &[
                 ("axis", axis as f64),
+                ("neighbours_sharing_memory", sharing),
                 ("face_bytes", face),
                 ("sent_bytes_per_rank", 2.0 * face),
                 ("seconds", seconds),

@@ -243,8 +243,8 @@ fn refusals_name_the_culprit() {
 
 #[test]
 fn long_messages_arrive_whole_in_each_of_several_exchanges() {
-    // Columns of 4.2 MiB, one or two of which are a message of two or three chunks.
-    const ROWS: usize = 1_100_001;
+    // Columns of 6.1 MiB, one or two of which are a message of two or three chunks.
+    const ROWS: usize = 1_600_001;
     let columns = Decomposition::with_grid([ROWS, 3], [1, 3]).unwrap().ghosts([(0, 0), (1, 2)]).unwrap();
     let columns = columns.borders([Border::Fixed, Border::Periodic]).unwrap();
     let value = |row: usize, column: usize| (row * 3 + column) as u32;

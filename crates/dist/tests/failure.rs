@@ -87,7 +87,7 @@ fn a_comparison_is_four_messages_for_each_rank_and_can_be_left_out() {
     for (checks_calls, compared) in [(false, 0), (true, 2 * 2 + 2 * 2)] {
         let counts = Counts::default();
         ThreadRank::run(3, |rank| {
-            let rank = Counted { rank, checks_calls, counts: &counts };
+            let rank = Counted { rank, checks_calls, shares_memory: false, counts: &counts };
             DistArray::full(&CONTEXT, &rank, &ring(8, 1), 0_u16).unwrap().halo().unwrap();
         });
         // Each rank sends a message to each of its two neighbours.

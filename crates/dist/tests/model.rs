@@ -89,6 +89,7 @@ fn sent_by_neighbours(part: usize, ghosts: (usize, usize)) -> Vec<usize> {
             assert_eq!(shown.iter().zip(expected).position(|(shown, expected)| *shown != expected), None);
             (&array.interior() + 1).assign_to(&array.interior()).unwrap();
         }
+        assert_eq!(array.sharing(), [0, 1, 2].into_iter().filter(|other| *other != rank.rank()).collect::<Vec<_>>());
         sent.split_off(1)
     });
     assert!(sent.iter().all(|of_rank| *of_rank == sent[0]), "{sent:?}");
@@ -99,8 +100,8 @@ fn sent_by_neighbours(part: usize, ghosts: (usize, usize)) -> Vec<usize> {
 fn ranks_of_one_host_exchange_no_elements_as_messages() {
     // One byte to each of both neighbours.
     assert_eq!(sent_by_neighbours(31, (5, 7)), [2; 5]);
-    // 21.2 MB to one neighbour, in six chunks, and one byte for each of them to both.
-    assert_eq!(sent_by_neighbours(2_700_011, (2_650_001, 0)), [12; 5]);
+    // 34 MB to one neighbour, in six chunks, and one byte for each of them to both.
+    assert_eq!(sent_by_neighbours(4_300_011, (4_250_001, 0)), [12; 5]);
 }
 
 #[test]

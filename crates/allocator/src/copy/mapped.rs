@@ -27,7 +27,7 @@ impl Block {
     }
 
     /// Blocks until no work that was recorded so far uses the bytes `range`: before a message says so to another process
-    /// that shares them. Later work on the bytes is not waited for.
+    /// that shares them. Later work on the bytes is not waited for. Polls at first, since such work is usually a copy.
     ///
     /// ```
     /// # use vkarray_allocator::{Allocator, MemoryKind};
@@ -47,7 +47,7 @@ impl Block {
     ///
     /// [`Error::Driver`](crate::Error::Driver) if the device is lost or waiting fails.
     pub fn wait_until_unused(&self, range: Range<u64>) -> Result<()> {
-        self.wait_for_uses(&range, Mode::Write)
+        self.wait_for_copies(&range, Mode::Write)
     }
 
     /// Waits for uses by the device that conflict with an access of the host in `mode`.

@@ -19,7 +19,7 @@ use vkarray::{Context, DeviceNDArray, Element, Index};
 use crate::decomposition::Region;
 use crate::error::DistError;
 use crate::transport::Transport;
-use side::{AHEAD, BEHIND, Side};
+use side::{AHEAD, BEHIND, Copy, Side};
 
 /// Views in the order of their elements in a message, by the rank at the other side.
 type ByRank<T> = Vec<(usize, Vec<DeviceNDArray<T>>)>;
@@ -84,17 +84,34 @@ impl<T: Element> Transfer<T> {
     }
 
     /// Sends and receives all elements. Blocks until the sources are read and all messages have arrived; the writes to
-    /// the targets run before later work on them. What `meanwhile` records runs on the device while messages travel.
-    ///
-    /// Messages go in rounds, each of one chunk of every message. While the host sends the chunks of a round, the device
-    /// copies those of the next one to the host and those of the last one from it.
-    pub(crate) fn run(
+    /// the targets run before later work on them.
+    pub(crate) fn run(&self, transport: &dyn Transport) -> Result<(), DistError> {
+        let stream = self.context.default_stream();
+        self.run_by(transport, &|target, source, regions| target.copy_regions(stream, source, regions), || Ok(()))
+    }
+
+    /// Does what [`Transfer::run`] does. What `meanwhile` records runs on the device while messages travel.
+    pub(crate) fn run_beside(
         &self,
         transport: &dyn Transport,
         meanwhile: impl FnOnce() -> Result<(), DistError>,
     ) -> Result<(), DistError> {
+        let stream = self.context.default_stream();
+        let copy: Copy<'_> = &|target, source, regions| target.copy_regions_beside(stream, source, regions);
+        self.run_by(transport, copy, meanwhile)
+    }
+
+    ///
+    /// Messages go in rounds, each of one chunk of every message. While the host sends the chunks of a round, the device
+    /// copies those of the next one to the host and those of the last one from it.
+    fn run_by(
+        &self,
+        transport: &dyn Transport,
+        copy: Copy<'_>,
+        meanwhile: impl FnOnce() -> Result<(), DistError>,
+    ) -> Result<(), DistError> {
         let (stream, run) = (self.context.default_stream(), self.runs.replace(self.runs.get() + 1));
-        let to_host = |round| self.all_sends().try_for_each(|side| side.copy_to_host(stream, run, round));
+        let to_host = |round| self.all_sends().try_for_each(|side| side.copy_to_host(copy, run, round));
         self.all_sends().try_for_each(Side::pack)?;
         (0..AHEAD).try_for_each(to_host)?;
         for (source, target) in &self.copies {
@@ -109,11 +126,16 @@ impl<T: Element> Transfer<T> {
             self.await_shared(run, round)?;
             let pairs = pairs.iter().filter(|&(_, &rounds)| round < rounds).map(|(&rank, _)| rank);
             self.exchange(transport, round, &pairs.collect::<Vec<_>>())?;
-            self.all_receives().try_for_each(|side| side.copy_from_host(stream, run, round))?;
+            self.all_receives().try_for_each(|side| side.copy_from_host(copy, run, round))?;
             to_host(round + AHEAD)?;
             stream.flush().map_err(vkarray::Error::from)?;
         }
         self.all_receives().try_for_each(Side::unpack)
+    }
+
+    /// The ranks that read this rank's elements in memory that both reach, or write them there.
+    pub(crate) fn sharing(&self) -> Vec<usize> {
+        self.pairs().into_keys().collect()
     }
 
     fn all_sends(&self) -> impl Iterator<Item = &Side<T>> {

@@ -7,14 +7,14 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use vkarray::memory::{Block, MemoryKind, Region};
-use vkarray::{Context, DeviceNDArray, Element, Index, Stream};
+use vkarray::{Context, DeviceNDArray, Element, Index};
 
 use super::ByRank;
 use crate::error::DistError;
 
 /// The most bytes of a message that are sent at a time. A bus carries them in some 100 µs, in which the host waits, sends
 /// and records.
-const CHUNK: u64 = 4 << 20;
+const CHUNK: u64 = 6 << 20;
 
 /// Chunks start at multiples of this, so that no two of them share an atom of memory that is not coherent; the atoms of
 /// Vulkan have 256 bytes at most.
@@ -55,6 +55,9 @@ impl Slots {
         slot * self.bytes..(slot + 1) * self.bytes
     }
 }
+
+/// Copies regions to a block from another one.
+pub(super) type Copy<'c> = &'c dyn Fn(&Arc<Block>, &Arc<Block>, &[Region]) -> vkarray::memory::Result<()>;
 
 /// The messages of one direction.
 #[derive(Debug)]
@@ -168,18 +171,18 @@ impl<T: Element> Side<T> {
         Ok(self.packed.iter().try_for_each(|(place, view)| view.copy_from_device(place))?)
     }
 
-    /// Copies the chunks of a round to the host. Returns at once.
-    pub(super) fn copy_to_host(&self, stream: &Stream, exchange: u64, round: u64) -> Result<(), DistError> {
+    /// Copies the chunks of a round to the host, by one of the two functions for regions. Returns at once.
+    pub(super) fn copy_to_host(&self, copy: Copy<'_>, exchange: u64, round: u64) -> Result<(), DistError> {
         let copies = self.copies(exchange, round, |source, target, size| Region { source, target, size });
-        let copy = |(block, regions): (&Arc<_>, Vec<_>)| self.host.copy_regions(stream, block, &regions);
-        Ok(copies.into_iter().try_for_each(copy).map_err(vkarray::Error::from)?)
+        let each = |(block, regions): (&Arc<_>, Vec<_>)| copy(&self.host, block, &regions);
+        Ok(copies.into_iter().try_for_each(each).map_err(vkarray::Error::from)?)
     }
 
-    /// Copies the chunks of a round from the host. Returns at once.
-    pub(super) fn copy_from_host(&self, stream: &Stream, exchange: u64, round: u64) -> Result<(), DistError> {
+    /// Copies the chunks of a round from the host, by one of the two functions for regions. Returns at once.
+    pub(super) fn copy_from_host(&self, copy: Copy<'_>, exchange: u64, round: u64) -> Result<(), DistError> {
         let copies = self.copies(exchange, round, |target, source, size| Region { source, target, size });
-        let copy = |(block, regions): (&Arc<Block>, Vec<_>)| block.copy_regions(stream, &self.host, &regions);
-        Ok(copies.into_iter().try_for_each(copy).map_err(vkarray::Error::from)?)
+        let each = |(block, regions): (&Arc<_>, Vec<_>)| copy(block, &self.host, &regions);
+        Ok(copies.into_iter().try_for_each(each).map_err(vkarray::Error::from)?)
     }
 
     /// The regions of a round in each block of the device, made of the place there, the one on the host and a size.
