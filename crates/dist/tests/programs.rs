@@ -42,9 +42,8 @@ enum Step {
 
 fn any_step() -> impl Strategy<Value = Step> {
     let border = prop_oneof![Just(Border::Fixed), Just(Border::Periodic), Just(Border::Reflecting)];
-    let beside = ((0..4_usize, 0..4_usize), 0..7_usize, border).prop_map(|((low, high), at, border)| {
-        ((low, high), (at % (low + high + 1)) as isize - low as isize, border)
-    });
+    let beside = ((0..4_usize, 0..4_usize), 0..7_usize, border)
+        .prop_map(|((low, high), at, border)| ((low, high), (at % (low + high + 1)) as isize - low as isize, border));
     let axis = || 0..3_usize;
     prop_oneof![
         1 => axis().prop_map(|by| Step::Redistribute(by.checked_sub(1))),
