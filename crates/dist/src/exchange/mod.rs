@@ -112,7 +112,7 @@ impl<T: Element> Transfer<T> {
     ) -> Result<(), DistError> {
         let (stream, run) = (self.context.default_stream(), self.runs.replace(self.runs.get() + 1));
         let to_host = |round| self.all_sends().try_for_each(|side| side.copy_to_host(copy, run, round));
-        self.all_sends().try_for_each(Side::pack)?;
+        self.all_sends().try_for_each(|side| side.pack(stream))?;
         (0..AHEAD).try_for_each(to_host)?;
         for (source, target) in &self.copies {
             target.copy_from_device(source)?;
@@ -128,9 +128,10 @@ impl<T: Element> Transfer<T> {
             self.exchange(transport, round, &pairs.collect::<Vec<_>>())?;
             self.all_receives().try_for_each(|side| side.copy_from_host(copy, run, round))?;
             to_host(round + AHEAD)?;
+            self.all_receives().try_for_each(|side| side.unpack(round))?;
             stream.flush().map_err(vkarray::Error::from)?;
         }
-        self.all_receives().try_for_each(Side::unpack)
+        Ok(())
     }
 
     /// The ranks that read this rank's elements in memory that both reach, or write them there.

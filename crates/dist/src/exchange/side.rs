@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use vkarray::memory::{Block, MemoryKind, Region};
-use vkarray::{Context, DeviceNDArray, Element, Index};
+use vkarray::{Context, DeviceNDArray, Element, Index, Stream};
 
 use super::ByRank;
 use crate::error::DistError;
@@ -63,10 +63,18 @@ pub(super) type Copy<'c> = &'c dyn Fn(&Arc<Block>, &Arc<Block>, &[Region]) -> vk
 #[derive(Debug)]
 pub(super) struct Side<T: Element> {
     messages: Vec<Message>,
-    /// Views with gaps, each with the place where its elements are packed.
-    packed: Vec<(DeviceNDArray<T>, DeviceNDArray<T>)>,
+    packed: Vec<Packed<T>>,
     host: Arc<Block>,
     slots: Slots,
+}
+
+/// A view, or a part of it, and the place where its elements are packed.
+#[derive(Debug)]
+struct Packed<T: Element> {
+    view: DeviceNDArray<T>,
+    place: DeviceNDArray<T>,
+    /// The round with its last bytes.
+    round: u64,
 }
 
 /// A message, whose bytes are contiguous on the device.
@@ -92,6 +100,20 @@ impl Message {
 /// The bytes of a message.
 fn bytes<T: Element>(views: &[DeviceNDArray<T>]) -> u64 {
     views.iter().map(DeviceNDArray::nbytes).sum()
+}
+
+/// The views in parts of about a chunk or less, in the same order of elements.
+fn pieces<T: Element>(views: &[DeviceNDArray<T>]) -> vkarray::Result<Vec<DeviceNDArray<T>>> {
+    let mut pieces = Vec::new();
+    for view in views {
+        // Along the first axis that has a length, the elements of parts follow each other.
+        let axis = view.shape().iter().position(|&len| len > 1).unwrap_or(0);
+        match usize::try_from(rounds(view.nbytes())) {
+            Ok(parts @ 2..) => pieces.extend(view.array_split(parts.min(view.shape()[axis]), axis)?),
+            _ => pieces.push(view.clone()),
+        }
+    }
+    Ok(pieces)
 }
 
 /// The rounds of a message.
@@ -143,10 +165,12 @@ impl<T: Element> Side<T> {
             let whole = if in_place(&views) { &views[0] } else { &all.slice_axis(0, Index::from(first..))? };
             let (block, start) = (Arc::clone(whole.block()), (whole.offset() * size_of::<T>()) as u64);
             messages.push(Message { rank, block, start, bytes: bytes(&views), place });
-            for view in if in_place(&views) { Vec::new() } else { views } {
-                let place = all.slice_axis(0, Index::from(first..first + view.size()))?;
+            let mut end = 0;
+            for view in if in_place(&views) { Vec::new() } else { pieces(&views)? } {
+                let place = all.slice_axis(0, Index::from(first..first + view.size()))?.reshape(view.shape())?;
                 first += view.size();
-                packed.push((place.reshape(view.shape())?, view));
+                end += view.nbytes();
+                packed.push(Packed { view, place, round: (end - 1) / CHUNK });
             }
         }
         Ok(Self { messages, packed, host, slots })
@@ -161,14 +185,22 @@ impl<T: Element> Side<T> {
         self.messages.iter().map(move |message| (message, message.chunk(round))).filter(|chunk| !chunk.1.is_empty())
     }
 
-    /// Collects the elements of views with gaps.
-    pub(super) fn pack(&self) -> Result<(), DistError> {
-        Ok(self.packed.iter().try_for_each(|(place, view)| place.copy_from_device(view))?)
+    /// Collects the elements of views with gaps. Those of long messages are submitted chunk by chunk, so that the bus has
+    /// the first one soon.
+    pub(super) fn pack(&self, stream: &Stream) -> Result<(), DistError> {
+        for Packed { view, place, .. } in &self.packed {
+            place.copy_from_device(view)?;
+            if self.slots.count > 1 {
+                stream.flush().map_err(vkarray::Error::from)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Writes the elements of views with gaps.
-    pub(super) fn unpack(&self) -> Result<(), DistError> {
-        Ok(self.packed.iter().try_for_each(|(place, view)| view.copy_from_device(place))?)
+    /// Writes the elements of views with gaps whose last bytes come in a round.
+    pub(super) fn unpack(&self, round: u64) -> Result<(), DistError> {
+        let complete = self.packed.iter().filter(|packed| packed.round == round);
+        Ok(complete.into_iter().try_for_each(|packed| packed.view.copy_from_device(&packed.place))?)
     }
 
     /// Copies the chunks of a round to the host, by one of the two functions for regions. Returns at once.
