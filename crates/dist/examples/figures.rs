@@ -39,14 +39,15 @@ fn main() -> Result<(), TransportError> {
             report.to_string().lines().for_each(|line| println!("# {line}"));
         }
         let run = Run { rank, ctx, is_small };
-        let figures: [(&str, fn(&Run<'_>) -> anyhow::Result<()>); 5] =
-            [("exchange", exchange), ("heat", heat), ("sum", sum), ("sort", sort), ("matmul", matmul)];
-        for (name, figure) in figures {
-            if names.is_empty() || names.iter().any(|own| own == name) {
-                figure(&run)?;
-            }
-        }
-        Ok(())
+        let asked = |name: &str| names.is_empty() || names.iter().any(|own| own == name);
+        let figure = |name: &str, figure: fn(&Run<'_>) -> anyhow::Result<()>| {
+            if asked(name) { figure(&run) } else { Ok(()) }
+        };
+        figure("exchange", exchange)?;
+        figure("heat", heat)?;
+        figure("sum", sum)?;
+        figure("sort", sort)?;
+        figure("matmul", matmul)
     })
 }
 
@@ -253,7 +254,7 @@ fn sort(run: &Run<'_>) -> anyhow::Result<()> {
 /// A product of two matrices of `f32`.
 fn matmul(run: &Run<'_>) -> anyhow::Result<()> {
     // Each rank has the same number of elements.
-    let len = (run.size(8192, 64) as f64 * (run.rank.size() as f64).sqrt()).round() as usize;
+    let len = (run.size(8192, 64).pow(2) * run.rank.size()).isqrt();
     let parts = Decomposition::over([len; 2], run.rank.size())?;
     let draw = |rng: &mut Rng, ctx: &Context, n| rng.uniform::<f32>(ctx, n);
     let [left, right] = [4, 5].map(|seed| DistArray::random(&run.ctx, run.rank, &parts, &Rng::philox(seed), draw));

@@ -168,7 +168,7 @@ impl MemoryPointer {
         &self.last_uses
     }
 
-    /// The same memory, which the host cannot address any more, so that no guard refers to its bytes.
+    /// Memory of this pointer that the host cannot address any more, so that no guard refers to its bytes.
     #[cfg(target_os = "linux")]
     pub(crate) fn without_mapping(self) -> Self {
         Self { mapping: None, ..self }

@@ -18,6 +18,9 @@ use crate::transport::{Transport, TransportError, received};
 /// The bytes of an offer: the name of pages, and numbers.
 const OFFER: usize = 128;
 
+/// What a rank sends through memory that others share, and what it receives from each of them.
+type SharedSides<T> = (Option<Side<T>>, Vec<Side<T>>);
+
 /// Lets ranks of one host share memory, where their devices can: what a rank sends this way, and what it receives from each
 /// other one. What is left in the lists has to pass as messages. All ranks call this function.
 pub(super) fn share<T: Element>(
@@ -25,7 +28,7 @@ pub(super) fn share<T: Element>(
     transport: &dyn Transport,
     sends: &mut ByRank<T>,
     receives: &mut ByRank<T>,
-) -> Result<(Option<Side<T>>, Vec<Side<T>>), DistError> {
+) -> Result<SharedSides<T>, DistError> {
     let near = near(transport, &[ranks(sends), ranks(receives)].concat())?;
     let near_sends = sends.extract_if(.., |(rank, _)| near.contains(rank)).collect();
     let near_receives: ByRank<T> = receives.extract_if(.., |(rank, _)| near.contains(rank)).collect();
@@ -70,7 +73,7 @@ fn ranks<T: Element>(views: &ByRank<T>) -> Vec<usize> {
     views.iter().map(|(rank, _)| *rank).collect()
 }
 
-/// Those of the ranks that are on the host of this rank.
+/// Which of the ranks are on the host of this rank.
 fn near(transport: &dyn Transport, ranks: &[usize]) -> Result<Vec<usize>, TransportError> {
     let mut ranks = ranks.to_vec();
     ranks.sort_unstable();

@@ -62,7 +62,7 @@ pub(super) type Copy<'c> = &'c dyn Fn(&Arc<Block>, &Arc<Block>, &[Region]) -> vk
 /// The messages of one direction.
 #[derive(Debug)]
 pub(super) struct Side<T: Element> {
-    messages: Vec<Message>,
+    messages: Vec<DeviceMessage>,
     packed: Vec<Packed<T>>,
     host: Arc<Block>,
     slots: Slots,
@@ -79,7 +79,7 @@ struct Packed<T: Element> {
 
 /// A message, whose bytes are contiguous on the device.
 #[derive(Debug)]
-struct Message {
+struct DeviceMessage {
     rank: usize,
     block: Arc<Block>,
     /// The first byte in the block.
@@ -89,7 +89,7 @@ struct Message {
     place: u64,
 }
 
-impl Message {
+impl DeviceMessage {
     /// The bytes of the chunk of a round. A message of fewer rounds has an empty one.
     fn chunk(&self, round: u64) -> Range<u64> {
         let start = (round * CHUNK).min(self.bytes);
@@ -164,7 +164,7 @@ impl<T: Element> Side<T> {
         for ((rank, views), &place) in views.into_iter().zip(places) {
             let whole = if in_place(&views) { &views[0] } else { &all.slice_axis(0, Index::from(first..))? };
             let (block, start) = (Arc::clone(whole.block()), (whole.offset() * size_of::<T>()) as u64);
-            messages.push(Message { rank, block, start, bytes: bytes(&views), place });
+            messages.push(DeviceMessage { rank, block, start, bytes: bytes(&views), place });
             let mut end = 0;
             for view in if in_place(&views) { Vec::new() } else { pieces(&views)? } {
                 let place = all.slice_axis(0, Index::from(first..first + view.size()))?.reshape(view.shape())?;
@@ -181,7 +181,7 @@ impl<T: Element> Side<T> {
         self.messages.iter().map(|message| (message.rank, rounds(message.bytes)))
     }
 
-    fn in_round(&self, round: u64) -> impl Iterator<Item = (&Message, Range<u64>)> {
+    fn in_round(&self, round: u64) -> impl Iterator<Item = (&DeviceMessage, Range<u64>)> {
         self.messages.iter().map(move |message| (message, message.chunk(round))).filter(|chunk| !chunk.1.is_empty())
     }
 

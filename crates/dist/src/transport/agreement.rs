@@ -75,7 +75,7 @@ mod tests {
     fn a_variable_is_a_switch() {
         let parsed = |text: &str| parsed_switch(CHECK_CALLS, text.to_owned());
         assert_eq!([parsed("1"), parsed("off")], [Ok(true), Ok(false)]);
-        assert_eq!(switch("VKARRAY_NOT_SET", true), Ok(true));
+        assert_eq!(switch("A_VARIABLE_THAT_IS_NOT_SET", true), Ok(true));
         let error = parsed("2").unwrap_err();
         assert_eq!(error.to_string(), "VKARRAY_CHECK_CALLS is \"2\"; use one of 1, true, yes, on, 0, false, no, off");
     }
