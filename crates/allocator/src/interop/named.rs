@@ -135,3 +135,37 @@ fn open(name: &str) -> io::Result<File> {
     }
     Ok(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_pages_that_were_made_are_opened() {
+        let made = |name: &str, seals| {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            let file = File::from(rustix::fs::memfd_create(name, flags).unwrap());
+            rustix::fs::fcntl_add_seals(&file, seals).unwrap();
+            let number = file.as_raw_fd();
+            (file, format!("{}/{number}", process::id()))
+        };
+        let (sealed, place) = made(&file_name("a"), SEALS);
+        sealed.set_len(4096).unwrap_err(); // Its size stays.
+        assert_eq!(open(&format!("{place}/a")).unwrap().metadata().unwrap().len(), 0);
+        let (_unsealed, other) = made(&file_name("a"), SealFlags::GROW);
+        let (_foreign, foreign) = made("a", SEALS);
+        for name in [
+            "".to_owned(),
+            "a".to_owned(),
+            "1/2".to_owned(),
+            place.clone(),
+            format!("{place}/b"),
+            format!("{place}/"),
+            format!("{other}/a"),
+            format!("{foreign}/a"),
+            format!("0/{}/a", sealed.as_raw_fd()),
+        ] {
+            assert!(open(&name).is_err(), "{name}");
+        }
+    }
+}
