@@ -46,30 +46,46 @@ const FAILURES: [(&str, &str); 5] = [
     ("end", "but rank 1 calls nothing more"),
 ];
 
+/// An MPI library.
+#[derive(Debug)]
+struct Mpi {
+    mpiexec: String,
+    /// Where programs for it are built. Cargo does not notice that another library is asked for.
+    target: String,
+}
+
 /// Runs the tests with ranks that are threads, then the examples with ranks that are processes, of which this many are
 /// killed.
-pub(crate) fn run(kills: usize) -> Result<ExitCode> {
+pub(crate) fn run(kills: usize, mpi: Option<&str>) -> Result<ExitCode> {
     setup::run(Purpose::Processes)?;
     let tests = CommandLine::new(["cargo", "test", "--package", "vkarray-dist"]).run()?;
     if !tests.success() {
         return Ok(exit_code(tests));
     }
-    CommandLine::new(["cargo", "build", "--package", "vkarray-dist", "--features", "mpi", "--examples"])
-        .run_to_success()?;
+    let build = CommandLine::new(["cargo", "build", "--package", "vkarray-dist", "--features", "mpi", "--examples"]);
+    let (mpi, build) = match mpi {
+        None => (Mpi { mpiexec: "mpiexec".to_owned(), target: "target".to_owned() }, build),
+        Some(name) => {
+            let mpi = Mpi { mpiexec: format!("mpiexec.{name}"), target: format!("target/{name}") };
+            let build = build.with_env("MPICC", &format!("mpicc.{name}")).with_args(["--target-dir", &mpi.target]);
+            (mpi, build)
+        }
+    };
+    build.run_to_success()?;
     for ranks in RANKS {
         for example in EXAMPLES {
-            mpiexec(ranks, example).run_to_success()?;
+            mpi.command(ranks, example).run_to_success()?;
         }
     }
     for (failure, reported) in FAILURES {
-        let command = mpiexec(3, "failing_rank").with_args([failure]);
+        let command = mpi.command(3, "failing_rank").with_args([failure]);
         println!("$ {command}");
         let (took, output) = ended(&command, start(&command)?)?;
         let text = String::from_utf8_lossy(&output.stderr);
         ensure!(text.contains(reported), "`{command}` reported something else than {reported:?}: {text}");
         println!("ended after {:.1} s with {}", took.as_secs_f64(), output.status);
     }
-    let longest = (0..kills).map(|nth| kill(nth, 2 + nth % 3)).collect::<Result<Vec<_>>>()?.into_iter().max();
+    let longest = (0..kills).map(|nth| kill(&mpi, nth, 2 + nth % 3)).collect::<Result<Vec<_>>>()?.into_iter().max();
     println!(
         "dist: passed with {RANKS:?} ranks; ranks that failed and {kills} that were killed ended the others, within {:.1} s",
         longest.unwrap_or_default().as_secs_f64()
@@ -77,15 +93,18 @@ pub(crate) fn run(kills: usize) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An example with this number of ranks. The CPU driver gets one thread for each rank, since ranks may be more than
-/// cores.
-fn mpiexec(ranks: usize, example: &str) -> CommandLine {
-    CommandLine::new(["mpiexec", "-n", &ranks.to_string(), &format!("target/debug/examples/{example}")])
-        .with_env("LP_NUM_THREADS", "1")
-        // Without these variables Open MPI starts no more ranks than there are cores, and none as root.
-        .with_env("OMPI_MCA_rmaps_base_oversubscribe", "1")
-        .with_env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-        .with_env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+impl Mpi {
+    /// An example with this number of ranks. The CPU driver gets one thread for each rank, since ranks may be more than
+    /// cores.
+    fn command(&self, ranks: usize, example: &str) -> CommandLine {
+        let program = format!("{}/debug/examples/{example}", self.target);
+        CommandLine::new([&self.mpiexec, "-n", &ranks.to_string(), &program])
+            .with_env("LP_NUM_THREADS", "1")
+            // Without these variables Open MPI starts no more ranks than there are cores, and none as root.
+            .with_env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+            .with_env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .with_env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    }
 }
 
 fn start(command: &CommandLine) -> Result<Child> {
@@ -112,9 +131,9 @@ fn ended(command: &CommandLine, mut process: Child) -> Result<(Duration, Output)
 
 /// Kills one of several ranks at a random time, and returns how long the others went on. They leave one error and no
 /// process, and no shared memory if MPI runs on all of them.
-fn kill(nth: usize, ranks: usize) -> Result<Duration> {
+fn kill(mpi: &Mpi, nth: usize, ranks: usize) -> Result<Duration> {
     let before = shared_memory();
-    let command = mpiexec(ranks, "failing_rank").with_args(["none"]);
+    let command = mpi.command(ranks, "failing_rank").with_args(["none"]);
     let mut process = start(&command)?;
     let mut printed = BufReader::new(process.stdout.take().context("the output is piped")?);
     let started = printed.by_ref().lines().take(ranks).map(|line| started(&line?)).collect::<Result<Vec<_>>>()?;

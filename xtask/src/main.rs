@@ -92,6 +92,9 @@ enum Task {
         /// How many processes are killed at random times
         #[arg(long, default_value_t = 5)]
         kills: usize,
+        /// The MPI library, as Debian names it in `mpicc.openmpi`, if it is not that of `mpicc`
+        #[arg(long, value_name = "NAME")]
+        mpi: Option<String>,
     },
     /// Reports which devices and layers this process finds; `setup` runs it as a child, since a driver may crash
     #[command(hide = true)]
@@ -125,7 +128,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Package { archive: false } => package::run(),
         Task::Package { archive: true } => archive::make().map(|()| ExitCode::SUCCESS),
         Task::Python { judge, args } => python::run(judge.as_deref(), &args),
-        Task::Dist { kills } => dist::run(kills),
+        Task::Dist { kills, mpi } => dist::run(kills, mpi.as_deref()),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),
     }
 }

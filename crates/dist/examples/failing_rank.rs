@@ -21,7 +21,7 @@ fn main() -> Result<(), vkarray_dist::TransportError> {
             (1, "end") => Ok(()),
             (_, "call" | "end" | "none") => exchange(rank, &failure),
             (1, _) => anyhow::bail!("the argument is `error`, `panic`, `abort`, `call`, `end` or `none`"),
-            _ => Ok(rank.exchange(Vec::new(), &[(1, 4)]).map(drop)?),
+            _ => Ok(rank.exchange(&[], &mut [(1, &mut [0; 4])])?),
         }
     })
 }

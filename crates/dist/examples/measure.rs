@@ -4,9 +4,8 @@
 //! Ranks 0 and 1 measure messages between them, rank 0 measures copies of its device, and all ranks exchange ghost
 //! zones. `docs/scale.md` explains the results.
 
-use std::hint::black_box;
+use std::env;
 use std::time::Instant;
-use std::{env, iter};
 
 use vkarray::prelude::*;
 use vkarray_dist::model::{Connection, Machine, halo_messages};
@@ -70,15 +69,16 @@ fn least(calls: usize, mut call: impl FnMut() -> anyhow::Result<()>) -> anyhow::
 fn messages(rank: &dyn Transport) -> anyhow::Result<Connection> {
     let both = |len: usize, count: usize| {
         let other = 1 - rank.rank();
+        let (sent, mut received) = (vec![1; len], vec![0; len * count]);
+        let outgoing = vec![(other, &*sent); count];
         least(if len > 1 << 18 { 40 } else { 1000 }, || {
-            let outgoing = || iter::repeat_with(|| (other, vec![1; len])).take(count).collect();
-            let incoming = vec![(other, len); count];
+            let mut incoming: Vec<_> = received.chunks_mut(len).map(|bytes| (other, bytes)).collect();
             if rank.rank() == 0 {
-                rank.exchange(outgoing(), &[])?;
+                rank.exchange(&outgoing, &mut [])?;
             }
-            black_box(rank.exchange(Vec::new(), &incoming)?);
+            rank.exchange(&[], &mut incoming)?;
             if rank.rank() == 1 {
-                rank.exchange(outgoing(), &[])?;
+                rank.exchange(&outgoing, &mut [])?;
             }
             Ok(())
         })
@@ -102,20 +102,26 @@ fn messages(rank: &dyn Transport) -> anyhow::Result<Connection> {
     Ok(Connection { latency, overhead: (many - latency) / 31.0, bandwidth })
 }
 
-/// Copies of short and long views to the host, and of the same elements back. Faces are no contiguous memory, and
-/// neither are these views.
+/// Copies of short and long views to pinned memory, and of the same elements back, by way of an array in which they are
+/// packed. Faces are no contiguous memory, and neither are these views.
 fn copies(ctx: &Context) -> anyhow::Result<Connection> {
     const LONG: usize = 128 * 128 * 64;
     let array = ctx.zeros::<f32>([128; 3])?;
     let short: Vec<_> = (0..32).map(|at| array.slice(s![at..at + 8, ..8, at..at + 1])).collect::<Result<_, _>>()?;
     let long = [array.slice(s![.., .., ..64])?];
     let both = |views: &[DeviceNDArray<f32>]| {
+        let size = views[0].size();
+        let (packed, pinned) =
+            (ctx.device_array::<f32>(size * views.len())?, ctx.pinned_array::<f32>(size * views.len())?);
+        let places = packed.split(size)?.into_iter().zip(views).map(|(place, view)| place.reshape(view.shape()));
+        let places: Vec<_> = places.collect::<Result<_, _>>()?;
         least(200, || {
-            let pending: Vec<_> = views.iter().map(DeviceNDArray::copy_to_host_async).collect::<Result<_, _>>()?;
-            for (view, copy) in views.iter().zip(pending) {
-                view.copy_from_host(&copy.wait()?)?;
-            }
-            Ok(())
+            places.iter().zip(views).try_for_each(|(place, view)| place.copy_from_device(view))?;
+            pinned.copy_from_device(&packed)?;
+            drop(pinned.write_on_host()?);
+            packed.copy_from_device(&pinned)?;
+            places.iter().zip(views).try_for_each(|(place, view)| view.copy_from_device(place))?;
+            Ok(ctx.synchronize()?)
         })
     };
     let [one, many, long] = [both(&short[..1])? / 2.0, both(&short)? / 2.0, both(&long)? / 2.0];

@@ -240,3 +240,32 @@ fn refusals_name_the_culprit() {
         assert!(shapes.contains("[9] and [8]"), "{shapes}");
     }
 }
+
+#[test]
+fn long_messages_arrive_whole_in_each_of_several_exchanges() {
+    // Columns of 6.1 MiB, one or two of which are a message of two or three chunks.
+    const ROWS: usize = 1_600_001;
+    let columns = Decomposition::with_grid([ROWS, 3], [1, 3]).unwrap().ghosts([(0, 0), (1, 2)]).unwrap();
+    let columns = columns.borders([Border::Fixed, Border::Periodic]).unwrap();
+    let value = |row: usize, column: usize| (row * 3 + column) as u32;
+    let differing = ThreadRank::run(3, |rank| {
+        let x = DistArray::from_fn(&CONTEXT, rank, &columns, |at| value(at[0], at[1])).unwrap();
+        let mut differing = 0;
+        for added in 0..2 {
+            x.halo().unwrap();
+            for (row, shown) in x.local().copy_to_host().unwrap().outer_iter().enumerate() {
+                let expected = (0..4).map(|at| value(row, (rank.rank() + at + 2) % 3) + added);
+                differing += shown.iter().zip(expected).filter(|(shown, expected)| *shown != expected).count();
+            }
+            (&x.interior() + 1).assign_to(&x.interior()).unwrap();
+        }
+        // The rows, in messages without gaps on one side.
+        let rows = x.redistribute(&Decomposition::with_grid([ROWS, 3], [3, 1]).unwrap()).unwrap();
+        for (row, shown) in rows.interior().copy_to_host().unwrap().outer_iter().enumerate() {
+            let expected = (0..3).map(|column| value(rows.offset()[0] + row, column) + 2);
+            differing += shown.iter().zip(expected).filter(|(shown, expected)| *shown != expected).count();
+        }
+        differing
+    });
+    assert_eq!(differing, [0; 3]);
+}

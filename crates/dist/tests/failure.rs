@@ -14,7 +14,8 @@ static CONTEXT: LazyLock<Context> = LazyLock::new(|| Context::open_default().unw
 /// Runs calls with three ranks that compare them, and returns the error of each rank.
 fn refusals(calls: impl Fn(&dyn Transport) -> Result<(), DistError> + Sync) -> Vec<TransportError> {
     let counts = Counts::default();
-    let results = ThreadRank::run(3, |rank| calls(&Counted { rank, checks_calls: true, counts: &counts }));
+    let results =
+        ThreadRank::run(3, |rank| calls(&Counted { rank, checks_calls: true, shares_memory: false, counts: &counts }));
     let refused = |result: Result<(), DistError>| match result {
         Err(DistError::Transport(error)) => error,
         other => panic!("a refusal by the transport, not {other:?}"),
@@ -86,7 +87,7 @@ fn a_comparison_is_four_messages_for_each_rank_and_can_be_left_out() {
     for (checks_calls, compared) in [(false, 0), (true, 2 * 2 + 2 * 2)] {
         let counts = Counts::default();
         ThreadRank::run(3, |rank| {
-            let rank = Counted { rank, checks_calls, counts: &counts };
+            let rank = Counted { rank, checks_calls, shares_memory: false, counts: &counts };
             DistArray::full(&CONTEXT, &rank, &ring(8, 1), 0_u16).unwrap().halo().unwrap();
         });
         // Each rank sends a message to each of its two neighbours.

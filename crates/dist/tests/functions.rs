@@ -302,7 +302,7 @@ fn files_texts_histograms_and_elements_are_those_of_one_array() {
 fn inner_elements_are_computed_while_messages_travel() {
     let calls = ThreadRank::run(3, |rank| -> Result<_, DistError> {
         let (counts, calls) = (Counts::default(), RefCell::new(Vec::new()));
-        let counted = Counted { rank, checks_calls: false, counts: &counts };
+        let counted = Counted { rank, checks_calls: false, shares_memory: false, counts: &counts };
         let parts = Decomposition::over([12], 3)?.ghosts([(1, 1)])?.borders([Border::Periodic])?;
         let x = DistArray::from_fn(&CONTEXT, &counted, &parts, number)?;
         let note = |name| {

@@ -4,6 +4,7 @@
 mod counted;
 
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering::SeqCst;
 
 use counted::{Counted, Counts};
 use proptest::prelude::*;
@@ -36,7 +37,9 @@ fn any_decomposition() -> impl Strategy<Value = Decomposition> {
 /// The messages and bytes that a program exchanges.
 fn counted(size: usize, program: impl Fn(&dyn Transport) -> Result<(), DistError> + Sync) -> (usize, usize) {
     let counts = Counts::default();
-    ThreadRank::run(size, |rank| program(&Counted { rank, checks_calls: false, counts: &counts }).unwrap());
+    ThreadRank::run(size, |rank| {
+        program(&Counted { rank, checks_calls: false, shares_memory: false, counts: &counts }).unwrap()
+    });
     (counts.messages.into_inner(), counts.bytes.into_inner())
 }
 
@@ -64,6 +67,41 @@ proptest! {
         });
         prop_assert_eq!(real, modelled(parts.ranks(), redistribute_messages(&parts, &other, 4).unwrap()));
     }
+}
+
+/// The bytes that a rank sends in each of several exchanges on a ring of three ranks that share memory, but for the first
+/// exchange, which finds out that they can. The elements change each time, and all of them arrive.
+fn sent_by_neighbours(part: usize, ghosts: (usize, usize)) -> Vec<usize> {
+    let len = 3 * part;
+    let ring = Decomposition::over([len], 3).unwrap().ghosts([ghosts]).unwrap().borders([Border::Periodic]).unwrap();
+    let sent = ThreadRank::run(3, |rank| {
+        let counts = Counts::default();
+        let rank = Counted { rank, checks_calls: false, shares_memory: true, counts: &counts };
+        let array = DistArray::from_fn(&CONTEXT, &rank, &ring, |at| at[0] as u64).unwrap();
+        let mut sent = Vec::new();
+        for added in 0..6 {
+            let before = counts.bytes.load(SeqCst);
+            array.halo().unwrap();
+            sent.push(counts.bytes.load(SeqCst) - before);
+            let first = array.offset()[0] + len - ghosts.0;
+            let expected = (first..).map(|place| (place % len) as u64 + added);
+            let shown = array.local().to_vec().unwrap();
+            assert_eq!(shown.iter().zip(expected).position(|(shown, expected)| *shown != expected), None);
+            (&array.interior() + 1).assign_to(&array.interior()).unwrap();
+        }
+        assert_eq!(array.sharing(), [0, 1, 2].into_iter().filter(|other| *other != rank.rank()).collect::<Vec<_>>());
+        sent.split_off(1)
+    });
+    assert!(sent.iter().all(|of_rank| *of_rank == sent[0]), "{sent:?}");
+    sent.into_iter().next().unwrap()
+}
+
+#[test]
+fn ranks_of_one_host_exchange_no_elements_as_messages() {
+    // One byte to each of both neighbours.
+    assert_eq!(sent_by_neighbours(31, (5, 7)), [2; 5]);
+    // 34 MB to one neighbour, in six chunks, and one byte for each of them to both.
+    assert_eq!(sent_by_neighbours(4_300_011, (4_250_001, 0)), [12; 5]);
 }
 
 #[test]

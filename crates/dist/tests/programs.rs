@@ -1,184 +1,152 @@
-//! Random programs with random numbers of ranks against the whole array on the host. `VKARRAY_TEST_PROGRAMS` sets how
-//! many run.
-//!
-//! All numbers are small integers in `f32`, so that every sum is exact and equal bit for bit.
+//! Random programs on distributed arrays, each step also on the host's whole array. The ranks are threads that share a
+//! context. `PROPTEST_CASES` sets how many programs run.
 #![expect(clippy::unwrap_used, reason = "all functions here are tests or helpers of tests")]
-#![expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "the numbers are small")]
-#![expect(clippy::cast_sign_loss, reason = "the numbers are checked")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "the numbers are small or wrap around"
+)]
 
 use std::sync::LazyLock;
 
-use vkarray::ndarray::{ArrayD, Dimension, IxDyn};
+use proptest::prelude::*;
+use vkarray::ndarray::{ArrayD, Axis, Dimension, IxDyn};
 use vkarray::prelude::*;
-use vkarray_dist::{Border, Decomposition, DistArray, ThreadRank, Transport};
+use vkarray_dist::{Border, Decomposition, DistArray, DistError, Region, ThreadRank, map};
 
 static CONTEXT: LazyLock<Context> = LazyLock::new(|| Context::open_default().unwrap());
 
-/// Programs unless `VKARRAY_TEST_PROGRAMS` is set, and the steps of each.
-const PROGRAMS: u64 = 20;
-const STEPS: usize = 8;
+/// An axis of a stencil: ghost zones, a distance within them, and a border.
+type Beside = ((usize, usize), isize, Border);
 
-/// Numbers that a seed decides (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
-
-    /// A decomposition of `shape` among `ranks` ranks, and its borders.
-    fn decomposition(&mut self, shape: &[usize], ranks: usize) -> (Decomposition, Vec<Border>) {
-        let mut grid = vec![1; shape.len()];
-        if self.below(2) == 0 {
-            grid[self.below(shape.len())] = ranks;
-        } else {
-            grid = Decomposition::over(shape, ranks).unwrap().grid().to_vec();
-        }
-        let ghosts: Vec<_> = shape.iter().map(|_| (self.below(4), self.below(4))).collect();
-        let borders: Vec<_> =
-            shape.iter().map(|_| [Border::Fixed, Border::Periodic, Border::Reflecting][self.below(3)]).collect();
-        let parts = Decomposition::with_grid(shape, grid).unwrap().ghosts(ghosts).unwrap();
-        (parts.borders(&*borders).unwrap(), borders)
-    }
-}
-
-/// A step of a program. All of its numbers are chosen before the program runs.
-#[derive(Debug, Clone)]
+/// A step of a program. An axis is taken modulo the number of axes, and of three numbers for axes the first ones count.
+#[derive(Debug, Clone, Copy)]
 enum Step {
-    /// An exchange, then the sum of each element and the one beside it.
-    Shift(Vec<isize>),
-    /// Another decomposition.
-    Redistribute(Decomposition, Vec<Border>),
-    /// A number that is written to the elements of a box, which each rank finds in its part.
-    Fill(Vec<(usize, usize)>, f32),
-    /// A product with a number.
-    Scale(f32),
-    /// Sum, least and largest element.
-    Reduce,
-    /// The whole array.
-    Gather,
+    /// The grid that is chosen for the shape, or the own grid with its axes rotated.
+    Redistribute(Option<usize>),
+    Transpose,
+    /// `3 x - 1`, then the greater of it and `x`.
+    Map,
+    /// A number in a box, from and to a share of each axis in eighths, which each rank finds in its part.
+    Fill([(usize, usize); 3]),
+    CumulativeSum(usize),
+    Sort(usize),
+    /// Each element plus the one beside it, with the work on inner elements done meanwhile or not.
+    Stencil([Beside; 3], bool),
+    /// What is left of the sum along an axis.
+    Rest(usize),
+    /// What is above the least element along an axis, where there are elements.
+    AboveLeast(usize),
 }
 
-struct Program {
-    shape: Vec<usize>,
-    ranks: usize,
-    start: Decomposition,
-    borders: Vec<Border>,
-    steps: Vec<Step>,
+fn any_step() -> impl Strategy<Value = Step> {
+    let border = prop_oneof![Just(Border::Fixed), Just(Border::Periodic), Just(Border::Reflecting)];
+    let beside = ((0..4_usize, 0..4_usize), 0..7_usize, border)
+        .prop_map(|((low, high), at, border)| ((low, high), (at % (low + high + 1)) as isize - low as isize, border));
+    let axis = || 0..3_usize;
+    prop_oneof![
+        1 => axis().prop_map(|by| Step::Redistribute(by.checked_sub(1))),
+        1 => Just(Step::Transpose),
+        1 => Just(Step::Map),
+        1 => prop::array::uniform3((0..9_usize, 0..9_usize)).prop_map(Step::Fill),
+        1 => axis().prop_map(Step::CumulativeSum),
+        1 => axis().prop_map(Step::Sort),
+        3 => (prop::array::uniform3(beside), any::<bool>()).prop_map(|(axes, overlaps)| Step::Stencil(axes, overlaps)),
+        1 => axis().prop_map(Step::Rest),
+        1 => axis().prop_map(Step::AboveLeast),
+    ]
 }
 
-impl Program {
-    fn new(seed: u64) -> Self {
-        let mut random = Random(seed);
-        let shape: Vec<usize> = (0..1 + random.below(3)).map(|_| 1 + random.below(9)).collect();
-        let ranks = 1 + random.below(7);
-        let (start, borders) = random.decomposition(&shape, ranks);
-        let mut widths = start.widths().to_vec();
-        let mut steps = Vec::new();
-        for _ in 0..STEPS {
-            steps.push(match random.below(6) {
-                0 | 1 => Step::Shift(
-                    widths.iter().map(|(low, high)| random.below(low + high + 1) as isize - *low as isize).collect(),
-                ),
-                2 => {
-                    let (next, borders) = random.decomposition(&shape, ranks);
-                    widths = next.widths().to_vec();
-                    Step::Redistribute(next, borders)
-                }
-                3 => {
-                    let range = |&len: &usize| {
-                        let start = random.below(len);
-                        (start, start + 1 + random.below(len - start))
-                    };
-                    Step::Fill(shape.iter().map(range).collect(), 7.0)
-                }
-                4 => Step::Scale([-1.0, 0.0, 2.0][random.below(3)]),
-                _ => [Step::Reduce, Step::Gather][random.below(2)].clone(),
+/// The elements of an axis that a box has.
+fn filled(len: usize, (from, to): (usize, usize)) -> std::ops::Range<usize> {
+    len * from.min(to) / 8..len * from.max(to) / 8
+}
+
+fn run<'t>(x: &DistArray<'t, i32>, step: Step) -> Result<DistArray<'t, i32>, DistError> {
+    let (parts, ndim) = (x.decomposition(), x.decomposition().shape().len());
+    match step {
+        Step::Redistribute(None) => x.redistribute(&Decomposition::over(parts.shape(), parts.ranks())?),
+        Step::Redistribute(Some(by)) => {
+            let mut grid = parts.grid().to_vec();
+            grid.rotate_left(by % ndim);
+            x.redistribute(&Decomposition::with_grid(parts.shape(), grid)?.ghosts(vec![(by, 1); ndim])?)
+        }
+        Step::Transpose => x.transpose(),
+        Step::Map => map(x, |x| (&x * 3 - 1).maximum(x)),
+        Step::Fill(shares) => {
+            let result = x.redistribute(parts)?;
+            let interior = result.interior();
+            let own = (0..ndim).map(|axis| {
+                let (range, first) = (filled(parts.shape()[axis], shares[axis]), result.offset()[axis]);
+                let place = |at: usize| at.saturating_sub(first).min(interior.shape()[axis]);
+                Index::from(place(range.start)..place(range.end))
             });
+            interior.slice(own.collect::<Vec<_>>())?.fill(7)?;
+            Ok(result)
         }
-        steps.extend([Step::Reduce, Step::Gather]);
-        Self { shape, ranks, start, borders, steps }
-    }
-
-    /// What all reductions give on this rank, and all whole arrays on rank 0.
-    fn on_rank(&self, rank: &dyn Transport) -> anyhow::Result<Vec<ArrayD<f32>>> {
-        let mut array = DistArray::from_fn(&CONTEXT, rank, &self.start, element)?;
-        let mut results = Vec::new();
-        for step in &self.steps {
-            match step {
-                Step::Shift(shift) => {
-                    array.halo()?;
-                    let sum = (&array.interior() + &array.shifted(shift)?).eval()?;
-                    // The ghost zones are zeros again, as in a new array.
-                    array = DistArray::full(&CONTEXT, rank, array.decomposition(), 0.0)?;
-                    array.interior().copy_from_device(&sum)?;
-                }
-                Step::Redistribute(other, _) => array = array.redistribute(other)?,
-                Step::Fill(ranges, value) => {
-                    let interior = array.interior();
-                    let own = |(axis, &(start, end)): (usize, &(usize, usize))| {
-                        let (first, len) = (array.offset()[axis], interior.shape()[axis]);
-                        let start = start.saturating_sub(first).min(len);
-                        Index::from(start..end.saturating_sub(first).clamp(start, len))
-                    };
-                    interior.slice(ranges.iter().enumerate().map(own).collect::<Vec<_>>())?.fill(*value)?;
-                }
-                Step::Scale(factor) => (&array.interior() * *factor).assign_to(&array.interior())?,
-                Step::Reduce => results.push(numbers([array.sum()?, array.min()?, array.max()?])),
-                Step::Gather => results.extend(array.gather()?),
-            }
-        }
-        Ok(results)
-    }
-
-    /// The results of the program on the host.
-    fn on_host(&self, is_first: bool) -> Vec<ArrayD<f32>> {
-        let mut whole = ArrayD::from_shape_fn(&*self.shape, |index: IxDyn| element(index.slice()));
-        let mut borders = &self.borders;
-        let mut results = Vec::new();
-        for step in &self.steps {
-            match step {
-                Step::Shift(shift) => {
-                    whole = ArrayD::from_shape_fn(&*self.shape, |index: IxDyn| {
-                        let shown = |axis: usize| {
-                            shown(index[axis] as isize + shift[axis], self.shape[axis] as isize, borders[axis])
-                        };
-                        let beside: Option<Vec<usize>> = (0..self.shape.len()).map(shown).collect();
-                        whole[&index] + beside.map_or(0.0, |beside| whole[&*beside])
-                    });
-                }
-                Step::Redistribute(_, others) => borders = others,
-                Step::Fill(ranges, value) => {
-                    let is_inside = |index: &IxDyn| {
-                        ranges.iter().enumerate().all(|(axis, (start, end))| (start..end).contains(&&index[axis]))
-                    };
-                    whole.indexed_iter_mut().filter(|(index, _)| is_inside(index)).for_each(|(_, x)| *x = *value);
-                }
-                Step::Scale(factor) => whole *= *factor,
-                Step::Reduce => {
-                    let least = whole.iter().copied().fold(f32::INFINITY, f32::min);
-                    let largest = whole.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                    results.push(numbers([whole.sum(), least, largest]));
-                }
-                Step::Gather if is_first => results.push(whole.clone()),
-                Step::Gather => {}
-            }
-        }
-        results
+        Step::CumulativeSum(axis) => map(&x.cumulative_sum(axis % ndim)?, |sum| sum.cast::<i32>()),
+        Step::Sort(axis) => x.sort(axis % ndim),
+        Step::Stencil(axes, overlaps) => stencil(x, &axes[..ndim], overlaps),
+        Step::Rest(axis) => map((x, &x.sum_along(&[axis % ndim])?), |(x, sum)| sum.cast::<i32>() - x),
+        Step::AboveLeast(_) if parts.shape().contains(&0) => x.redistribute(parts),
+        Step::AboveLeast(axis) => map((x, &x.min_along(&[axis % ndim])?), |(x, least)| x - least),
     }
 }
 
-fn numbers(numbers: [f32; 3]) -> ArrayD<f32> {
-    vkarray::ndarray::arr1(&numbers).into_dyn()
+fn stencil<'t>(x: &DistArray<'t, i32>, axes: &[Beside], overlaps: bool) -> Result<DistArray<'t, i32>, DistError> {
+    let (parts, shift) = (x.decomposition(), axes.iter().map(|axis| axis.1).collect::<Vec<_>>());
+    let shown = parts.clone().ghosts(axes.iter().map(|axis| axis.0).collect::<Vec<_>>())?;
+    let shown = x.redistribute(&shown.borders(axes.iter().map(|axis| axis.2).collect::<Vec<_>>())?)?;
+    let result = DistArray::full(&CONTEXT, x.transport(), parts, 0)?;
+    if overlaps {
+        let sum = |piece: &Region| -> Result<(), DistError> {
+            let sum = &shown.window(piece, &vec![0; axes.len()])? + &shown.window(piece, &shift)?;
+            Ok(sum.assign_to(&result.window(piece, &vec![0; axes.len()])?)?)
+        };
+        shown.overlap(sum, sum)?;
+    } else {
+        shown.halo()?;
+        (&shown.interior() + &shown.shifted(&shift)?).assign_to(&result.interior())?;
+    }
+    Ok(result)
 }
 
-fn element(index: &[usize]) -> f32 {
-    (index.iter().fold(3, |number, &at| number * 5 + at) % 17) as f32
+fn run_on_host(x: &ArrayD<i32>, step: Step) -> ArrayD<i32> {
+    let lanes = |axis: usize, change: &dyn Fn(&[i32]) -> Vec<i32>| {
+        let mut result = x.clone();
+        for mut lane in result.lanes_mut(Axis(axis % x.ndim())) {
+            let changed = change(&lane.to_vec());
+            lane.iter_mut().zip(changed).for_each(|(own, changed)| *own = changed);
+        }
+        result
+    };
+    let sum = |lane: &[i32]| lane.iter().fold(0, |sum: i32, &x| sum.wrapping_add(x));
+    match step {
+        Step::Redistribute(_) => x.clone(),
+        Step::Transpose => x.clone().reversed_axes(),
+        Step::Map => x.mapv(|x| x.wrapping_mul(3).wrapping_sub(1).max(x)),
+        Step::Fill(shares) => ArrayD::from_shape_fn(x.raw_dim(), |index| {
+            let is_inside = (0..x.ndim()).all(|axis| filled(x.shape()[axis], shares[axis]).contains(&index[axis]));
+            if is_inside { 7 } else { x[index] }
+        }),
+        Step::CumulativeSum(axis) => lanes(axis, &|lane| (0..lane.len()).map(|at| sum(&lane[..=at])).collect()),
+        Step::Sort(axis) => lanes(axis, &|lane| {
+            let mut lane = lane.to_vec();
+            lane.sort_unstable();
+            lane
+        }),
+        Step::Stencil(axes, _) => ArrayD::from_shape_fn(x.raw_dim(), |index| {
+            let shown = (0..x.ndim())
+                .map(|axis| shown(index[axis] as isize + axes[axis].1, x.shape()[axis] as isize, axes[axis].2));
+            let beside: Option<Vec<usize>> = shown.collect();
+            x[&index].wrapping_add(beside.map_or(0, |beside| x[&*beside]))
+        }),
+        Step::Rest(axis) => lanes(axis, &|lane| lane.iter().map(|&x| sum(lane).wrapping_sub(x)).collect()),
+        Step::AboveLeast(axis) => {
+            lanes(axis, &|lane| lane.iter().map(|&x| x.wrapping_sub(lane.iter().copied().min().unwrap_or(0))).collect())
+        }
+    }
 }
 
 /// The element that an axis shows at a place, by walking back into the array.
@@ -195,22 +163,35 @@ fn shown(mut place: isize, len: isize, border: Border) -> Option<usize> {
     Some(place as usize)
 }
 
-#[test]
-fn random_programs_have_the_results_of_the_whole_array_on_the_host() {
-    let count = std::env::var("VKARRAY_TEST_PROGRAMS").map_or(PROGRAMS, |text| text.parse().expect("a number"));
-    let mut compared = 0;
-    for seed in 0..count {
-        let program = Program::new(seed);
-        let results = ThreadRank::run(program.ranks, |rank| program.on_rank(rank).unwrap());
-        for (rank, results) in results.into_iter().enumerate() {
-            let expected = program.on_host(rank == 0);
-            assert_eq!(
-                results, expected,
-                "seed {seed}, rank {rank} of {}: {:?}, {:?}",
-                program.ranks, program.start, program.steps
-            );
-            compared += results.len();
+fn start(index: &[usize]) -> i32 {
+    index.iter().fold(5_u32, |number, &at| number.wrapping_mul(0x9e37_79b9) ^ at as u32) as i32 >> 20
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn programs_have_the_results_of_the_host(
+        axes in prop::collection::vec((0..9_usize, 1..4_usize), 1..4),
+        steps in prop::collection::vec(any_step(), 1..8),
+    ) {
+        let (shape, grid): (Vec<usize>, Vec<usize>) = axes.into_iter().unzip();
+        let parts = Decomposition::with_grid(shape.as_slice(), grid).unwrap();
+        let results = ThreadRank::run(parts.ranks(), |rank| -> Result<_, DistError> {
+            let mut x = DistArray::from_fn(&CONTEXT, rank, &parts, start)?;
+            for &step in &steps {
+                x = run(&x, step)?;
+            }
+            let extremes = if shape.contains(&0) { None } else { Some((x.min()?, x.max()?)) };
+            Ok((x.gather()?, x.sum()?, extremes))
+        });
+        let host = ArrayD::from_shape_fn(IxDyn(&shape), |index| start(index.slice()));
+        let host = steps.iter().fold(host, |host, &step| run_on_host(&host, step));
+        let sum: i64 = host.iter().map(|&x| i64::from(x)).sum();
+        let extremes = host.iter().min().copied().zip(host.iter().max().copied());
+        for (rank, result) in results.into_iter().enumerate() {
+            let expected = ((rank == 0).then(|| host.clone()), sum, extremes);
+            prop_assert_eq!(result.unwrap(), expected);
         }
     }
-    println!("{count} programs, {compared} results");
 }

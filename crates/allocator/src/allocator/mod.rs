@@ -247,6 +247,24 @@ impl Allocator {
         Ok(Arc::new(Block::new(self, pinned.into_pointer())))
     }
 
+    /// Imports memory as [`Allocator::import_pages`] does, for devices alone: the host does not address the block.
+    ///
+    /// # Safety
+    ///
+    /// The obligations of [`MemoryManager::mempin`] hold until the block and `owner` are dropped.
+    #[cfg(target_os = "linux")]
+    pub(crate) unsafe fn import_unmapped_pages(
+        self: &Arc<Self>,
+        owner: Owner,
+        pointer: NonNull<u8>,
+        size: u64,
+    ) -> Result<Arc<Block>> {
+        assert_none_held("a memory manager");
+        // SAFETY: the caller promises what `import_pages` asks for.
+        let pinned = unsafe { self.manager().mempin(owner, pointer, size, false) }?;
+        Ok(Arc::new(Block::new(self, pinned.into_pointer().without_mapping())))
+    }
+
     #[inline(never)]
     fn request_host(&self, request: &Request, options: HostOptions) -> Result<MemoryPointer> {
         let pointer = self.manager().memhostalloc(request.size, options)?.into_pointer();

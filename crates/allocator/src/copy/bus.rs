@@ -182,6 +182,14 @@ impl Block {
         crossing.map_or(Ok(CopyQueue::Own), |(block, request)| block.queue_of(stream, request.direction, bytes))
     }
 
+    /// The queue of a command that copies bytes of `source` to this block beside kernels of the stream, of any size.
+    pub(super) fn queue_beside(&self, source: &Self, stream: &Stream, bytes: u64) -> Result<CopyQueue> {
+        match self.request_from(source, bytes) {
+            Some((_, request)) if stream.has_transfer_queues() => Ok(CopyQueue::Transfer(request.direction)),
+            _ => self.queue_from(source, stream, bytes),
+        }
+    }
+
     /// The queue of a command between this block and host memory that the device reaches.
     pub(super) fn queue_of(&self, stream: &Stream, direction: Direction, bytes: u64) -> Result<CopyQueue> {
         let host = HostSide::Pinned { is_read_fast: false };

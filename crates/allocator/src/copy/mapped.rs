@@ -26,6 +26,30 @@ impl Block {
         Ok(source.read_if_idle(range, &mut bytes)? && self.write_if_idle(&target, &bytes)?)
     }
 
+    /// Blocks until no work that was recorded so far uses the bytes `range`: before a message says so to another process
+    /// that shares them. Later work on the bytes is not waited for. Polls at first, since such work is usually a copy.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let block = allocator.allocate(64, MemoryKind::Device)?;
+    /// block.fill(&stream, 7)?;
+    /// block.wait_until_unused(0..64)?;
+    /// assert!(stream.query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`](crate::Error::Driver) if the device is lost or waiting fails.
+    pub fn wait_until_unused(&self, range: Range<u64>) -> Result<()> {
+        self.wait_for_copies(&range, Mode::Write)
+    }
+
     /// Waits for uses by the device that conflict with an access of the host in `mode`.
     pub(crate) fn wait_for_uses(&self, range: &Range<u64>, mode: Mode) -> Result<()> {
         let uses = self.device().block_uses(self.id(), range.clone(), mode);

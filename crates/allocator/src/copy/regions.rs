@@ -12,6 +12,7 @@ use vkarray_driver::hazard::Stage;
 use super::BlockCopy;
 use crate::allocator::Block;
 use crate::error::{Error, Result};
+use crate::memory::CopyQueue;
 use crate::vulkan::check_same_device;
 
 /// A range of bytes of a source block and its position in a target block.
@@ -52,6 +53,32 @@ impl Block {
     /// [`Error::OutOfBounds`], [`Error::ForeignDevice`]; [`Error::Overlap`] if a target region shares bytes with a
     /// source region of the same block, or with another target region; and the errors of recording.
     pub fn copy_regions(self: &Arc<Self>, stream: &Stream, source: &Arc<Self>, regions: &[Region]) -> Result<()> {
+        self.record_regions(stream, source, regions, |bytes| self.queue_from(source, stream, bytes))
+    }
+
+    /// Copies regions as [`Block::copy_regions`] does. Between host and device memory, a transfer queue of the stream
+    /// copies also few bytes, so that kernels that use other bytes run meanwhile, recorded before or after. That starts
+    /// some microseconds later.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Block::copy_regions`].
+    pub fn copy_regions_beside(
+        self: &Arc<Self>,
+        stream: &Stream,
+        source: &Arc<Self>,
+        regions: &[Region],
+    ) -> Result<()> {
+        self.record_regions(stream, source, regions, |bytes| self.queue_beside(source, stream, bytes))
+    }
+
+    fn record_regions(
+        self: &Arc<Self>,
+        stream: &Stream,
+        source: &Arc<Self>,
+        regions: &[Region],
+        queue: impl FnOnce(u64) -> Result<CopyQueue>,
+    ) -> Result<()> {
         check_same_device(stream.device(), self.device())?;
         check_same_device(stream.device(), source.device())?;
         for region in regions {
@@ -75,9 +102,9 @@ impl Block {
             bytes: regions.iter().map(|region| region.size).sum(),
             src: source.buffer(),
             dst: self.buffer(),
-            host_reads: self.is_mapped(),
+            host_reads: self.is_mapped() || self.is_in_host_memory(),
         };
-        let queue = self.queue_from(source, stream, copy.bytes)?;
+        let queue = queue(copy.bytes)?;
         // SAFETY: no target region shares bytes with another target region or with a source region, which was checked;
         // both blocks outlive their last uses, which are recorded with the accesses.
         unsafe { copy.send(stream, queue) }

@@ -168,6 +168,12 @@ impl MemoryPointer {
         &self.last_uses
     }
 
+    /// Memory of this pointer that the host cannot address any more, so that no guard refers to its bytes.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn without_mapping(self) -> Self {
+        Self { mapping: None, ..self }
+    }
+
     /// Removes the last uses, for the next pointer to the same bytes; see [`MemoryPointer::after`]. A pointer without
     /// last uses may be given out or back only when they are over.
     #[must_use]

@@ -174,22 +174,27 @@ impl<'t, T: Element> DistArray<'t, T> {
     /// A rank has ended or disagrees on the exchange, or a copy fails.
     pub fn halo(&self) -> Result<(), DistError> {
         self.agree("halo")?;
-        self.halo_while(|| Ok(()))
+        self.halo_transfer()?.run(self.transport)
     }
 
-    /// [`halo`](Self::halo), with work that is recorded when the elements to send are on their way to the host.
-    fn halo_while(&self, meanwhile: impl FnOnce() -> Result<(), DistError>) -> Result<(), DistError> {
-        let transfer = match self.halo.get() {
-            Some(transfer) => transfer,
-            None => {
-                let transfer = self.halo_transfer()?;
-                self.halo.get_or_init(|| transfer)
-            }
-        };
-        transfer.run(self.transport, meanwhile)
+    /// The ranks of this host with which ghost zones are exchanged through memory that both devices reach, without
+    /// messages of elements; see [`Transport::shares_memory`]. The first exchange finds out which these are; before it,
+    /// the list is empty.
+    #[must_use]
+    pub fn sharing(&self) -> Vec<usize> {
+        self.halo.get().map_or_else(Vec::new, Transfer::sharing)
     }
 
-    fn halo_transfer(&self) -> Result<Transfer<T>, DistError> {
+    /// The transfer of the ghost zones. The first call makes it, on all ranks.
+    fn halo_transfer(&self) -> Result<&Transfer<T>, DistError> {
+        if self.halo.get().is_none() {
+            // No other code sets the cell meanwhile.
+            drop(self.halo.set(self.make_halo_transfer()?));
+        }
+        Ok(self.halo.get().expect("it was made"))
+    }
+
+    fn make_halo_transfer(&self) -> Result<Transfer<T>, DistError> {
         let (rank, schedule) = (self.transport.rank(), HaloSchedule::new(&self.decomposition));
         let source = |message: HaloMessage| {
             let from = self.global(&message.source)?;
@@ -202,7 +207,7 @@ impl<'t, T: Element> DistArray<'t, T> {
         };
         let sources = schedule.outgoing(rank)?.into_iter().map(source).collect::<Result<_, DistError>>()?;
         let targets = schedule.incoming(rank)?.into_iter().map(target).collect::<Result<_, DistError>>()?;
-        Ok(Transfer::new(rank, sources, targets))
+        Transfer::lasting(self.local.context(), self.transport, sources, targets)
     }
 
     /// Returns an error on all ranks if one of them calls another function or has an array of another decomposition or
@@ -233,7 +238,7 @@ impl<'t, T: Element> DistArray<'t, T> {
                 targets.push((sender, self.global(&to.region)?));
             }
         }
-        Transfer::new(rank, sources, targets).run(self.transport, || Ok(()))
+        Transfer::new(own.context(), rank, sources, targets)?.run(self.transport)
     }
 
     /// An array of these elements in another decomposition of their shape. Its ghost zones are zeros. Each rank sends
@@ -251,7 +256,8 @@ impl<'t, T: Element> DistArray<'t, T> {
             let view = |overlap: Overlap| Ok((overlap.rank, array.global(&overlap.region)?));
             overlaps.into_iter().map(view).collect::<Result<_, DistError>>()
         };
-        Transfer::new(rank, views(self, sends)?, views(&target, receives)?).run(self.transport, || Ok(()))?;
+        let (sources, targets) = (views(self, sends)?, views(&target, receives)?);
+        Transfer::new(self.local.context(), rank, sources, targets)?.run(self.transport)?;
         Ok(target)
     }
 }

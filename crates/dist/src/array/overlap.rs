@@ -46,7 +46,8 @@ impl<T: Element> DistArray<'_, T> {
     ) -> Result<(), DistError> {
         self.agree("overlap")?;
         let (inner, outer) = boxes(&self.part.shape, self.decomposition.widths());
-        self.halo_while(|| if inner.size() > 0 { interior(&inner) } else { Ok(()) })?;
+        let inside = || if inner.size() > 0 { interior(&inner) } else { Ok(()) };
+        self.halo_transfer()?.run_beside(self.transport, inside)?;
         outer.iter().try_for_each(boundary)
     }
 

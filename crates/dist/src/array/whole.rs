@@ -9,7 +9,8 @@ use vkarray::ndarray::{ArrayD, Slice};
 use super::DistArray;
 use crate::decomposition::Region;
 use crate::error::DistError;
-use crate::exchange::{append, shaped};
+use crate::exchange::shaped;
+use crate::transport::received;
 
 impl<T: Element> DistArray<'_, T> {
     /// The whole array, on rank 0; the other ranks get `None`. Blocks until the parts have been sent and received. The
@@ -61,27 +62,27 @@ impl<T: Element> DistArray<'_, T> {
         let Some(owner) = self.decomposition.owner(index) else {
             return Err(DistError::Index { index: index.to_vec(), shape: self.decomposition.shape().to_vec() });
         };
-        let mut outgoing = Vec::new();
+        let (mut element, mut to) = (T::zeroed(), 0..0);
         if owner == self.transport.rank() {
             let place: Vec<usize> = index.iter().zip(&self.part.start).map(|(at, first)| at - first).collect();
-            let element = self.interior.get(place.as_slice())?;
-            outgoing = (0..self.transport.size()).map(|rank| (rank, bytemuck::bytes_of(&element).to_vec())).collect();
+            (element, to) = (self.interior.get(place.as_slice())?, 0..self.transport.size());
         }
-        let received = self.transport.exchange(outgoing, &[(owner, size_of::<T>())])?;
-        Ok(bytemuck::pod_read_unaligned(&received[0]))
+        let outgoing: Vec<_> = to.map(|rank| (rank, bytemuck::bytes_of(&element))).collect();
+        let mut received = T::zeroed();
+        self.transport.exchange(&outgoing, &mut [(owner, bytemuck::bytes_of_mut(&mut received))])?;
+        Ok(received)
     }
 
     /// A box of the global array, on rank 0.
     fn on_first(&self, region: &Region) -> Result<Option<ArrayD<T>>, DistError> {
         let (rank, owners) = (self.transport.rank(), self.decomposition.owners(region));
-        let mut outgoing = Vec::new();
+        let mut parts = Vec::new();
         for own in owners.iter().filter(|own| own.rank == rank) {
-            let mut message = Vec::new();
-            append(&mut message, &self.global(&own.region)?.copy_to_host()?);
-            outgoing.push((0, message));
+            parts.push(self.global(&own.region)?.to_vec()?);
         }
+        let outgoing: Vec<_> = parts.iter().map(|part| (0, bytemuck::cast_slice(part))).collect();
         let incoming: Vec<_> = owners.iter().map(|own| (own.rank, own.region.size() * size_of::<T>())).collect();
-        let received = self.transport.exchange(outgoing, if rank == 0 { &incoming } else { &[] })?;
+        let received = received(self.transport, &outgoing, if rank == 0 { &incoming } else { &[] })?;
         if rank != 0 {
             return Ok(None);
         }

@@ -67,7 +67,7 @@ impl Report {
         // No name has a line feed.
         let text = [&name, &host, &host_rank.to_string(), &local_rank.to_string(), &info.name, &info.uuid]
             .map(|word| word.replace('\n', " "));
-        let texts = gather_texts(transport, text.join("\n"))?;
+        let texts = gather_texts(transport, &text.join("\n"))?;
         if transport.rank() != 0 {
             return Ok(None);
         }

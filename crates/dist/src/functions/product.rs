@@ -8,6 +8,7 @@ use vkarray::primitives::Widen;
 use crate::array::DistArray;
 use crate::decomposition::Decomposition;
 use crate::error::DistError;
+use crate::exchange::Transfer;
 
 impl<T: Widen + Numeric> DistArray<'_, T> {
     /// The product of two matrices. The result is divided by the grid that [`Decomposition::over`] chooses, and both
@@ -86,7 +87,10 @@ impl<T: Widen + Numeric> DistArray<'_, T> {
         }
         let mut shape = result.to_vec();
         shape[axis] = len;
-        Ok(self.stacked(&own, &to, &[from], &shape)?.index([0])?)
+        let panel = own.context().device_array(shape)?;
+        let sources = to.into_iter().map(|receiver| (receiver, own.clone())).collect();
+        Transfer::new(own.context(), rank, sources, vec![(from, panel.clone())])?.run(self.transport())?;
+        Ok(panel)
     }
 
     fn no_product(&self, other: &Self) -> DistError {

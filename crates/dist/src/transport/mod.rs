@@ -8,8 +8,6 @@ mod threads;
 
 use std::fmt::Debug;
 
-use vkarray::device::environment;
-
 pub(crate) use agreement::{agree, gather_texts};
 pub use error::TransportError;
 #[cfg(feature = "mpi")]
@@ -27,18 +25,14 @@ pub trait Transport: Debug {
     /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// Sends messages, each with the rank that receives it, and receives messages, each named by the rank that sends it
-    /// and its length in bytes. Blocks until all of them have arrived, with all messages under way at once, so that the
-    /// order of the lists cannot block two ranks.
+    /// Sends messages, each with the rank that receives it, and receives messages, each with the rank that sends it,
+    /// into slices of their lengths. Blocks until all of them have arrived and been read, with all messages under way at
+    /// once, so that the order of the lists cannot block two ranks.
     ///
     /// # Errors
-    /// A list names a rank that does not exist, which sends nothing; a message has another length than expected; or a
+    /// A list names a rank that does not exist, which sends nothing; a message has another length than its slice; or a
     /// rank has ended.
-    fn exchange(
-        &self,
-        outgoing: Vec<(usize, Vec<u8>)>,
-        incoming: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u8>>, TransportError>;
+    fn exchange(&self, outgoing: &[(usize, &[u8])], incoming: &mut [(usize, &mut [u8])]) -> Result<(), TransportError>;
 
     /// Blocks until all ranks have called this method.
     ///
@@ -57,9 +51,22 @@ pub trait Transport: Debug {
     /// # Errors
     /// The variable has an unknown value.
     fn checks_calls(&self) -> Result<bool, TransportError> {
-        agreement::checks_calls(environment::text(agreement::CHECK_CALLS).as_deref())
+        agreement::switch(agreement::CHECK_CALLS, cfg!(debug_assertions))
+    }
+
+    /// Whether ranks of one host exchange ghost zones through memory that the devices of both reach, where they can: one
+    /// copy down and one up, and a message of one byte for 4 MiB. Otherwise the elements are messages too. Yes on Linux,
+    /// unless `VKARRAY_SHARE_PAGES` says no. All ranks need the same answer.
+    ///
+    /// # Errors
+    /// The variable has an unknown value.
+    fn shares_memory(&self) -> Result<bool, TransportError> {
+        agreement::switch(SHARE_PAGES, true)
     }
 }
+
+/// A switch that lets ranks of one host share memory, or not.
+const SHARE_PAGES: &str = "VKARRAY_SHARE_PAGES";
 
 /// Where a rank runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -74,9 +81,27 @@ pub struct Place {
     pub local_rank: usize,
 }
 
+/// Exchanges messages as [`Transport::exchange`] does, and returns those that arrive, each named by the rank that sends
+/// it and its length in bytes.
+pub(crate) fn received(
+    transport: &dyn Transport,
+    outgoing: &[(usize, &[u8])],
+    incoming: &[(usize, usize)],
+) -> Result<Vec<Vec<u8>>, TransportError> {
+    let mut messages: Vec<Vec<u8>> = incoming.iter().map(|&(_, len)| vec![0; len]).collect();
+    let mut slices: Vec<_> =
+        incoming.iter().zip(&mut messages).map(|(&(rank, _), bytes)| (rank, bytes.as_mut_slice())).collect();
+    transport.exchange(outgoing, &mut slices)?;
+    Ok(messages)
+}
+
 /// Refuses a list that names a rank which does not exist.
-fn check_ranks(size: usize, outgoing: &[(usize, Vec<u8>)], incoming: &[(usize, usize)]) -> Result<(), TransportError> {
-    let mut ranks = outgoing.iter().map(|&(rank, _)| rank).chain(incoming.iter().map(|&(rank, _)| rank));
+fn check_ranks(
+    size: usize,
+    outgoing: &[(usize, &[u8])],
+    incoming: &[(usize, &mut [u8])],
+) -> Result<(), TransportError> {
+    let mut ranks = outgoing.iter().map(|(rank, _)| *rank).chain(incoming.iter().map(|(rank, _)| *rank));
     match ranks.find(|&rank| rank >= size) {
         Some(rank) => Err(TransportError::Rank { rank, size }),
         None => Ok(()),

@@ -13,10 +13,9 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{
     Communicator as _, CommunicatorCollectives as _, Destination as _, Equivalence as _, Root as _, Source as _,
 };
-use vkarray::device::environment;
 
-use super::agreement::{self, agree};
-use super::{Place, Transport, TransportError, check_ranks};
+use super::agreement::{CHECK_CALLS, agree, switch};
+use super::{Place, SHARE_PAGES, Transport, TransportError, check_ranks};
 
 /// The longest message of MPI, in bytes; its lengths are of 31 bits. Longer ones are sent in several.
 const LONGEST: usize = 1 << 30;
@@ -30,7 +29,8 @@ pub struct MpiRank {
     // The communicator is freed before MPI ends.
     ranks: SimpleCommunicator,
     place: Place,
-    checks_calls: bool,
+    /// Whether calls are compared, and whether memory is shared.
+    switches: [bool; 2],
     _universe: Universe,
     /// MPI is called by the thread that started it, and by no other thread.
     _thread: PhantomData<*const ()>,
@@ -51,9 +51,9 @@ impl MpiRank {
             return Err(TransportError::Threads);
         }
         let ranks = universe.world().duplicate();
-        let (place, checks) = (place(&ranks), checks_calls(&ranks));
-        let mut rank = Self { ranks, place, checks_calls: false, _universe: universe, _thread: PhantomData };
-        rank.checks_calls = checks.unwrap_or_else(|error| rank.abort(error));
+        let (place, read) = (place(&ranks), switches(&ranks));
+        let mut rank = Self { ranks, place, switches: [false; 2], _universe: universe, _thread: PhantomData };
+        rank.switches = read.unwrap_or_else(|error| rank.abort(error));
         if let Err(error) = program(&rank) {
             rank.abort(error);
         }
@@ -77,12 +77,13 @@ impl MpiRank {
     }
 }
 
-/// Whether calls are compared: what rank 0 read, since not every launcher gives its variables to all hosts.
-fn checks_calls(ranks: &SimpleCommunicator) -> Result<bool, TransportError> {
-    let checks = agreement::checks_calls(environment::text(agreement::CHECK_CALLS).as_deref());
-    let mut of_first = [matches!(checks, Ok(true))];
+/// Whether calls are compared, and whether memory is shared: what rank 0 read, since not every launcher gives its variables
+/// to all hosts.
+fn switches(ranks: &SimpleCommunicator) -> Result<[bool; 2], TransportError> {
+    let switches = [(CHECK_CALLS, cfg!(debug_assertions)), (SHARE_PAGES, true)].map(|(name, or)| switch(name, or));
+    let mut of_first = switches.each_ref().map(|switch| matches!(switch, Ok(true)));
     ranks.process_at_rank(0).broadcast_into(&mut of_first);
-    checks.map(|_| of_first[0])
+    switches.into_iter().collect::<Result<Vec<_>, _>>().map(|_| of_first)
 }
 
 /// Finds the ranks that share the memory of a host with this one.
@@ -129,23 +130,18 @@ impl Transport for MpiRank {
         number(self.ranks.size())
     }
 
-    fn exchange(
-        &self,
-        outgoing: Vec<(usize, Vec<u8>)>,
-        incoming: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u8>>, TransportError> {
-        check_ranks(self.size(), &outgoing, incoming)?;
+    fn exchange(&self, outgoing: &[(usize, &[u8])], incoming: &mut [(usize, &mut [u8])]) -> Result<(), TransportError> {
+        check_ranks(self.size(), outgoing, incoming)?;
         let process = |rank: usize| {
             self.ranks.process_at_rank(c_int::try_from(rank).expect("the rank exists, and MPI numbers it by an int"))
         };
-        let mut received: Vec<Vec<u8>> = incoming.iter().map(|&(_, len)| vec![0; len]).collect();
         let lens = request::scope(|scope| {
-            let receives: Vec<_> = (incoming.iter().zip(&mut received))
-                .flat_map(|(&(rank, _), bytes)| bytes.chunks_mut(LONGEST).map(move |part| (rank, part)))
+            let receives: Vec<_> = (incoming.iter_mut())
+                .flat_map(|(rank, bytes)| bytes.chunks_mut(LONGEST).map(|part| (*rank, part)))
                 .map(|(rank, part)| (rank, part.len(), process(rank).immediate_receive_into_with_tag(scope, part, TAG)))
                 .collect();
             let sends: Vec<_> = (outgoing.iter())
-                .flat_map(|(rank, bytes)| bytes.chunks(LONGEST).map(move |part| (*rank, part)))
+                .flat_map(|&(rank, bytes)| bytes.chunks(LONGEST).map(move |part| (rank, part)))
                 .map(|(rank, part)| process(rank).immediate_send_with_tag(scope, part, TAG))
                 .collect();
             let lens: Vec<_> = (receives.into_iter())
@@ -163,7 +159,7 @@ impl Transport for MpiRank {
                 return Err(TransportError::Length { sender, receiver: self.rank(), expected, sent });
             }
         }
-        Ok(received)
+        Ok(())
     }
 
     fn barrier(&self) -> Result<(), TransportError> {
@@ -176,6 +172,10 @@ impl Transport for MpiRank {
     }
 
     fn checks_calls(&self) -> Result<bool, TransportError> {
-        Ok(self.checks_calls)
+        Ok(self.switches[0])
+    }
+
+    fn shares_memory(&self) -> Result<bool, TransportError> {
+        Ok(self.switches[1])
     }
 }

@@ -13,8 +13,9 @@ use super::{Place, Transport, TransportError, check_ranks};
 ///
 /// let sums = ThreadRank::run(3, |rank| {
 ///     let (next, before) = ((rank.rank() + 1) % 3, (rank.rank() + 2) % 3);
-///     let received = rank.exchange(vec![(next, vec![rank.rank() as u8])], &[(before, 1)])?;
-///     Ok::<_, vkarray_dist::TransportError>(received[0][0])
+///     let mut received = [0];
+///     rank.exchange(&[(next, &[rank.rank() as u8])], &mut [(before, &mut received)])?;
+///     Ok::<_, vkarray_dist::TransportError>(received[0])
 /// });
 /// assert_eq!(sums, [Ok(2), Ok(0), Ok(1)]);
 /// ```
@@ -66,32 +67,28 @@ impl Transport for ThreadRank {
         self.to.len()
     }
 
-    fn exchange(
-        &self,
-        outgoing: Vec<(usize, Vec<u8>)>,
-        incoming: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u8>>, TransportError> {
-        check_ranks(self.size(), &outgoing, incoming)?;
-        for (receiver, bytes) in outgoing {
+    fn exchange(&self, outgoing: &[(usize, &[u8])], incoming: &mut [(usize, &mut [u8])]) -> Result<(), TransportError> {
+        check_ranks(self.size(), outgoing, incoming)?;
+        for &(receiver, bytes) in outgoing {
             let ended = TransportError::Ended { rank: self.rank, ended: receiver };
-            self.to[receiver].send(bytes).map_err(|_| ended)?;
+            self.to[receiver].send(bytes.to_vec()).map_err(|_| ended)?;
         }
-        (incoming.iter())
-            .map(|&(sender, expected)| {
-                let ended = TransportError::Ended { rank: self.rank, ended: sender };
-                let bytes = self.from[sender].recv().map_err(|_| ended)?;
-                if bytes.len() == expected {
-                    return Ok(bytes);
-                }
-                Err(TransportError::Length { sender, receiver: self.rank, expected, sent: bytes.len() })
-            })
-            .collect()
+        for (sender, target) in incoming {
+            let ended = TransportError::Ended { rank: self.rank, ended: *sender };
+            let bytes = self.from[*sender].recv().map_err(|_| ended)?;
+            if bytes.len() != target.len() {
+                let (expected, sent) = (target.len(), bytes.len());
+                return Err(TransportError::Length { sender: *sender, receiver: self.rank, expected, sent });
+            }
+            target.copy_from_slice(&bytes);
+        }
+        Ok(())
     }
 
     fn barrier(&self) -> Result<(), TransportError> {
-        let ranks = 0..self.size();
-        let incoming: Vec<_> = ranks.clone().map(|rank| (rank, 0)).collect();
-        self.exchange(ranks.map(|rank| (rank, Vec::new())).collect(), &incoming).map(drop)
+        let outgoing: Vec<(usize, &[u8])> = (0..self.size()).map(|rank| (rank, [].as_slice())).collect();
+        let mut incoming: Vec<(usize, &mut [u8])> = (0..self.size()).map(|rank| (rank, [].as_mut_slice())).collect();
+        self.exchange(&outgoing, &mut incoming)
     }
 
     fn place(&self) -> Place {
@@ -110,9 +107,10 @@ mod tests {
             let results = ThreadRank::run(size, |rank| {
                 let text = |from: usize, to: usize, nth: usize| format!("{from}>{to}").as_bytes()[nth..].to_vec();
                 let ranks = (0..2).flat_map(|nth| (0..size).map(move |other| (other, nth)));
-                let outgoing = ranks.clone().map(|(to, nth)| (to, text(rank.rank(), to, nth))).collect();
+                let texts: Vec<_> = ranks.clone().map(|(to, nth)| (to, text(rank.rank(), to, nth))).collect();
+                let outgoing: Vec<_> = texts.iter().map(|(to, text)| (*to, text.as_slice())).collect();
                 let incoming: Vec<_> = ranks.clone().map(|(from, nth)| (from, 3 - nth)).collect();
-                let received = rank.exchange(outgoing, &incoming).unwrap();
+                let received = crate::transport::received(rank, &outgoing, &incoming).unwrap();
                 let expected: Vec<_> = ranks.map(|(from, nth)| text(from, rank.rank(), nth)).collect();
                 received == expected
             });
@@ -147,10 +145,10 @@ mod tests {
     #[test]
     fn refusals_name_the_culprit() {
         let results = ThreadRank::run(1, |rank| {
-            let unknown = rank.exchange(vec![(0, vec![1]), (1, vec![2])], &[]).unwrap_err();
+            let unknown = rank.exchange(&[(0, &[1]), (1, &[2])], &mut []).unwrap_err();
             // The refused call sent nothing.
-            let received = rank.exchange(vec![(0, vec![3])], &[(0, 1)]).unwrap();
-            (unknown, received, rank.exchange(vec![(0, vec![4])], &[(0, 2)]).unwrap_err())
+            let received = crate::transport::received(rank, &[(0, &[3])], &[(0, 1)]).unwrap();
+            (unknown, received, rank.exchange(&[(0, &[4])], &mut [(0, &mut [0, 0])]).unwrap_err())
         });
         let length = TransportError::Length { sender: 0, receiver: 0, expected: 2, sent: 1 };
         assert_eq!(results, [(TransportError::Rank { rank: 1, size: 1 }, vec![vec![3]], length)]);

@@ -11,11 +11,12 @@ pub(crate) struct Counts {
     pub(crate) bytes: AtomicUsize,
 }
 
-/// A transport that decides by itself whether calls are compared.
+/// A transport that decides by itself whether calls are compared and memory is shared.
 #[derive(Debug)]
 pub(crate) struct Counted<'t> {
     pub(crate) rank: &'t ThreadRank,
     pub(crate) checks_calls: bool,
+    pub(crate) shares_memory: bool,
     pub(crate) counts: &'t Counts,
 }
 
@@ -28,11 +29,7 @@ impl Transport for Counted<'_> {
         self.rank.size()
     }
 
-    fn exchange(
-        &self,
-        outgoing: Vec<(usize, Vec<u8>)>,
-        incoming: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u8>>, TransportError> {
+    fn exchange(&self, outgoing: &[(usize, &[u8])], incoming: &mut [(usize, &mut [u8])]) -> Result<(), TransportError> {
         for (_, message) in outgoing.iter().filter(|(receiver, _)| *receiver != self.rank()) {
             self.counts.messages.fetch_add(1, Ordering::SeqCst);
             self.counts.bytes.fetch_add(message.len(), Ordering::SeqCst);
@@ -50,5 +47,9 @@ impl Transport for Counted<'_> {
 
     fn checks_calls(&self) -> Result<bool, TransportError> {
         Ok(self.checks_calls)
+    }
+
+    fn shares_memory(&self) -> Result<bool, TransportError> {
+        Ok(self.shares_memory)
     }
 }
