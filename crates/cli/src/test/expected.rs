@@ -42,7 +42,7 @@ enum Origin {
     /// An array of a file, or a generated one.
     Value(Input),
     /// A text in WGSL over the arrays as they are before the run, and over the numbers of the steps.
-    Text(ElementwiseKernel),
+    Text(Box<ElementwiseKernel>),
     /// Another array after the run.
     Array(String),
     /// What the steps compute on the device of this selector.
@@ -74,7 +74,7 @@ impl Expected {
                 let described = Description::parse(name, &value, folder)?.array(name)?;
                 Origin::Value(Input::open(described.value, PictureOptions::default())?)
             }
-            (None, None, Some(text), None, None) => Origin::Text(eval::expression(&text)),
+            (None, None, Some(text), None, None) => Origin::Text(Box::new(eval::expression(&text))),
             (None, None, None, Some(array), None) => Origin::Array(array),
             (None, None, None, None, Some(selector)) => Origin::Device(selector),
             _ => {
