@@ -102,7 +102,7 @@ impl Block {
             bytes: regions.iter().map(|region| region.size).sum(),
             src: source.buffer(),
             dst: self.buffer(),
-            host_reads: self.is_mapped() || self.is_in_host_memory(),
+            host_reads: self.is_read_beside(),
         };
         let queue = queue(copy.bytes)?;
         // SAFETY: no target region shares bytes with another target region or with a source region, which was checked;
