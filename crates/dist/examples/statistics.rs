@@ -6,7 +6,7 @@
 use vkarray::ndarray::ArrayD;
 use vkarray::prelude::*;
 use vkarray::primitives::Rng;
-use vkarray_dist::{Decomposition, DistArray, DistError, MpiRank, ThreadRank, Transport, map};
+use vkarray_dist::{Decomposition, DistArray, DistError, MpiRank, ThreadRank, Transport, map, open_context};
 
 const SHAPE: [usize; 2] = [301, 203];
 
@@ -26,7 +26,7 @@ struct Results {
 
 fn main() -> Result<(), vkarray_dist::TransportError> {
     MpiRank::run(|rank| -> anyhow::Result<()> {
-        let ctx = Context::open_default()?;
+        let ctx = open_context(rank)?;
         let results = statistics(&ctx, rank)?;
         if rank.rank() > 0 {
             return Ok(());

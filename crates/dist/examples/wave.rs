@@ -5,14 +5,16 @@
 //! its argument, it saves the pond to a `.npy` file, of which each rank writes its part.
 
 use vkarray::prelude::*;
-use vkarray_dist::{Border, Decomposition, DistArray, DistError, MpiRank, Region, ThreadRank, Transport, map};
+use vkarray_dist::{
+    Border, Decomposition, DistArray, DistError, MpiRank, Region, ThreadRank, Transport, map, open_context,
+};
 
 const SHAPE: [usize; 2] = [99, 151];
 const STEPS: usize = 60;
 
 fn main() -> Result<(), vkarray_dist::TransportError> {
     MpiRank::run(|rank| -> anyhow::Result<()> {
-        let ctx = Context::open_default()?;
+        let ctx = open_context(rank)?;
         let pond = wave(&ctx, rank)?;
         let energy = map(&pond, |height| height.square())?.reproducible_sum()?;
         let text = pond.text()?;

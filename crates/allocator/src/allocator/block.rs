@@ -229,6 +229,11 @@ impl Block {
         self.mapped().is_some()
     }
 
+    /// Whether the host may read what the device writes, or another device that the host orders.
+    pub(crate) fn is_read_beside(&self) -> bool {
+        self.is_mapped() || self.is_in_host_memory()
+    }
+
     /// Whether the host can address the block, and its memory is coherent, so that no write has to be flushed. Guards
     /// such as [`Block::read_on_host`] flush and invalidate non-coherent memory.
     pub fn is_coherent(&self) -> bool {

@@ -273,7 +273,7 @@ impl Block {
         let size = part.end - part.start;
         let accesses = [slot.read(part.clone()), self.write(offset..offset + size, Stage::Transfer)];
         let src = (slot.buffer(), slot.buffer_offset() + part.start);
-        let copy = BlockCopy::new(accesses, src, self.place(offset), size, self.is_mapped());
+        let copy = BlockCopy::new(accesses, src, self.place(offset), size, self.is_read_beside());
         // SAFETY: the block is alive, and the slot goes back to its manager with its last uses; the accesses name both.
         unsafe { copy.send(stream, queue) }
     }

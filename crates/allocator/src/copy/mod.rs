@@ -107,7 +107,7 @@ impl Block {
         }
         let (src, dst) = (source.place(range.start), self.place(offset));
         let accesses = [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)];
-        Ok(Some(BlockCopy::new(accesses, src, dst, size, self.is_mapped())))
+        Ok(Some(BlockCopy::new(accesses, src, dst, size, self.is_read_beside())))
     }
 
     /// Writes the four-byte `pattern` repeatedly to the whole block, in the order of `stream`. Returns at once.
@@ -156,7 +156,7 @@ impl Block {
     fn fill_of(&self, range: &Range<u64>, access: BlockAccess, pattern: u32) -> Result<BlockFill> {
         let bytes = self.binding(range)?;
         let (dst, offset, size) = (bytes.buffer, bytes.offset, bytes.range);
-        Ok(BlockFill { accesses: [access], dst, offset, size, pattern, host_reads: self.is_mapped() })
+        Ok(BlockFill { accesses: [access], dst, offset, size, pattern, host_reads: self.is_read_beside() })
     }
 }
 

@@ -60,6 +60,21 @@ impl Block {
     /// copies also few bytes, so that kernels that use other bytes run meanwhile, recorded before or after. That starts
     /// some microseconds later.
     ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, MemoryKind, Region};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let (allocator, stream) = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let (x, y) = (allocator.allocate(64, MemoryKind::Device)?, allocator.allocate(4, MemoryKind::Pinned)?);
+    /// x.fill(&stream, 0x0707_0707)?;
+    /// y.copy_regions_beside(&stream, &x, &[Region { source: 8, target: 0, size: 4 }])?;
+    /// x.fill_range(&stream, 16..64, &[9, 0, 0, 0])?; // Runs meanwhile.
+    /// assert_eq!(*y.read_on_host(0..4)?, [7; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// The errors of [`Block::copy_regions`].
@@ -102,7 +117,7 @@ impl Block {
             bytes: regions.iter().map(|region| region.size).sum(),
             src: source.buffer(),
             dst: self.buffer(),
-            host_reads: self.is_mapped() || self.is_in_host_memory(),
+            host_reads: self.is_read_beside(),
         };
         let queue = queue(copy.bytes)?;
         // SAFETY: no target region shares bytes with another target region or with a source region, which was checked;

@@ -180,6 +180,22 @@ impl<'t, T: Element> DistArray<'t, T> {
     /// The ranks of this host with which ghost zones are exchanged through memory that both devices reach, without
     /// messages of elements; see [`Transport::shares_memory`]. The first exchange finds out which these are; before it,
     /// the list is empty.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray_dist::{Border, Decomposition, DistArray, DistError, ThreadRank};
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let ring = Decomposition::over([10], 3)?.ghosts([(1, 1)])?.borders([Border::Periodic])?;
+    /// let sharing = ThreadRank::run(3, |rank| {
+    ///     let x = DistArray::full(&ctx, rank, &ring, 1.0_f32)?;
+    ///     x.halo()?;
+    ///     Ok::<_, DistError>(x.sharing())
+    /// });
+    /// let of_first = sharing.into_iter().next().unwrap()?;
+    /// assert!(of_first == [1, 2] || of_first.is_empty()); // Not each device imports memory.
+    /// # anyhow::Ok(())
+    /// ```
     #[must_use]
     pub fn sharing(&self) -> Vec<usize> {
         self.halo.get().map_or_else(Vec::new, Transfer::sharing)
