@@ -1,4 +1,4 @@
-"""What a call costs the host, and chains of calls: vkarray beside NumPy and, where it is installed, CuPy.
+"""What a call costs the host, and chains of calls: vkarray beside NumPy and, where they are installed, CuPy and numba-vulkan.
 
 Each line is the median of 30 rounds, in microseconds a call: of all time, of the processor time of the calling thread, which
 other work of the machine changes less, and with the wait for the device. `python crates/python/benches/calls.py` prints a
@@ -66,10 +66,46 @@ def chain(x):
     return x
 
 
+def row(name, what, call, wait, count):
+    """Prints one line of the table."""
+    host, own, whole = median(call, wait, count)
+    print(f"{name:13}{what:29}{host:10.2f}{own:10.2f}{whole:12.2f}", flush=True)
+
+
+def numba_vulkan_rows():
+    """Prints the chain of small arrays as universal functions, and a kernel's call, of numba-vulkan."""
+    try:
+        import numba
+        import numba_vulkan as nv
+    except ImportError:
+        return
+    vectorize = numba.vectorize(["float32(float32, float32)"], target="vulkan")
+    multiply, add = vectorize(lambda a, b: a * b), vectorize(lambda a, b: a + b)
+    a, b = np.float32(1.0001), np.float32(0.5)
+
+    @nv.jit
+    def saxpy(x, y, a):
+        i = nv.global_id(0)
+        if i < y.shape[0]:
+            y[i] += a * x[i]
+
+    def chain_of_functions():
+        z = x
+        for _ in range(10):
+            z = add(multiply(z, a), b)
+
+    x, y = (nv.to_device(np.ones(1000, dtype=np.float32)) for _ in range(2))
+    launch = saxpy.forall(1000)
+    launch(x, y, np.float32(2))
+    chain_of_functions()
+    row("numba-vulkan", "chain of 20, 1,000 elements", chain_of_functions, y.copy_to_host, 20)
+    row("numba-vulkan", "kernel(x, y, 2.0)", lambda: launch(x, y, np.float32(2)), y.copy_to_host, 300)
+
+
 def main():
     """Prints the table."""
     print("device:", *vk.device_name())
-    print(f"{'':34}{'host':>10}{'thread':>10}{'with wait':>12}  µs a call")
+    print(f"{'':42}{'host':>10}{'thread':>10}{'with wait':>12}  µs a call")
     for name, module, wait in libraries():
         small, large = (module.ones(n, dtype=module.float32) for n in (1000, 10**7))
         for what, call, count in [
@@ -81,19 +117,19 @@ def main():
             ("chain of 20, 10^7 elements", lambda: chain(large), 3),
         ]:
             chain(small)
-            host, own, whole = median(call, wait, count)
-            print(f"{name:9}{what:25}{host:10.2f}{own:10.2f}{whole:12.2f}", flush=True)
+            row(name, what, call, wait, count)
+    fused = vk.elementwise("z = " + "(" * 10 + "x" + " * 1.0001 + 0.5)" * 10)
+    for n, count in (1000, 1000), (10**7, 10):
+        x = vk.ones(n, dtype=vk.float32)
+        row("vkarray", f"the chain as a text, {n:,}", lambda: fused(x), vk.synchronize, count)
     saxpy, x, y = vk.kernel(SAXPY), vk.ones(1000), vk.ones(1000)
     launch = saxpy[16]
-    for what, call in [
-        ("kernel[16](x, y, 2.0)", lambda: saxpy[16](x, y, 2.0)),
-        ("the same, launch kept", lambda: launch(x, y, 2.0)),
-    ]:
-        host, own, _ = median(call, vk.synchronize, 1000)
-        print(f"{'vkarray':9}{what:25}{host:10.2f}{own:10.2f}")
+    row("vkarray", "kernel[16](x, y, 2.0)", lambda: saxpy[16](x, y, 2.0), vk.synchronize, 1000)
+    row("vkarray", "the same, launch kept", lambda: launch(x, y, 2.0), vk.synchronize, 1000)
+    numba_vulkan_rows()
     rust = from_rust()
     if rust is not None:
-        print(f"{'Rust':9}{'a dispatch like it':25}{rust:10.2f}")
+        print(f"{'Rust':13}{'a dispatch like it':29}{rust:10.2f}")
 
 
 if __name__ == "__main__":
