@@ -229,7 +229,7 @@ impl Allocator {
         if matches!(error, Error::OutOfMemory(_)) && self.free_slots() { ask() } else { Err(error) }
     }
 
-    /// Imports memory of the program.
+    /// Imports memory of the program. The block is for devices alone, unless the host may address it.
     ///
     /// # Safety
     ///
@@ -239,30 +239,13 @@ impl Allocator {
         owner: Owner,
         pointer: NonNull<u8>,
         size: u64,
+        is_on_host: bool,
     ) -> Result<Arc<Block>> {
         assert_none_held("a memory manager");
         // SAFETY: the caller promises that the bytes stay until owner and block are dropped. The block gives the pointer
         // back by `memfree`, and by its contract the manager has then let the bytes go, if their last uses are over.
-        let pinned = unsafe { self.manager().mempin(owner, pointer, size, true) }?;
-        Ok(Arc::new(Block::new(self, pinned.into_pointer())))
-    }
-
-    /// Imports memory as [`Allocator::import_pages`] does, for devices alone: the host does not address the block.
-    ///
-    /// # Safety
-    ///
-    /// The obligations of [`MemoryManager::mempin`] hold until the block and `owner` are dropped.
-    #[cfg(target_os = "linux")]
-    pub(crate) unsafe fn import_unmapped_pages(
-        self: &Arc<Self>,
-        owner: Owner,
-        pointer: NonNull<u8>,
-        size: u64,
-    ) -> Result<Arc<Block>> {
-        assert_none_held("a memory manager");
-        // SAFETY: the caller promises what `import_pages` asks for.
-        let pinned = unsafe { self.manager().mempin(owner, pointer, size, false) }?;
-        Ok(Arc::new(Block::new(self, pinned.into_pointer().without_mapping())))
+        let pinned = unsafe { self.manager().mempin(owner, pointer, size, is_on_host) }?.into_pointer();
+        Ok(Arc::new(Block::new(self, if is_on_host { pinned } else { pinned.without_mapping() })))
     }
 
     #[inline(never)]

@@ -368,7 +368,7 @@ impl Allocator {
         }
         // SAFETY: the block keeps a handle to the tensor until the import has ended, and the tensor keeps its bytes. Nothing
         // else uses them, as the caller of `exclusive` promised, and `bytes` is not called for a tensor that is in a block.
-        unsafe { self.import_pages(Box::new(Arc::clone(tensor)), start, len as u64) }
+        unsafe { self.import_pages(Box::new(Arc::clone(tensor)), start, len as u64, true) }
     }
 }
 

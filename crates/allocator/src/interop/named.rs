@@ -110,7 +110,7 @@ impl Allocator {
         let pages = MappedPages { start, len, _file: stays_open.then_some(file) };
         // SAFETY: the owner keeps the pages mapped until it is dropped, and the file cannot shrink. No Rust reference points
         // to them, and the block is not mapped, so that none will.
-        unsafe { self.import_unmapped_pages(Box::new(pages), start, size) }
+        unsafe { self.import_pages(Box::new(pages), start, size, false) }
     }
 }
 

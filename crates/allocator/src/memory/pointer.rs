@@ -169,7 +169,6 @@ impl MemoryPointer {
     }
 
     /// Memory of this pointer that the host cannot address any more, so that no guard refers to its bytes.
-    #[cfg(target_os = "linux")]
     pub(crate) fn without_mapping(self) -> Self {
         Self { mapping: None, ..self }
     }

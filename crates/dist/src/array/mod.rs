@@ -203,11 +203,13 @@ impl<'t, T: Element> DistArray<'t, T> {
 
     /// The transfer of the ghost zones. The first call makes it, on all ranks.
     fn halo_transfer(&self) -> Result<&Transfer<T>, DistError> {
-        if self.halo.get().is_none() {
-            // No other code sets the cell meanwhile.
-            drop(self.halo.set(self.make_halo_transfer()?));
+        match self.halo.get() {
+            Some(transfer) => Ok(transfer),
+            None => {
+                let made = self.make_halo_transfer()?;
+                Ok(self.halo.get_or_init(|| made))
+            }
         }
-        Ok(self.halo.get().expect("it was made"))
     }
 
     fn make_halo_transfer(&self) -> Result<Transfer<T>, DistError> {

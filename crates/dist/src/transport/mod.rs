@@ -55,7 +55,7 @@ pub trait Transport: Debug {
     }
 
     /// Whether ranks of one host exchange ghost zones through memory that the devices of both reach, where they can: one
-    /// copy down and one up, and a message of one byte for 4 MiB. Otherwise the elements are messages too. Yes on Linux,
+    /// copy down and one up, and a message of one byte for each chunk. Otherwise the elements are messages too. Yes on Linux,
     /// unless `VKARRAY_SHARE_PAGES` says no. All ranks need the same answer.
     ///
     /// # Errors

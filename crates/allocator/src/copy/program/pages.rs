@@ -53,7 +53,9 @@ impl ProgramPages {
             let first = NonZero::new(pages.start).expect("no slice is in the page of null");
             // SAFETY: each page holds a byte of the slice, so it stays as long as the slice; the caller promises the
             // rest.
-            unsafe { allocator.import_pages(Box::new(Arc::clone(keeper)), start.with_addr(first), pages.len() as u64) }
+            unsafe {
+                allocator.import_pages(Box::new(Arc::clone(keeper)), start.with_addr(first), pages.len() as u64, true)
+            }
         };
         match import(&around) {
             Ok(block) => Ok(Some(Self { bytes: 0..len, whole, block, offset: (address - around.start) as u64 })),
