@@ -1,5 +1,6 @@
 //! Which device a rank computes on, and a report of where all ranks are. **Start** at [`open_context`].
 
+mod locality;
 mod report;
 
 use vkarray::Context;
@@ -8,15 +9,17 @@ use vkarray::device::{DeviceInfo, DeviceType, Instance, Selection};
 pub use report::{Link, RankReport, Report};
 
 use crate::error::DistError;
-use crate::transport::Transport;
+use crate::transport::{Transport, share_texts};
+use locality::{Cores, assigned, cores, cores_near, cores_of_process};
 
-/// Opens the device of a rank: the ranks of a host take its devices in turn, so that several ranks share a device only
-/// where there are more ranks than devices.
+/// Opens the device of a rank: each rank of a host gets a device of its own, and only where there are more ranks than
+/// devices they share them in turn. A rank that the launcher bound to cores gets a device near them, where Linux tells which
+/// are near.
 ///
 /// The devices are those of the best kind that `VKARRAY_VISIBLE_DEVICES` leaves, in its order; a device that two drivers
 /// list counts once. If `VKARRAY_DEVICE` names a device, all ranks that have this variable take it.
 ///
-/// Blocks until the device is open. Sends no message.
+/// All ranks call this function. Blocks until all have told their cores, and until the device is open.
 ///
 /// ```
 /// use vkarray_dist::{ThreadRank, Transport, open_context};
@@ -27,8 +30,15 @@ use crate::transport::Transport;
 /// ```
 ///
 /// # Errors
-/// There is no device, none is as the variables ask, or it cannot be opened.
+/// There is no device, none is as the variables ask, or it cannot be opened; or a rank has ended.
 pub fn open_context(transport: &dyn Transport) -> Result<Context, DistError> {
+    let place = transport.place();
+    let own = format!("{} {} {}", place.host_rank, place.local_rank, cores_of_process());
+    let mut ranks: Vec<_> =
+        share_texts(transport, &own)?.iter().filter_map(|text| bound(text, place.host_rank)).collect();
+    ranks.sort_by_key(|&(local_rank, _)| local_rank);
+    let ranks: Vec<_> = ranks.into_iter().map(|(_, cores)| cores).collect();
+
     let selection = Selection::from_environment(None);
     if selection.device_variable.is_some() {
         return Ok(Context::open_default()?);
@@ -37,20 +47,29 @@ pub fn open_context(transport: &dyn Transport) -> Result<Context, DistError> {
     let infos: Vec<DeviceInfo> = devices.iter().map(|device| DeviceInfo::clone(device.info())).collect();
     let visible = selection.visible(&infos).map_err(vkarray::Error::from)?;
     let best = infos[selection.choose(&infos).map_err(vkarray::Error::from)?].device_type;
-    let candidates: Vec<_> = visible.iter().map(|&at| (infos[at].device_type, infos[at].uuid.as_str())).collect();
-    let uuid = in_turn(&candidates, best, transport.place().local_rank);
+    let candidates = best_devices(visible.iter().map(|&at| &infos[at]), best);
+    let near: Vec<_> = candidates.iter().map(|info| cores_near(info.pci_address.as_deref())).collect();
+    let uuid = &candidates[assigned(&ranks, &near)[place.local_rank]].uuid;
     Ok(Context::builder().device(format!("uuid:{uuid}")).open()?)
 }
 
-/// The UUID of the device of a rank among the devices of its host, at least one of which is of the best kind.
-fn in_turn<'d>(devices: &[(DeviceType, &'d str)], best: DeviceType, local_rank: usize) -> &'d str {
-    let mut uuids: Vec<&str> = Vec::new();
-    for &(_, uuid) in devices.iter().filter(|&&(kind, _)| kind == best) {
-        if !uuids.contains(&uuid) {
-            uuids.push(uuid);
+/// The number of a rank among those of its host and its cores, if the host is the one of `host_rank`.
+fn bound(text: &str, host_rank: usize) -> Option<(usize, Cores)> {
+    let mut words = text.splitn(3, ' ');
+    let mut number = || words.next()?.parse::<usize>().ok();
+    let (host, local_rank) = (number()?, number()?);
+    (host == host_rank).then(|| (local_rank, cores(words.next().unwrap_or_default())))
+}
+
+/// The devices of the best kind in their order, each once.
+fn best_devices<'d>(devices: impl Iterator<Item = &'d DeviceInfo>, best: DeviceType) -> Vec<&'d DeviceInfo> {
+    let mut candidates: Vec<&DeviceInfo> = Vec::new();
+    for info in devices.filter(|info| info.device_type == best) {
+        if candidates.iter().all(|other| other.uuid != info.uuid) {
+            candidates.push(info);
         }
     }
-    uuids[local_rank % uuids.len()]
+    candidates
 }
 
 #[cfg(test)]
@@ -58,19 +77,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_take_the_devices_of_the_best_kind_in_turn() {
+    fn a_rank_tells_its_host_and_its_cores() {
+        assert_eq!(bound("4 1 0-3,8", 4), Some((1, vec![0..=3, 8..=8])));
+        assert_eq!(bound("4 1 ", 4), Some((1, Vec::new())));
+        assert_eq!(bound("0 1 0-3", 4), None);
+    }
+
+    #[test]
+    fn the_devices_of_the_best_kind_count_once() {
+        let listed = Instance::new().unwrap().devices().unwrap();
+        let device = |device_type, uuid: &str| DeviceInfo {
+            device_type,
+            uuid: uuid.to_owned(),
+            ..DeviceInfo::clone(listed[0].info())
+        };
         use DeviceType::{Cpu, Discrete, Integrated};
-        for (devices, best, expected) in [
-            (&[(Cpu, "c")][..], Cpu, ["c", "c", "c", "c"]),
-            (&[(Cpu, "c"), (Discrete, "a"), (Discrete, "b")], Discrete, ["a", "b", "a", "b"]),
-            // The order is that of the visible devices.
-            (&[(Discrete, "b"), (Integrated, "i"), (Discrete, "a")], Discrete, ["b", "a", "b", "a"]),
-            // Two drivers list one device.
-            (&[(Discrete, "a"), (Discrete, "b"), (Discrete, "a")], Discrete, ["a", "b", "a", "b"]),
-            (&[(Discrete, "a"), (Discrete, "b"), (Discrete, "d")], Discrete, ["a", "b", "d", "a"]),
-        ] {
-            let taken = [0, 1, 2, 3].map(|local_rank| in_turn(devices, best, local_rank));
-            assert_eq!(taken, expected, "{devices:?}");
-        }
+        // The order is that of the visible devices, and two drivers list one of them.
+        let devices = [(Discrete, "b"), (Integrated, "i"), (Discrete, "a"), (Cpu, "c"), (Discrete, "b")];
+        let devices = devices.map(|(kind, uuid)| device(kind, uuid));
+        let uuids = |best| best_devices(devices.iter(), best).iter().map(|info| &*info.uuid).collect::<Vec<_>>();
+        assert_eq!(uuids(Discrete), ["b", "a"]);
+        assert_eq!(uuids(Cpu), ["c"]);
     }
 }

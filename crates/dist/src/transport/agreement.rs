@@ -46,6 +46,12 @@ pub(crate) fn gather_texts(transport: &dyn Transport, text: &str) -> Result<Vec<
     Ok(received(transport, &[(0, text.as_bytes())], &incoming)?.into_iter().map(decoded).collect())
 }
 
+/// The texts of all ranks in their order on all ranks. No text has a line feed.
+pub(crate) fn share_texts(transport: &dyn Transport, text: &str) -> Result<Vec<String>, TransportError> {
+    let all = broadcast_text(transport, &gather_texts(transport, text)?.join("\n"))?;
+    Ok(all.split('\n').map(str::to_owned).collect())
+}
+
 /// The text of rank 0 on all ranks.
 fn broadcast_text(transport: &dyn Transport, text: &str) -> Result<String, TransportError> {
     let receivers = if transport.rank() == 0 { 0..transport.size() } else { 0..0 };
@@ -81,16 +87,17 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_any_length_reach_rank_0_and_come_back() {
+    fn texts_of_any_length_reach_all_ranks() {
         let text = |rank: usize| "é".repeat(3 * rank);
         for size in [1, 2, 5] {
             let results = ThreadRank::run(size, |rank| {
-                let all = gather_texts(rank, &text(rank.rank())).unwrap();
-                (all.len(), broadcast_text(rank, &all.concat()).unwrap())
+                assert_eq!(
+                    gather_texts(rank, &text(rank.rank())).unwrap().len(),
+                    if rank.rank() == 0 { size } else { 0 }
+                );
+                share_texts(rank, &text(rank.rank())).unwrap()
             });
-            let whole: String = (0..size).map(text).collect();
-            let expected = (0..size).map(|rank| (if rank == 0 { size } else { 0 }, whole.clone()));
-            assert_eq!(results, expected.collect::<Vec<_>>());
+            assert_eq!(results, vec![(0..size).map(text).collect::<Vec<_>>(); size]);
         }
     }
 }

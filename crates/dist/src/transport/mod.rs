@@ -8,7 +8,7 @@ mod threads;
 
 use std::fmt::Debug;
 
-pub(crate) use agreement::{agree, gather_texts};
+pub(crate) use agreement::{agree, gather_texts, share_texts};
 pub use error::TransportError;
 #[cfg(feature = "mpi")]
 pub use mpi::MpiRank;

@@ -216,6 +216,10 @@ pub struct DeviceInfo {
     pub driver: DriverInfo,
     /// Identifies the device across processes and restarts, as 32 hexadecimal digits.
     pub uuid: String,
+    /// The device's address on the PCI bus, such as `0000:c1:00.0`: domain, bus, device and function. `None` where the driver
+    /// does not tell it.
+    #[serde(default)] // A snapshot may be older than the field.
+    pub pci_address: Option<String>,
     /// The device's limits.
     pub limits: DeviceLimits,
     /// The features that the device supports.
@@ -231,7 +235,7 @@ pub struct DeviceInfo {
     /// The names of the extensions that the device supports.
     pub extensions: BTreeSet<String>,
     /// The cooperative matrices that compute kernels can multiply, in the driver's order.
-    #[serde(default)] // A snapshot may be older than the field.
+    #[serde(default)]
     pub matrix_shapes: Vec<MatrixShape>,
     /// What the device shares with other devices, processes and APIs.
     #[serde(default)]

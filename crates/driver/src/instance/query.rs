@@ -36,6 +36,7 @@ pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) 
             uuid: hex(&facts.id.driver_uuid),
         },
         uuid: hex(&facts.id.device_uuid),
+        pci_address: extensions.contains(PCI_BUS_INFO).then(|| pci_address(&facts.pci)),
         limits: limits(&base.limits, &facts),
         features: facts.features,
         subgroup: facts.subgroup(),
@@ -61,6 +62,14 @@ pub(crate) fn matrix_shapes(
     Ok(listed.iter().map(MatrixShape::new).collect())
 }
 
+/// The extension whose structure has the address of a device.
+const PCI_BUS_INFO: &str = "VK_EXT_pci_bus_info";
+
+/// An address on the PCI bus as Linux writes it.
+fn pci_address(pci: &vk::PhysicalDevicePCIBusInfoPropertiesEXT<'_>) -> String {
+    format!("{:04x}:{:02x}:{:02x}.{:x}", pci.pci_domain, pci.pci_bus, pci.pci_device, pci.pci_function)
+}
+
 /// The structures of Vulkan 1.3 and its extensions, as the driver fills them.
 #[derive(Default)]
 struct QueriedStructs {
@@ -73,6 +82,7 @@ struct QueriedStructs {
     subgroups: vk::PhysicalDeviceSubgroupProperties<'static>,
     subgroup_sizes: vk::PhysicalDeviceSubgroupSizeControlProperties<'static>,
     bounds: vk::PhysicalDeviceRobustness2PropertiesEXT<'static>,
+    pci: vk::PhysicalDevicePCIBusInfoPropertiesEXT<'static>,
     features: Features,
 }
 
@@ -93,6 +103,9 @@ impl QueriedStructs {
         }
         if extensions.contains("VK_EXT_robustness2") {
             properties = properties.push_next(&mut self.bounds);
+        }
+        if extensions.contains(PCI_BUS_INFO) {
+            properties = properties.push_next(&mut self.pci);
         }
         // SAFETY: `device` belongs to `instance`; every chained structure is known to a 1.3 device or to an extension
         // that it has.

@@ -34,6 +34,7 @@ fn device(name: &str, device_type: DeviceType, vendor_id: u32, uuid: &str) -> De
         api_version: Version { major: 1, minor: 3, patch: 0 },
         driver: DriverInfo { id: 0, name: "driver".to_owned(), info: String::new(), version: 0, uuid: String::new() },
         uuid: uuid.to_owned(),
+        pci_address: None,
         limits: no_limits,
         features: Features::default(),
         subgroup: Subgroup {
