@@ -412,7 +412,8 @@ fn REAL_floor_divide(x: REAL, y: REAL) -> REAL {
         quotient -= 1.0;
     }
     if quotient == 0.0 {
-        return select(REAL(0.0), REAL(-0.0), REAL_signbit(x) != REAL_signbit(y));
+        // NVIDIA's compiler (580.159) takes both zeros for equal, and chooses between two constants without the condition.
+        return REAL_copysign(0.0, select(REAL(1.0), REAL(-1.0), REAL_signbit(x) != REAL_signbit(y)));
     }
     let whole = floor(quotient);
     return select(whole, whole + 1.0, quotient - whole > 0.5);
