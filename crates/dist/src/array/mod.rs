@@ -3,12 +3,14 @@
 //! | file | has |
 //! |---|---|
 //! | `mod.rs` | creation, views, ghost zones, other decompositions |
+//! | `halo.rs` | the copies and messages that fill ghost zones |
 //! | `overlap.rs` | work while the elements for the ghost zones travel |
 //! | `random.rs` | random numbers that are a function of the index in the global array |
 //! | `files.rs` | `.npy` files, of which each rank reads and writes its part |
 //! | `whole.rs` | the whole array, its text and single elements |
 
 mod files;
+mod halo;
 mod overlap;
 mod random;
 mod whole;
@@ -20,10 +22,11 @@ use std::fmt;
 use vkarray::ndarray::{ArrayD, IxDyn};
 use vkarray::{Context, DeviceNDArray, Element};
 
-use crate::decomposition::{Decomposition, HaloMessage, HaloSchedule, Overlap, Region};
+use crate::decomposition::{Decomposition, Overlap, Region};
 use crate::error::DistError;
 use crate::exchange::{Transfer, view};
 use crate::transport::{Transport, TransportError, agree};
+use halo::Halo;
 
 /// An array that is divided among the ranks of a program. Each rank has a part of it with its ghost zones, which is one
 /// [`DeviceNDArray`] in C order.
@@ -59,7 +62,7 @@ pub struct DistArray<'t, T: Element> {
     local: DeviceNDArray<T>,
     interior: DeviceNDArray<T>,
     /// Made by the first exchange, since not all arrays are exchanged.
-    halo: OnceCell<Transfer<T>>,
+    halo: OnceCell<Halo<T>>,
 }
 
 impl<'t, T: Element> DistArray<'t, T> {
@@ -198,34 +201,18 @@ impl<'t, T: Element> DistArray<'t, T> {
     /// ```
     #[must_use]
     pub fn sharing(&self) -> Vec<usize> {
-        self.halo.get().map_or_else(Vec::new, Transfer::sharing)
+        self.halo.get().map_or_else(Vec::new, Halo::sharing)
     }
 
-    /// The transfer of the ghost zones. The first call makes it, on all ranks.
-    fn halo_transfer(&self) -> Result<&Transfer<T>, DistError> {
+    /// The copies and messages that fill the ghost zones. The first call makes them, on all ranks.
+    fn halo_transfer(&self) -> Result<&Halo<T>, DistError> {
         match self.halo.get() {
-            Some(transfer) => Ok(transfer),
+            Some(halo) => Ok(halo),
             None => {
-                let made = self.make_halo_transfer()?;
+                let made = Halo::new(self)?;
                 Ok(self.halo.get_or_init(|| made))
             }
         }
-    }
-
-    fn make_halo_transfer(&self) -> Result<Transfer<T>, DistError> {
-        let (rank, schedule) = (self.transport.rank(), HaloSchedule::new(&self.decomposition));
-        let source = |message: HaloMessage| {
-            let from = self.global(&message.source)?;
-            let mirrored: Vec<isize> = (0..).zip(&message.mirrored).filter(|axis| *axis.1).map(|axis| axis.0).collect();
-            Ok((message.receiver, from.flip(Some(&mirrored))?))
-        };
-        let target = |message: HaloMessage| {
-            let region = Region { start: message.target, shape: message.source.shape };
-            Ok((message.sender, view(&self.local, &region)?))
-        };
-        let sources = schedule.outgoing(rank)?.into_iter().map(source).collect::<Result<_, DistError>>()?;
-        let targets = schedule.incoming(rank)?.into_iter().map(target).collect::<Result<_, DistError>>()?;
-        Transfer::lasting(self.local.context(), self.transport, sources, targets)
     }
 
     /// Returns an error on all ranks if one of them calls another function or has an array of another decomposition or

@@ -10,11 +10,12 @@ use crate::exchange::view;
 impl<T: Element> DistArray<'_, T> {
     /// Fills the ghost zones as [`halo`](Self::halo) does, and has the work on the interior done while the messages
     /// travel. `interior` is called once, with the box of elements that are at least the width of the ghost zones away
-    /// from the edges of the part, unless there are none; then `boundary` is called for each box of the others. Boxes
-    /// count from the first element of the part: [`window`](Self::window) views them.
+    /// from the edges of the part along each divided axis, unless there are none; then `boundary` is called for each box of
+    /// the others. Boxes count from the first element of the part: [`window`](Self::window) views them.
     ///
     /// `interior` records its kernels when the elements to send are being copied to the host, so the device computes
-    /// while the host sends and receives. It must not read ghost zones or write to this array.
+    /// while the host sends and receives. It must not write to this array, and it must not read ghost zones along divided
+    /// axes; those along other axes are filled before.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -45,7 +46,9 @@ impl<T: Element> DistArray<'_, T> {
         boundary: impl FnMut(&Region) -> Result<(), DistError>,
     ) -> Result<(), DistError> {
         self.agree("overlap")?;
-        let (inner, outer) = boxes(&self.part.shape, self.decomposition.widths());
+        let widths = self.decomposition.widths().iter().zip(self.decomposition.grid());
+        let divided: Vec<_> = widths.map(|(&width, &parts)| if parts > 1 { width } else { (0, 0) }).collect();
+        let (inner, outer) = boxes(&self.part.shape, &divided);
         let inside = || if inner.size() > 0 { interior(&inner) } else { Ok(()) };
         self.halo_transfer()?.run_beside(self.transport, inside)?;
         outer.iter().try_for_each(boundary)

@@ -42,7 +42,7 @@ impl Axis {
 pub(super) struct Piece {
     /// The part that has the elements.
     pub(super) owner: usize,
-    /// The first of them, counted in the global array.
+    /// The first of them, counted in the global array by [`pieces`].
     pub(super) source: usize,
     /// The first element that is written, counted in the local array, its ghost zone included.
     pub(super) target: usize,

@@ -1,7 +1,10 @@
-//! The messages that fill all ghost zones, as products of the pieces along each axis. Corners are products too, and need
-//! no second round.
+//! The copies and messages that fill all ghost zones, as products of the pieces along each axis. Corners are products too,
+//! and need no second round.
+//!
+//! Along an axis that is not divided, a rank fills its ghost zones itself, one axis after the other, before it sends. Messages
+//! then have the rows along such an axis with their ghost zones, as one box.
 
-use super::axis::{Piece, pieces};
+use super::axis::{Axis, Border, Piece, pieces};
 use super::divide::Decomposition;
 use super::error::DecompositionError;
 use super::region::{Region, product};
@@ -13,7 +16,7 @@ pub struct HaloMessage {
     pub sender: usize,
     /// The rank whose ghost zone shows them.
     pub receiver: usize,
-    /// The elements, counted in the global array.
+    /// The elements, counted in the sender's array, its ghost zones included.
     pub source: Region,
     /// The first element that is written, counted in the receiver's array, its ghost zones included.
     pub target: Vec<usize>,
@@ -21,7 +24,8 @@ pub struct HaloMessage {
     pub mirrored: Vec<bool>,
 }
 
-/// All messages of one exchange. Both sides of a pair of ranks list their messages in the same order.
+/// All copies and messages of one exchange: each rank first makes its [`own`](Self::own) copies in their order, and then sends
+/// and receives messages. Both sides of a pair of ranks list their messages in the same order.
 ///
 /// ```
 /// use vkarray_dist::{Border, Decomposition, HaloSchedule};
@@ -36,7 +40,9 @@ pub struct HaloMessage {
 #[derive(Debug, Clone)]
 pub struct HaloSchedule {
     decomposition: Decomposition,
-    /// For each axis and each part, the pieces that the part shows.
+    /// For each axis, the ghost zones that each rank fills itself, before it sends.
+    filled: Vec<Vec<Piece>>,
+    /// For each axis and each part, the pieces that the part shows, counted in the arrays of their owners.
     shown: Vec<Vec<Vec<Piece>>>,
     /// For each axis and each part, the pieces that the part owns, with the parts that show them.
     owned: Vec<Vec<Vec<(usize, Piece)>>>,
@@ -47,11 +53,41 @@ impl HaloSchedule {
     /// with their product.
     #[must_use]
     pub fn new(decomposition: &Decomposition) -> Self {
-        let shown: Vec<Vec<Vec<Piece>>> = (decomposition.surroundings())
-            .map(|(axis, ghosts, border)| (0..axis.parts).map(|part| pieces(axis, part, ghosts, border)).collect())
-            .collect();
+        let (filled, shown): (Vec<_>, Vec<_>) =
+            (decomposition.surroundings()).map(|(axis, ghosts, border)| along(axis, ghosts, border)).unzip();
         let owned = shown.iter().map(|parts| by_owner(parts)).collect();
-        Self { decomposition: decomposition.clone(), shown, owned }
+        Self { decomposition: decomposition.clone(), filled, shown, owned }
+    }
+
+    /// The copies that a rank makes within its array, in their order: a copy may read what an earlier one wrote.
+    ///
+    /// # Errors
+    /// There is no such rank.
+    pub fn own(&self, rank: usize) -> Result<Vec<HaloMessage>, DecompositionError> {
+        let place = self.decomposition.place(rank)?;
+        let own = |axis: Axis, part: usize, ghosts: (usize, usize)| (ghosts.0, axis.part(part).1);
+        let mut boxes: Vec<(usize, usize)> = (self.decomposition.surroundings().zip(&place))
+            .map(|((axis, ghosts, _), &part)| own(axis, part, ghosts))
+            .collect();
+        let mut copies = Vec::new();
+        for (axis, filled) in self.filled.iter().enumerate() {
+            for piece in filled {
+                let along = |other: usize, first| if other == axis { (first, piece.len) } else { boxes[other] };
+                let (start, shape) = (0..boxes.len()).map(|other| along(other, piece.source)).unzip();
+                copies.push(HaloMessage {
+                    sender: rank,
+                    receiver: rank,
+                    source: Region { start, shape },
+                    target: (0..boxes.len()).map(|other| along(other, piece.target).0).collect(),
+                    mirrored: (0..boxes.len()).map(|other| other == axis && piece.mirrored).collect(),
+                });
+            }
+            if let [whole] = self.shown[axis][place[axis]][..] {
+                boxes[axis] = (whole.target, whole.len);
+            }
+        }
+        copies.retain(|copy| copy.source.size() > 0);
+        Ok(copies)
     }
 
     /// The messages that fill a rank's ghost zones, by sender.
@@ -96,6 +132,21 @@ impl HaloSchedule {
             mirrored: pieces.iter().map(|(_, piece)| piece.mirrored).collect(),
         }
     }
+}
+
+/// The ghost zones along an axis that each rank fills itself, and for each part the pieces that it shows after that, counted in
+/// the arrays of their owners.
+fn along(axis: Axis, ghosts: (usize, usize), border: Border) -> (Vec<Piece>, Vec<Vec<Piece>>) {
+    let local = |piece: Piece| Piece { source: piece.source - axis.part(piece.owner).0 + ghosts.0, ..piece };
+    let parts =
+        (0..axis.parts).map(|part| pieces(axis, part, ghosts, border).into_iter().map(local).collect::<Vec<_>>());
+    if axis.parts > 1 || axis.len == 0 || border == Border::Fixed {
+        return (Vec::new(), parts.collect());
+    }
+    let filled = parts.flatten().filter(|piece| !piece.interior).collect();
+    let len = ghosts.0 + axis.len + ghosts.1;
+    let whole = Piece { owner: 0, source: 0, target: 0, len, mirrored: false, interior: true };
+    (filled, vec![vec![whole]])
 }
 
 /// For each part the pieces that it owns, with the parts that show them.

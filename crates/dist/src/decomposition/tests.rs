@@ -1,5 +1,7 @@
 //! Decompositions and schedules against definitions for single elements.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::region::product;
@@ -68,7 +70,7 @@ fn expected(parts: &Decomposition, rank: usize) -> Vec<(Vec<usize>, Vec<usize>)>
         .collect()
 }
 
-/// What a message writes: local index and global index, one element after the other.
+/// Elements that a message writes: index in the receiver's array and in the sender's, one element after the other.
 fn written(message: &HaloMessage) -> Vec<(Vec<usize>, Vec<usize>)> {
     let Region { start, shape } = &message.source;
     let element = |offset: &[usize]| -> Vec<usize> {
@@ -81,6 +83,14 @@ fn written(message: &HaloMessage) -> Vec<(Vec<usize>, Vec<usize>)> {
     };
     let target = |offset: &[usize]| message.target.iter().zip(offset).map(|(first, at)| first + at).collect();
     indices(shape).iter().map(|offset| (target(offset), element(offset))).collect()
+}
+
+/// The global index of each element that a rank's array shows, by the index in this array: at first only of its part.
+fn own_elements(parts: &Decomposition, rank: usize) -> BTreeMap<Vec<usize>, Vec<usize>> {
+    let part = parts.part(rank).unwrap();
+    let plus = |at: &[usize], first: &[usize]| -> Vec<usize> { at.iter().zip(first).map(|(a, b)| a + b).collect() };
+    let ghosts: Vec<usize> = parts.widths().iter().map(|width| width.0).collect();
+    indices(&part.shape).iter().map(|at| (plus(at, &ghosts), plus(at, &part.start))).collect()
 }
 
 proptest! {
@@ -106,15 +116,23 @@ proptest! {
     #[test]
     fn an_exchange_fills_each_ghost_element_once_with_its_element(parts in any_decomposition()) {
         let schedule = HaloSchedule::new(&parts);
-        for rank in 0..parts.ranks() {
-            let incoming = schedule.incoming(rank).unwrap();
-            for message in &incoming {
-                let part = parts.part(message.sender).unwrap();
-                prop_assert!(written(message).iter().all(|(_, global)| part.contains(global)));
+        let mut arrays: Vec<_> = (0..parts.ranks()).map(|rank| own_elements(&parts, rank)).collect();
+        for (rank, array) in arrays.iter_mut().enumerate() {
+            for (target, source) in schedule.own(rank).unwrap().iter().flat_map(written) {
+                let element = array[&source].clone();
+                prop_assert!(array.insert(target, element).is_none());
             }
-            let mut all: Vec<_> = incoming.iter().flat_map(written).collect();
-            all.sort();
-            prop_assert_eq!(all, expected(&parts, rank));
+        }
+        let sent = arrays.clone();
+        for (rank, array) in arrays.iter_mut().enumerate() {
+            for message in schedule.incoming(rank).unwrap() {
+                for (target, source) in written(&message) {
+                    prop_assert!(array.insert(target, sent[message.sender][&source].clone()).is_none());
+                }
+            }
+            let own = own_elements(&parts, rank);
+            let ghosts: Vec<_> = array.clone().into_iter().filter(|(local, _)| !own.contains_key(local)).collect();
+            prop_assert_eq!(ghosts, expected(&parts, rank));
         }
     }
 
@@ -185,6 +203,22 @@ fn ten_thousand_ranks_exchange_what_their_surface_has() {
 }
 
 #[test]
+fn ghost_zones_of_axes_that_are_not_divided_are_filled_first_and_sent_with_the_rows() {
+    let parts = Decomposition::with_grid([8, 5, 6], [2, 1, 1]).unwrap().ghosts([(1, 1); 3]).unwrap();
+    let boxes = |messages: Vec<HaloMessage>| -> Vec<Vec<usize>> {
+        messages.into_iter().map(|message| message.source.shape).collect()
+    };
+    let periodic = HaloSchedule::new(&parts.clone().borders([Border::Periodic; 3]).unwrap());
+    assert_eq!(boxes(periodic.own(1).unwrap()), [[4, 1, 6], [4, 1, 6], [4, 7, 1], [4, 7, 1]]);
+    assert_eq!(boxes(periodic.outgoing(1).unwrap()), [[1, 7, 8], [1, 7, 8]]);
+    // What a program wrote beside a fixed border stays with its rank.
+    let fixed = [Border::Periodic, Border::Fixed, Border::Reflecting];
+    let fixed = HaloSchedule::new(&parts.borders(fixed).unwrap());
+    assert_eq!(boxes(fixed.own(1).unwrap()), [[4, 5, 1], [4, 5, 1]]);
+    assert_eq!(boxes(fixed.outgoing(1).unwrap()), [[1, 5, 8], [1, 5, 8]]);
+}
+
+#[test]
 fn refusals_name_the_culprit() {
     let refused = |parts: Result<Decomposition, DecompositionError>| parts.unwrap_err();
     assert_eq!(refused(Decomposition::over([4], 0)), DecompositionError::NoRanks);
@@ -217,5 +251,5 @@ fn a_mirrored_zone_is_one_message() {
         target: vec![target],
         mirrored: vec![mirrored],
     };
-    assert_eq!(schedule.incoming(0).unwrap(), [message(0, 0, 0, true), message(1, 3, 6, false)]);
+    assert_eq!(schedule.incoming(0).unwrap(), [message(0, 3, 0, true), message(1, 3, 6, false)]);
 }
