@@ -63,6 +63,57 @@ fn targets_may_have_gaps_between_their_rows() {
     }
 }
 
+/// The sums of an element's neighbours in three axes, of views without the outermost elements.
+#[test]
+fn neighbours_are_added_up_in_rows_of_any_length() {
+    let ctx = Fixture::open();
+    // The last one has more than 65,536 rows.
+    for shape in [[3, 4, 7], [5, 7, 205], [4, 3, 255], [3, 5, 256], [5, 4, 257], [3, 3, 1031], [263, 260, 205]] {
+        let [planes, rows, columns] = shape.map(|len| len + 2);
+        let value = |plane: usize, row: usize, column: usize| ((plane * 31 + row * 17 + column * 7) % 1009) as i32;
+        let host: Vec<i32> = (0..planes * rows * columns)
+            .map(|at| value(at / (rows * columns), at / columns % rows, at % columns))
+            .collect();
+        let x = ctx.slice_to_device(&host).unwrap().reshape([planes, rows, columns]).unwrap();
+        let window = |at: [usize; 3]| {
+            let [i, j, k] = [0, 1, 2].map(|axis| Index::from(at[axis]..at[axis] + shape[axis]));
+            x.slice([i, j, k]).unwrap()
+        };
+        let around = window([0, 1, 1])
+            + window([2, 1, 1])
+            + window([1, 0, 1])
+            + window([1, 2, 1])
+            + window([1, 1, 0])
+            + window([1, 1, 2]);
+        let expected: Vec<i32> = (0..shape.iter().product())
+            .map(|at: usize| (at / (shape[1] * shape[2]) + 1, at / shape[2] % shape[1] + 1, at % shape[2] + 1))
+            .map(|(i, j, k)| {
+                let beside = value(i - 1, j, k) + value(i + 1, j, k) + value(i, j - 1, k) + value(i, j + 1, k);
+                beside + value(i, j, k - 1) + value(i, j, k + 1)
+            })
+            .collect();
+        let packed = around.eval().unwrap();
+        assert_eq!(contents(&packed), expected, "{shape:?}");
+        // Into the middle of another array, whose outermost elements stay.
+        let other = ctx.full([planes, rows, columns], -5).unwrap();
+        let middle = other.slice(shape.map(|len| Index::from(1..len + 1))).unwrap();
+        around.assign_to(&middle).unwrap();
+        assert_eq!(contents(&middle), expected, "{shape:?}, with gaps");
+        let outside = (planes * rows * columns - expected.len()) as i64 * -5;
+        let sum: i64 = expected.iter().map(|&value| i64::from(value)).sum();
+        assert_eq!(contents(&other).iter().map(|&value| i64::from(value)).sum::<i64>(), sum + outside, "{shape:?}");
+        // The rows' first elements, and a row, beside a view with steps backwards.
+        let (column, row) =
+            (window([1, 1, 1]).slice(s![.., .., ..1]).unwrap(), window([1, 1, 1]).slice(s![0, 0]).unwrap());
+        let mixed = window([1, 1, 1]).flip(Some(&[2])).unwrap() * 2 - &column + &row;
+        let expected: Vec<i32> = (0..expected.len())
+            .map(|at| (at / (shape[1] * shape[2]) + 1, at / shape[2] % shape[1] + 1, at % shape[2] + 1))
+            .map(|(i, j, k)| value(i, j, shape[2] + 1 - k) * 2 - value(i, j, 1) + value(1, 1, k))
+            .collect();
+        assert_eq!(contents(&mixed.eval().unwrap()), expected, "{shape:?}, mixed");
+    }
+}
+
 #[test]
 fn a_target_may_be_an_operand() {
     let ctx = Fixture::open();

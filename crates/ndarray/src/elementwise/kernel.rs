@@ -33,11 +33,22 @@ pub(super) struct Form {
     pub(super) lanes: u32,
     /// Whether units are whole and start at multiples of four in packed arrays and in rows.
     pub(super) is_wide: bool,
-    /// Whether a workgroup computes a tile, [`TILE_UNITS`] wide, instead of units that follow each other.
-    pub(super) is_tiled: bool,
+    pub(super) order: Order,
     pub(super) n_axes: usize,
     pub(super) group: u32,
     pub(super) access: SmallVec<[Access; 6]>,
+}
+
+/// Which units a workgroup computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Units that follow each other.
+    Linear,
+    /// A tile that is [`TILE_UNITS`] wide.
+    Tiles,
+    /// Units of one row, the part of the array along its first axis. The outer coordinates are then the same for all
+    /// invocations, and are divided out once and not by each of them.
+    Rows,
 }
 
 /// Units in a row of a tile. A workgroup then has 32 elements of each of its rows.
@@ -93,7 +104,25 @@ impl Form {
         let width = u64::from(4 * TILE_UNITS);
         let fits = |rows: u64| nest.axes[0].len.is_multiple_of(width) && nest.axes[1].len.is_multiple_of(rows);
         let is_tiled = is_wide && all.clone().any(is_across) && fits((limits.group / TILE_UNITS).into());
-        Self { lanes, is_wide, is_tiled, n_axes: nest.axes.len(), group: limits.group, access }
+        let has_strides = access.iter().any(|&access| Self::has_strides(access));
+        let row = nest.axes[0].len;
+        // At least four of five invocations have an element.
+        let fills_groups = row.next_multiple_of(limits.group.into()) * 4 <= row * 5;
+        let order = match lanes {
+            _ if is_tiled => Order::Tiles,
+            1 if has_strides && nest.axes.len() > 1 && fills_groups => Order::Rows,
+            _ => Order::Linear,
+        };
+        Self { lanes, is_wide, order, n_axes: nest.axes.len(), group: limits.group, access }
+    }
+
+    /// The workgroups that compute all units of a nest.
+    pub(super) fn groups(&self, nest: &Nest) -> u64 {
+        let (group, row) = (u64::from(self.group), nest.axes[0].len);
+        match self.order {
+            Order::Rows => row.div_ceil(group) * (nest.size() / row),
+            _ => nest.size().div_ceil(u64::from(self.lanes)).div_ceil(group),
+        }
     }
 
     /// Whether the coordinates of a round are needed.
@@ -110,7 +139,7 @@ impl Form {
         key.push(
             self.lanes
                 | u32::from(self.is_wide) << 4
-                | u32::from(self.is_tiled) << 5
+                | (self.order as u32) << 5
                 | key_part(self.n_axes) << 8
                 | self.group << 16,
         );
@@ -174,11 +203,12 @@ fn elementwise(
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {{
 {unit}    let i0 = unit * {lanes}u;
-    if i0 >= p.n {{
+    if {is_beyond} {{
         return;
     }}
 ",
             unit = self.unit(),
+            is_beyond = if self.order == Order::Rows { "column >= p.n0 || i0 >= p.n" } else { "i0 >= p.n" },
         );
         text += &self.coordinates();
         for (leaf, &operand) in reads.iter().enumerate() {
@@ -201,18 +231,27 @@ fn elementwise(
     /// The statements that find the unit of an invocation.
     fn unit(&self) -> String {
         let group = self.group;
-        if !self.is_tiled {
-            return format!("    let unit = (group.x + group.y * groups.x) * {group}u + lane;\n");
-        }
-        format!(
-            "    let tile = group.x + group.y * groups.x;
+        match self.order {
+            Order::Linear => format!("    let unit = (group.x + group.y * groups.x) * {group}u + lane;\n"),
+            Order::Tiles => format!(
+                "    let tile = group.x + group.y * groups.x;
     let tiles = p.n0 / {width}u;
     let row = (tile / tiles) * {rows}u + lane / {TILE_UNITS}u;
     let unit = row * (p.n0 / 4u) + (tile % tiles) * {TILE_UNITS}u + lane % {TILE_UNITS}u;
 ",
-            width = 4 * TILE_UNITS,
-            rows = group / TILE_UNITS,
-        )
+                width = 4 * TILE_UNITS,
+                rows = group / TILE_UNITS,
+            ),
+            Order::Rows => format!(
+                "    let part = group.x + group.y * groups.x;
+    let parts = (p.n0 + {last}u) / {group}u;
+    let row = part / parts;
+    let column = (part % parts) * {group}u + lane;
+    let unit = row * p.n0 + column;
+",
+                last = group - 1,
+            ),
+        }
     }
 
     /// The coordinates of each lane. Where units do not cross rows, these are the coordinates of the unit with the lane
@@ -223,17 +262,26 @@ fn elementwise(
             // The last unit may have fewer elements than lanes; the results of the lanes beyond are not written.
             let _ = writeln!(text, "    let i{lane} = min(i0 + {lane}u, p.n - 1u);");
         }
-        if self.has_coordinates() {
+        if self.order == Order::Rows {
+            text += "    let c0_0 = column;\n";
+            text += &self.divided(0, 1, "row".to_owned());
+        } else if self.has_coordinates() {
             for lane in 0..if self.is_wide { 1 } else { self.lanes } {
-                let mut rest = format!("i{lane}");
-                for axis in 0..self.n_axes - 1 {
-                    let _ = writeln!(text, "    let c{lane}_{axis} = {rest} % p.n{axis};");
-                    let _ = writeln!(text, "    let q{lane}_{axis} = {rest} / p.n{axis};");
-                    rest = format!("q{lane}_{axis}");
-                }
-                let _ = writeln!(text, "    let c{lane}_{} = {rest};", self.n_axes - 1);
+                text += &self.divided(lane, 0, format!("i{lane}"));
             }
         }
+        text
+    }
+
+    /// The coordinates of a lane from an axis on, from a number that counts along these axes.
+    fn divided(&self, lane: u32, from: usize, mut rest: String) -> String {
+        let mut text = String::new();
+        for axis in from..self.n_axes - 1 {
+            let _ = writeln!(text, "    let c{lane}_{axis} = {rest} % p.n{axis};");
+            let _ = writeln!(text, "    let q{lane}_{axis} = {rest} / p.n{axis};");
+            rest = format!("q{lane}_{axis}");
+        }
+        let _ = writeln!(text, "    let c{lane}_{} = {rest};", self.n_axes - 1);
         text
     }
 

@@ -151,8 +151,7 @@ impl Launch<'_, '_> {
             };
             args.push(NamedArg { name: None, arg: Arg::Scalar(value) });
         }
-        let units = nest.size().div_ceil(u64::from(form.lanes));
-        let groups = self.limits.spread(units.div_ceil(u64::from(form.group)));
+        let groups = self.limits.spread(form.groups(nest));
         Ok(kernel.dispatch(self.stream, Groups::exact(groups), args.as_slice())?)
     }
 }

@@ -33,7 +33,7 @@ fn every_defined_operation_of_every_type_is_valid() {
     let whole = |lanes, is_wide| Form {
         lanes,
         is_wide,
-        is_tiled: false,
+        order: Order::Linear,
         n_axes: 1,
         group: 64,
         access: SmallVec::from_slice(&[Access::Packed; 4]),
@@ -102,10 +102,15 @@ fn every_class_of_access_is_valid_for_every_type() {
                 if !is_wide && matches!(access, Access::Row | Access::Column) {
                     continue;
                 }
+                let order = match (is_wide, access, lanes) {
+                    (true, Access::Strided, _) => Order::Tiles,
+                    (false, Access::Strided, 1) => Order::Rows,
+                    _ => Order::Linear,
+                };
                 let form = Form {
                     lanes,
                     is_wide,
-                    is_tiled: is_wide && access == Access::Strided,
+                    order,
                     n_axes: 3,
                     group: 256,
                     access: SmallVec::from_slice(&[Access::Packed, Access::Packed, access, access]),
@@ -118,6 +123,32 @@ fn every_class_of_access_is_valid_for_every_type() {
             }
         }
     }
+}
+
+#[test]
+fn rows_that_fill_workgroups_are_computed_by_their_own() {
+    let limits = DeviceLimits::for_tests(); // Workgroups of 128.
+    let form = |lens: &[u64], out: &[i64], dtype| {
+        let nest = Nest::for_tests(lens, &[out, &[2, 4000, 40_000, 400_000]], &[0, 0], &[dtype, dtype]);
+        let form = Form::new(&nest, 1, &limits, 0);
+        (form.order, form.groups(&nest))
+    };
+    let packed = |lens: &[u64]| -> Vec<i64> {
+        lens.iter().scan(1, |size, &len| Some(std::mem::replace(size, *size * len as i64))).collect()
+    };
+    for (lens, expected) in [
+        (&[127, 5][..], (Order::Rows, 5)),
+        (&[128, 5], (Order::Linear, 2)), // Four elements at once.
+        (&[129, 5], (Order::Linear, 6)), // Half of the invocations would have no element.
+        (&[205, 5, 3], (Order::Rows, 30)),
+        (&[203, 5, 3], (Order::Linear, 24)),
+        (&[1001, 3, 2, 2], (Order::Rows, 96)),
+        (&[1001], (Order::Linear, 8)),
+    ] {
+        assert_eq!(form(lens, &packed(lens), DType::F32), expected, "{lens:?}");
+        assert_eq!(form(lens, &packed(lens), DType::U16).0, Order::Linear, "{lens:?}");
+    }
+    assert_eq!(form(&[128, 5], &[1, 131], DType::F32), (Order::Rows, 5));
 }
 
 #[test]
@@ -155,7 +186,7 @@ fn workgroups_compute_tiles_where_an_operand_lies_across() {
     let limits = DeviceLimits::for_tests(); // Workgroups of 128: tiles of 16 rows.
     let is_tiled = |lens: &[u64], strides: &[&[i64]]| {
         let nest = Nest::for_tests(lens, strides, &[0; 2], &[DType::F32; 2]);
-        Form::new(&nest, 1, &limits, 0).is_tiled
+        Form::new(&nest, 1, &limits, 0).order == Order::Tiles
     };
     assert!(is_tiled(&[64, 32], &[&[1, 64], &[32, 1]]), "a transposed matrix");
     assert!(is_tiled(&[64, 32, 3], &[&[1, 64, 2048], &[32, 1, 2048]]), "several of them");
