@@ -67,10 +67,11 @@ fn targets_may_have_gaps_between_their_rows() {
 #[test]
 fn neighbours_are_added_up_in_rows_of_any_length() {
     let ctx = Fixture::open();
+    let int = |n: usize| i32::try_from(n).unwrap();
     // The last one has more than 65,536 rows.
     for shape in [[3, 4, 7], [5, 7, 205], [4, 3, 255], [3, 5, 256], [5, 4, 257], [3, 3, 1031], [263, 260, 205]] {
         let [planes, rows, columns] = shape.map(|len| len + 2);
-        let value = |plane: usize, row: usize, column: usize| ((plane * 31 + row * 17 + column * 7) % 1009) as i32;
+        let value = |plane: usize, row: usize, column: usize| int((plane * 31 + row * 17 + column * 7) % 1009);
         let host: Vec<i32> = (0..planes * rows * columns)
             .map(|at| value(at / (rows * columns), at / columns % rows, at % columns))
             .collect();
