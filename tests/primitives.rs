@@ -11,6 +11,7 @@
 //! | `long.rs` | functions of long arrays, past 2^32 bytes where the device has the memory |
 //! | `numpy_functions.rs` | functions on arrays, compared with NumPy's recorded results |
 //! | `products.rs` | products of matrices around the sides of tiles, of all types, of views |
+//! | `repeats.rs` | the same bits of floats on every run |
 //! | `refusals.rs` | refused calls, long launches, several streams |
 //! | `texts.rs` | kernels whose computation is a text in WGSL |
 //! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
@@ -34,6 +35,7 @@ mod products;
 mod reduced_expressions;
 mod reductions;
 mod refusals;
+mod repeats;
 mod scans;
 mod sorting;
 mod steady;
