@@ -45,3 +45,80 @@ pub(crate) fn with_bf16_matrices(words: &[u32]) -> Vec<u32> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::spirv::validator::Validator;
+    use crate::{Module, Options, Source, Unvalidated};
+
+    const TEXT: &str = "enable wgpu_cooperative_matrix;
+        @group(0) @binding(0) var<storage, read_write> x: array<vec4<u32>>;
+        var<workgroup> tile: array<vec4<u32>, 32>;
+        var<workgroup> sums: array<f32, 256>;
+        @compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {
+            tile[i] = x[i];
+            workgroupBarrier();
+            var sum: coop_mat16x16<f32, C>;
+            let a = coopLoadT<coop_mat16x16<f32, A>>(&tile[0], 2u);
+            let b = coopLoadT<coop_mat16x16<f32, B>>(&tile[0], 2u);
+            sum = coopMultiplyAdd(a, b, sum);
+            coopStoreT(sum, &sums[0], 16u);
+            workgroupBarrier();
+            x[i].x = bitcast<u32>(sums[i]);
+        }";
+
+    fn words(bf16_matrices: bool) -> Result<Vec<u32>, crate::Error> {
+        let options = Options { driver_zeroes: true, bf16_matrices, ..Options::default() };
+        Ok(Module::parse(&Source::wgsl(TEXT))?.translate(None, &BTreeMap::new(), &options)?.spirv)
+    }
+
+    #[test]
+    fn matrices_of_words_become_matrices_of_bf16_and_nothing_else_does() {
+        let words = words(true).unwrap();
+        let of = |wanted: Op| instructions(&words).filter(move |instruction| op(instruction) == Some(wanted));
+        let floats: Vec<_> = of(Op::TypeFloat).map(|float| float[1..].to_vec()).collect();
+        let [[f32, 32], [bf16, 16, 0]] = floats.iter().map(Vec::as_slice).collect::<Vec<_>>()[..] else {
+            panic!("{floats:?}")
+        };
+        let components: Vec<_> = of(Op::TypeCooperativeMatrixKHR).map(|matrix| matrix[2]).collect();
+        assert_eq!(components, [*f32, *bf16, *bf16]);
+        let uses = instructions(&words).filter(|instruction| instruction[1..].contains(bf16));
+        assert!(uses.map(|instruction| op(instruction).unwrap()).eq([
+            Op::TypeFloat,
+            Op::TypeCooperativeMatrixKHR,
+            Op::TypeCooperativeMatrixKHR
+        ]));
+        assert!(*bf16 < words[BOUND]);
+        for capability in [Capability::BFloat16TypeKHR, Capability::BFloat16CooperativeMatrixKHR] {
+            assert_eq!(of(Op::Capability).filter(|declared| declared[1] == capability as u32).count(), 1);
+        }
+        // Capabilities come first, then extensions.
+        let head: Vec<_> = instructions(&words).map_while(op).take_while(|&op| op != Op::MemoryModel).collect();
+        assert!(
+            head.is_sorted_by_key(|&op| [Op::Capability, Op::Extension].iter().position(|&of| of == op).unwrap_or(2))
+        );
+        assert!(of(Op::Extension).any(|name| bytemuck::cast_slice::<u32, u8>(&name[1..]) == EXTENSION));
+    }
+
+    #[test]
+    fn rows_of_words_are_twice_as_many_numbers() {
+        // 16 rows of two `vec4<u32>` are the array, as `bf16`; as `u32` they would be twice as long.
+        assert!(words(true).is_ok());
+        assert!(matches!(words(false), Err(crate::Error::Spirv { .. })));
+    }
+
+    #[test]
+    fn an_installed_validator_takes_them_or_is_said_to_be_too_old() {
+        match Validator::of_environment(true).check(&words(true).unwrap()) {
+            Ok(()) => {}
+            Err(Unvalidated::TooOld { reason, .. }) => {
+                let old = [Capability::CooperativeMatrixKHR, Capability::BFloat16TypeKHR].map(|of| of as u32);
+                assert!(old.iter().any(|of| reason.contains(&format!("Invalid capability operand: {of}"))), "{reason}");
+            }
+            Err(problem) => panic!("{problem}"),
+        }
+    }
+}

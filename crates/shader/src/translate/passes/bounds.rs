@@ -9,8 +9,8 @@
 //! naga's to check, and with it the whole kernel. Read next: `translate/emit.rs`.
 
 use naga::{
-    AddressSpace, ArraySize, Block, CooperativeData, CooperativeSize, Expression, Function, Handle, Literal, Module, Scalar,
-    Statement, TypeInner,
+    AddressSpace, ArraySize, Block, CooperativeData, CooperativeSize, Expression, Function, Handle, Literal, Module,
+    Scalar, Statement, TypeInner,
 };
 
 /// Whether every computed index into a buffer picks an element of the array that the buffer is or ends in.
@@ -80,7 +80,8 @@ pub(crate) fn have_matrices_inside(module: &Module, index: usize, halves: bool) 
     let entry = &module.entry_points[index].function;
     let functions = module.functions.iter().map(|(_, function)| function);
     functions.chain([entry]).all(|function| {
-        let is_inside = |rows, data: &CooperativeData| has_matrix_inside(module, function, (rows, halves), data).unwrap_or(false);
+        let is_inside =
+            |rows, data: &CooperativeData| has_matrix_inside(module, function, (rows, halves), data).unwrap_or(false);
         let loads = function.expressions.iter().all(|(_, expression)| match expression {
             Expression::CooperativeLoad { rows, columns, data, .. } => rows == columns && is_inside(*rows, data),
             _ => true,
