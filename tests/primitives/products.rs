@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 
 use half::{bf16, f16};
-use vkarray::array::Element;
+use vkarray::array::{Element, Number};
 use vkarray::prelude::*;
 use vkarray::primitives::Widen;
 
@@ -112,7 +112,7 @@ fn products_of_short_floats_have_every_edge_of_tiles() {
 }
 
 /// Products of numbers with the identity, from the left and from the right; `len` of them are whole rows of 64.
-fn by_identity<T: Element + Widen>(numbers: &[T]) -> [Vec<T>; 2] {
+fn by_identity<T: Number + Widen>(numbers: &[T]) -> [Vec<T>; 2] {
     let ctx = Fixture::open();
     let identity = vkarray::primitives::eye::<T>(&ctx, [64, 64], 0).unwrap();
     let x = ctx.slice_to_device(numbers).unwrap().reshape([numbers.len() / 64, 64]).unwrap();
