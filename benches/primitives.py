@@ -108,6 +108,9 @@ class Torch(arrays.Torch):
     def half(self, x):
         return x.half()
 
+    def bfloat16(self, x):
+        return x.bfloat16()
+
     def complex(self, x):
         return x.view(self.xp.complex64)
 
@@ -170,6 +173,9 @@ class Jax:
 
     def half(self, x):
         return x.astype("float16")
+
+    def bfloat16(self, x):
+        return x.astype("bfloat16")
 
     def complex(self, x):
         return x.view("complex64")
@@ -261,6 +267,8 @@ class Suite:
         for edge in [4096, 8192]:
             n = self.edge(edge)
             self.product(f"f16_{edge}", *(self.library.half(self.uniform(n, n)) for _ in range(2)))
+            if bfloat16 := getattr(self.library, "bfloat16", None):  # CuPy has no such type.
+                self.product(f"bf16_{edge}", *(bfloat16(self.uniform(n, n)) for _ in range(2)))
         count, n = self.size(16), self.edge(16384)
         a, b = self.uniform(count, 32, 32), self.uniform(count, 32, 32)
         self.bytes("product_batched_32_f32", 12 * count * 32 * 32, lambda: a @ b)

@@ -1,4 +1,4 @@
-// c[b, i, j] = sum over l of a[b, i, l] * b[b, l, j], of f16, by cooperative matrices of 16 × 16 whose sums are f32
+// c[b, i, j] = sum over l of a[b, i, l] * b[b, l, j], of f16 or bf16, by cooperative matrices of 16 × 16 whose sums are f32
 //
 // Contiguous matrices of m × k and k × n numbers, k and n multiples of 8; an operand with one matrix has stride 0 between
 // matrices. A workgroup of four subgroups of 32 computes a tile of 128 × 128, a subgroup 64 × 64 of it in 4 × 4 matrices.
@@ -9,13 +9,13 @@
 // Sixteen rows of a tile are an array of their own, in which matrices lie at constant indices: so they are known to be
 // inside. A row of 64 numbers of `a`, or 32 of `b`, has 8 numbers more, so that eight rows at a time fall on different
 // banks. Operands are read as words, eight numbers at once: reads are what limits the kernel.
+//
+// `quads_f16.wgsl` and `quads_bf16.wgsl` have the type of four numbers, and its conversions.
 
 enable f16;
 enable wgpu_cooperative_matrix;
 
 struct Matmul { m: u32, k: u32, n: u32, stride_a: u32, stride_b: u32 }
-
-alias Quad = vec4<f16>;
 
 @group(0) @binding(0) var<storage, read> a: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> b: array<vec4<u32>>;
@@ -29,11 +29,6 @@ var<workgroup> tile_b: array<array<array<array<Quad, 168>, 2>, 2>, 4>;
 // By subgroup, a matrix of sums.
 var<workgroup> sums: array<array<vec4<f32>, 80>, 4>;
 
-// The four numbers in two words.
-fn quad(words: vec2<u32>) -> Quad {
-    return Quad(vec4(unpack2x16float(words.x), unpack2x16float(words.y)));
-}
-
 // Writes the sums of the subgroup, eight numbers of a row for each invocation.
 fn write(result: u32, row: u32, column: u32, subgroup: u32, lane: u32) {
     let own = row + lane / 2u;
@@ -41,8 +36,8 @@ fn write(result: u32, row: u32, column: u32, subgroup: u32, lane: u32) {
     let beside = column + lane % 2u * 8u;
     if (own < matmul.m) & (beside < matmul.n) {
         let first = ((result * matmul.m + own) * matmul.n + beside) / 4u;
-        c[first] = Quad(sums[subgroup][at]);
-        c[first + 1u] = Quad(sums[subgroup][at + 1u]);
+        c[first] = rounded(sums[subgroup][at]);
+        c[first + 1u] = rounded(sums[subgroup][at + 1u]);
     }
 }
 

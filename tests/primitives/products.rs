@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 
 use half::{bf16, f16};
-use vkarray::array::Element;
+use vkarray::array::{Element, Number};
 use vkarray::prelude::*;
 use vkarray::primitives::Widen;
 
@@ -94,7 +94,8 @@ fn integers_wrap_around_and_short_floats_are_exact() {
     }
 }
 
-/// Sizes about the tiles of the kernel for matrices of `f16`, which takes inner axes and columns of whole eights.
+/// Sizes about the tiles of the kernel for cooperative matrices, which takes inner axes and columns of whole eights. Products
+/// of `bf16` are up to 676, so that sums are rounded: they are exact in `f32`, and many end between two `bf16`.
 #[test]
 fn products_of_short_floats_have_every_edge_of_tiles() {
     let ctx = Fixture::open();
@@ -103,23 +104,61 @@ fn products_of_short_floats_have_every_edge_of_tiles() {
     for (i, inner) in [8, 16, 24, 56, 64, 72, 120, 128, 136, 200, 100, 12].into_iter().enumerate() {
         for j in 0..2 {
             let sizes = [sides[(i * 3 + j) % 7], inner, columns[(i * 2 + j * 3) % 7]];
-            compare(&ctx, sizes, [[1, 1], [3, 3], [1, 3], [3, 1]][(i + j) % 4], 1, |x| f16::from_f64(x as f64));
+            let counts = [[1, 1], [3, 3], [1, 3], [3, 1]][(i + j) % 4];
+            compare(&ctx, sizes, counts, 1, |x| f16::from_f64(x as f64));
+            compare(&ctx, sizes, counts, 13, |x| bf16::from_f64(x as f64));
         }
     }
+}
+
+/// Products of numbers with the identity, from the left and from the right; `len` of them are whole rows of 64.
+fn by_identity<T: Number + Widen>(numbers: &[T]) -> [Vec<T>; 2] {
+    let ctx = Fixture::open();
+    let identity = vkarray::primitives::eye::<T>(&ctx, [64, 64], 0).unwrap();
+    let x = ctx.slice_to_device(numbers).unwrap().reshape([numbers.len() / 64, 64]).unwrap();
+    let columns = x.t().to_contiguous(Order::C).unwrap();
+    [x.matmul(&identity).unwrap(), identity.matmul(&columns).unwrap().t()].map(|product| contents(&product))
 }
 
 /// Each pattern of bits but for NaN, of which a product keeps no bits, by the identity.
 #[test]
 fn products_with_the_identity_keep_every_short_float() {
-    let ctx = Fixture::open();
-    let identity = vkarray::primitives::eye::<f16>(&ctx, [64, 64], 0).unwrap();
     let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).filter(|x| x.is_finite()).collect();
-    let rows = all.len() / 64;
-    let x = ctx.slice_to_device(&all[..rows * 64]).unwrap().reshape([rows, 64]).unwrap();
-    for product in [x.matmul(&identity).unwrap(), identity.matmul(&x.t().to_contiguous(Order::C).unwrap()).unwrap().t()]
-    {
-        let wrong = contents(&product).into_iter().zip(&all).find(|(found, x)| *found != **x);
-        assert_eq!(wrong, None);
+    for product in by_identity(&all[..all.len() / 64 * 64]) {
+        assert_eq!(product.iter().zip(&all).find(|(found, x)| found != x), None);
+    }
+    // Subnormal numbers of `bf16` are so in `f32` too, where a device may take them for zeros.
+    let all: Vec<bf16> = (0..=u16::MAX).map(bf16::from_bits).filter(|x| x.is_finite()).collect();
+    let is_kept = |found: bf16, x: bf16| found == x || (!x.is_normal() && found == bf16::ZERO);
+    for product in by_identity(&all[..all.len() / 64 * 64]) {
+        assert_eq!(product.iter().zip(&all).find(|&(&found, &x)| !is_kept(found, x)), None);
+    }
+}
+
+/// Random numbers against sums in `f64`, with the error that sums in `f32` in any order, truncated or rounded, and one
+/// rounding to `bf16` may have. Rows with infinities and NaN have what the sum has.
+#[test]
+fn products_of_bf16_are_as_near_as_sums_in_f32() {
+    let ctx = Fixture::open();
+    let [m, k, n] = [135, 328, 264];
+    let random = |len: usize, seed: usize| -> Vec<bf16> {
+        let bits = |at: usize| ((at * 31 + seed) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        (0..len).map(|at| bf16::from_f64(bits(at) as f64 / f64::from(1 << 23) - 1.0)).collect()
+    };
+    let (mut a, b) = (random(m * k, 5), random(k * n, 6));
+    a[3 * k + 7] = bf16::INFINITY;
+    a[70 * k + 327] = bf16::NEG_INFINITY;
+    a[134 * k] = bf16::NAN;
+    (a[5 * k], a[5 * k + 200]) = (bf16::INFINITY, bf16::INFINITY);
+    let x = ctx.slice_to_device(&a).unwrap().reshape([m, k]).unwrap();
+    let y = ctx.slice_to_device(&b).unwrap().reshape([k, n]).unwrap();
+    for (at, found) in contents(&x.matmul(&y).unwrap()).into_iter().enumerate() {
+        let products = || (0..k).map(|l| a[at / n * k + l].to_f64() * b[l * n + at % n].to_f64());
+        let (exact, sizes) = (products().sum::<f64>(), products().map(f64::abs).sum::<f64>());
+        let bound = k as f64 * sizes / f64::from(1 << 23) + exact.abs() / 256.0;
+        let found = found.to_f64();
+        let is_near = (found - exact).abs() <= bound || found == exact || (found.is_nan() && exact.is_nan());
+        assert!(is_near, "{at}: {found}, {exact} within {bound}");
     }
 }
 

@@ -7,10 +7,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use half::f16;
-use vkarray::array::Complex32;
+use half::{bf16, f16};
+use vkarray::array::{Complex32, Element};
 use vkarray::prelude::*;
-use vkarray::primitives::{PadMode, Rng, Side};
+use vkarray::primitives::{PadMode, Rng, Side, Widen};
 use vkarray_benches::timed;
 
 use crate::Bench;
@@ -28,7 +28,7 @@ const BINS: u32 = 256;
 /// The rows and the columns of the left factor, and the columns of the right one, of a product that fits no tiles.
 const ODD: [usize; 3] = [1000, 777, 1333];
 
-/// Edges of the products of `f16`.
+/// Edges of the products of `f16` and `bf16`.
 const SHORT_EDGES: [usize; 2] = [4096, 8192];
 
 /// Measures with sizes that are divided by 2^`shrink`, and edges of matrices by 2^(`shrink` / 3).
@@ -168,10 +168,15 @@ impl Primitives<'_> {
             let name = if shape == ODD { "1000x777x1333" } else { "4096" };
             self.rate(&format!("product_f32_{name}"), operations([rows, inner, columns]), || a.matmul(&b))?;
         }
+        self.short_products::<f16>("f16")?;
+        self.short_products::<bf16>("bf16")
+    }
+
+    fn short_products<T: Element + Widen>(&mut self, dtype: &str) -> Result<()> {
         for edge in SHORT_EDGES {
-            let name = format!("product_f16_{edge}");
+            let name = format!("product_{dtype}_{edge}");
             let edge = self.edge(edge);
-            let (a, b) = (self.matrix(edge, edge)?.astype::<f16>()?, self.matrix(edge, edge)?.astype::<f16>()?);
+            let (a, b) = (self.matrix(edge, edge)?.astype::<T>()?, self.matrix(edge, edge)?.astype::<T>()?);
             self.rate(&name, operations([edge; 3]), || a.matmul(&b))?;
         }
         Ok(())

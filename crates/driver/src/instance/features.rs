@@ -3,12 +3,14 @@
 //!
 //! `query.rs` reads the structures from a driver; `vulkan/create.rs` passes them to a new device.
 
+use std::ptr;
+
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{
-    ATOMIC_FLOAT, ATOMIC_FLOAT_2, COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS, SHADER_CLOCK, SHARED_LAYOUT,
-    SUBGROUP_ROTATE,
+    ATOMIC_FLOAT, ATOMIC_FLOAT_2, BFLOAT16, COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS, SHADER_CLOCK,
+    SHARED_LAYOUT, SUBGROUP_ROTATE,
 };
 
 /// The structures of Vulkan that hold the features of the table.
@@ -26,7 +28,34 @@ pub(crate) struct FeatureStructs {
     shared_layout: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'static>,
     rotate: vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR<'static>,
     clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>,
+    bfloat16: Bfloat16Features,
 }
+
+/// `VkPhysicalDeviceShaderBfloat16FeaturesKHR`, which `ash` 0.38 does not have.
+#[repr(C)]
+struct Bfloat16Features {
+    s_type: vk::StructureType,
+    p_next: *mut std::ffi::c_void,
+    shader_bfloat16_type: vk::Bool32,
+    shader_bfloat16_dot_product: vk::Bool32,
+    shader_bfloat16_cooperative_matrix: vk::Bool32,
+}
+
+impl Default for Bfloat16Features {
+    fn default() -> Self {
+        Self {
+            s_type: vk::StructureType::from_raw(1_000_141_000),
+            p_next: ptr::null_mut(),
+            shader_bfloat16_type: vk::FALSE,
+            shader_bfloat16_dot_product: vk::FALSE,
+            shader_bfloat16_cooperative_matrix: vk::FALSE,
+        }
+    }
+}
+
+// SAFETY: Vulkan lets the structure of this type number extend `VkPhysicalDeviceFeatures2`, and the fields are the ones of
+// Vulkan in Vulkan's order and layout; the first two are the ones of every structure in a chain.
+unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for Bfloat16Features {}
 
 impl FeatureStructs {
     /// The chain of the structures that belong to Vulkan 1.3 or to an extension that the device has.
@@ -60,6 +89,9 @@ impl FeatureStructs {
         if has(SHADER_CLOCK) {
             chain = chain.push_next(&mut self.clock);
         }
+        if has(BFLOAT16) {
+            chain = chain.push_next(&mut self.bfloat16);
+        }
         chain
     }
 }
@@ -75,6 +107,7 @@ fn extension_of(structure: &str) -> Option<&'static str> {
         "shared_layout" => Some(SHARED_LAYOUT),
         "rotate" => Some(SUBGROUP_ROTATE),
         "clock" => Some(SHADER_CLOCK),
+        "bfloat16" => Some(BFLOAT16),
         _ => None,
     }
 }
@@ -283,4 +316,10 @@ features! {
     cooperative_matrix: cooperative_matrix.cooperative_matrix,
     /// Cooperative matrices are loaded and stored within the bounds of buffers (`cooperativeMatrixRobustBufferAccess`).
     cooperative_matrix_robust_buffers: cooperative_matrix.cooperative_matrix_robust_buffer_access,
+    /// `bf16` in shaders, in conversions and in memory (`VK_KHR_shader_bfloat16`).
+    bfloat16: bfloat16.shader_bfloat16_type,
+    /// Dot products of vectors of `bf16`.
+    bfloat16_dot_product: bfloat16.shader_bfloat16_dot_product,
+    /// Cooperative matrices of `bf16`.
+    bfloat16_cooperative_matrix: bfloat16.shader_bfloat16_cooperative_matrix,
 }

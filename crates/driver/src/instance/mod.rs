@@ -49,17 +49,18 @@ pub use self::messages::ValidationMessage;
 use self::messages::{Messages, messenger_info, shader_accesses};
 pub use self::physical::PhysicalDevice;
 pub(crate) use self::plan::check_support;
-use self::plan::{COOPERATIVE_MATRIX, SUBGROUP_ROTATE};
+use self::plan::{BFLOAT16, COOPERATIVE_MATRIX, SUBGROUP_ROTATE};
 pub use self::plan::{DevicePlan, DeviceRequest, MINIMUM_VERSION, QueuePlan};
 pub use self::select::Selection;
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// The first release with [`COOPERATIVE_MATRIX`].
-const COOPERATIVE_MATRIX_SINCE: u32 = vk::make_api_version(0, 1, 3, 255);
-
-/// The first SDK whose layer knows [`SUBGROUP_ROTATE`].
-const SUBGROUP_ROTATE_SINCE: u32 = vk::make_api_version(0, 1, 3, 280);
+/// Extensions that layers may be too old for, each with the first version whose layer knows it.
+const EXTENSIONS_SINCE: [(&str, u32); 3] = [
+    (SUBGROUP_ROTATE, vk::make_api_version(0, 1, 3, 280)),
+    (COOPERATIVE_MATRIX, vk::make_api_version(0, 1, 3, 255)),
+    (BFLOAT16, vk::make_api_version(0, 1, 4, 311)),
+];
 
 /// A function that gets the name and address of an entry point and returns the address to call in its place.
 pub type Intercept = fn(&CStr, vk::PFN_vkVoidFunction) -> vk::PFN_vkVoidFunction;
@@ -239,15 +240,13 @@ impl Instance {
         let layer = if self.is_validating() { layer_version(&self.entry)? } else { Some(u32::MAX) };
         let describe = |raw| {
             let mut info = query::device_info(&self.raw, raw)?;
-            if layer < Some(SUBGROUP_ROTATE_SINCE) {
-                info.extensions.remove(SUBGROUP_ROTATE);
-                (info.features.subgroup_rotate, info.features.subgroup_rotate_clustered) = (false, false);
+            for (extension, since) in EXTENSIONS_SINCE {
+                if layer < Some(since) {
+                    info.extensions.remove(extension);
+                }
             }
-            if layer < Some(COOPERATIVE_MATRIX_SINCE) {
-                info.extensions.remove(COOPERATIVE_MATRIX);
-                info.features.cooperative_matrix = false;
-                info.features.cooperative_matrix_robust_buffers = false;
-            } else if info.features.cooperative_matrix {
+            info.features = info.features.enabled_with(|name| info.extensions.contains(name));
+            if info.features.cooperative_matrix {
                 info.matrix_shapes = query::matrix_shapes(&self.entry, &self.raw, raw)?;
             }
             if let Some(profile) = &self.limits {

@@ -32,8 +32,11 @@ pub(super) const SUBGROUP_ROTATE: &str = "VK_KHR_shader_subgroup_rotate";
 /// The extension of clocks that shaders read.
 pub(super) const SHADER_CLOCK: &str = "VK_KHR_shader_clock";
 
+/// The extension of `bf16` in shaders.
+pub(super) const BFLOAT16: &str = "VK_KHR_shader_bfloat16";
+
 /// Extensions that the runtime uses where a device has them; none is required.
-const USEFUL_EXTENSIONS: [&str; 15] = [
+const USEFUL_EXTENSIONS: [&str; 16] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
     "VK_EXT_external_memory_host",
@@ -48,6 +51,7 @@ const USEFUL_EXTENSIONS: [&str; 15] = [
     SHARED_LAYOUT,
     SUBGROUP_ROTATE,
     SHADER_CLOCK,
+    BFLOAT16,
     // Vulkan requires that a device which lists this extension is created with it.
     "VK_KHR_portability_subset",
 ];

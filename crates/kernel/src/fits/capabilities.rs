@@ -103,6 +103,12 @@ pub fn check_capabilities(signature: &Signature, device: &DeviceInfo, enabled: &
 fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool {
     match capability {
         Capability::Float16 => features.shader_float16,
+        Capability::BFloat16 => features.bfloat16,
+        // Either capability declares the type without a word, and the second one cooperative matrices too.
+        Capability::BFloat16DotProduct => features.bfloat16 && features.bfloat16_dot_product,
+        Capability::BFloat16Matrix => {
+            features.bfloat16 && features.bfloat16_cooperative_matrix && features.cooperative_matrix
+        }
         Capability::Float64 => features.shader_float64,
         Capability::Int8 => features.shader_int8,
         Capability::Int16 => features.shader_int16,
@@ -265,7 +271,10 @@ pub(crate) mod tests {
     fn each_feature_serves_its_capability() {
         use Capability as C;
         type Case = (C, fn(&mut Features));
-        let cases: [Case; 8] = [
+        let cases: [Case; 11] = [
+            (C::BFloat16, |f| f.bfloat16 = true),
+            (C::BFloat16DotProduct, |f| (f.bfloat16, f.bfloat16_dot_product) = (true, true)),
+            (C::BFloat16Matrix, |f| (f.bfloat16, f.bfloat16_cooperative_matrix) = (true, true)),
             (C::SubgroupRotate, |f| (f.subgroup_rotate, f.subgroup_rotate_clustered) = (true, true)),
             (C::Clock, |f| (f.subgroup_clock, f.device_clock) = (true, true)),
             (C::SharedLayout, |f| f.shared_layout = true),

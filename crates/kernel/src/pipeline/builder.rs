@@ -228,6 +228,13 @@ impl KernelBuilder {
         self
     }
 
+    /// Takes each cooperative matrix that WGSL loads from words (`u32`) as one of `bf16`, two in a word, the low half first.
+    #[doc(hidden)]
+    pub fn bf16_matrices(mut self, on: bool) -> Self {
+        self.options.bf16_matrices = on;
+        self
+    }
+
     /// Builds checks into the kernel that find its faults while it runs: see [`Kernel::dispatch`](crate::Kernel::dispatch).
     /// Without this call, [`KernelCache::set_sanitize`] decides, and without that, `VKARRAY_SANITIZE`.
     ///

@@ -125,6 +125,12 @@ macro_rules! capabilities {
 capabilities! {
     /// Arithmetic on `f16` (`shaderFloat16`).
     Float16: "f16" = Float16,
+    /// The type `bf16` (`shaderBFloat16Type`).
+    BFloat16: "bf16" = BFloat16TypeKHR,
+    /// Dot products of `bf16` (`shaderBFloat16DotProduct`).
+    BFloat16DotProduct: "dot products of bf16" = BFloat16DotProductKHR,
+    /// Cooperative matrices of `bf16` (`shaderBFloat16CooperativeMatrix`).
+    BFloat16Matrix: "cooperative matrices of bf16" = BFloat16CooperativeMatrixKHR,
     /// Arithmetic on `f64` (`shaderFloat64`).
     Float64: "f64" = Float64,
     /// 8-bit integers (`shaderInt8`).

@@ -11,6 +11,7 @@
 //! Called by `translate/module.rs`. Read next: `instruction.rs`.
 
 mod atomics;
+pub(crate) mod bf16_matrices;
 pub(crate) mod binding_arrays;
 mod bounded;
 pub(crate) mod capabilities;

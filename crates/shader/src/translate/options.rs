@@ -45,6 +45,8 @@ pub struct Options {
     pub unchecked_division: bool,
     /// Whether each operation on floats rounds by itself (`NoContraction`). Otherwise a driver may fuse and rearrange them.
     pub exact_floats: bool,
+    /// Whether each cooperative matrix that WGSL loads from words is one of `bf16`, two in a word, the low half first.
+    pub bf16_matrices: bool,
     /// Whether `dot4I8Packed` and `dot4U8Packed` may use the device's instruction (`shaderIntegerDotProduct`).
     pub integer_dot_product: bool,
     /// The most bytes of a `var<uniform>`; one that declares more becomes read-only storage. `None` leaves all as they are.

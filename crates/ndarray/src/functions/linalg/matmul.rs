@@ -47,7 +47,7 @@ pub(super) fn matmul<T: Widen>(x: &DeviceNDArray<T>, other: &DeviceNDArray<T>) -
     out.squeeze(Some(&axes))
 }
 
-/// The products of two stacks of matrices of `f16` by cooperative matrices, if the device has them and the sizes are for
+/// The products of two stacks of matrices of `f16` or `bf16` by cooperative matrices, if the device has them and the sizes are for
 /// the kernel. Its text has no place for the sanitizer's checks.
 fn product_by_matrices<T: Widen>(
     left: &DeviceNDArray<T>,
@@ -57,9 +57,9 @@ fn product_by_matrices<T: Widen>(
     let ((stack_a, [m, k]), (stack_b, [_, n])) = (split(left.shape()), split(right.shape()));
     let stack = broadcast_shapes(&[stack_a, stack_b])?;
     let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, usize::saturating_mul) };
-    let is_suitable = DType::of::<T>() == DType::F16 && matrices::are_suitable(sizes);
-    if !is_suitable
-        || !matrices::has_matrices(ctx.info(), &ctx.device().plan().features)
+    let dtype = DType::of::<T>();
+    if !matrices::are_suitable(sizes)
+        || !matrices::has_matrices(dtype, ctx.info(), &ctx.device().plan().features)
         || ctx.kernel_cache().sanitizes()
         || most_elements([stack_a, stack_b], sizes) > longest(ctx, size_of::<T>(), 1)
     {
@@ -68,11 +68,12 @@ fn product_by_matrices<T: Widen>(
     let out = ctx.device_array::<T>([stack.as_slice(), &[m, n]].concat())?;
     let right = packed(&right.on(stream))?;
     let [(left, stride_a), (right, stride_b)] = [stacked(packed(left)?, &stack)?, stacked(right, &stack)?];
-    let kernel = ctx.generated_kernel(&[KEY, 0], || {
-        let source = Source::wgsl(matrices::text()).named("matmul_matrices.wgsl");
-        ctx.kernel(source).subgroup_size(matrices::SUBGROUP).full_subgroups(true)
+    let is_brain = dtype == DType::BF16;
+    let kernel = ctx.generated_kernel(&[KEY, 0, is_brain.into()], || {
+        let source = Source::wgsl(matrices::text(is_brain)).named("matmul_matrices.wgsl");
+        ctx.kernel(source).subgroup_size(matrices::SUBGROUP).full_subgroups(true).bf16_matrices(is_brain)
     })?;
-    let mut args = vec![words(&left), words(&right), numbers(&out)];
+    let mut args = vec![words(&left), words(&right), if is_brain { words(&out) } else { numbers(&out) }];
     for length in [m, k, n, stride_a, stride_b] {
         args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
     }

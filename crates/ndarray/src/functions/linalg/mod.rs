@@ -2,7 +2,7 @@
 //!
 //! A tensor product is a matrix product of arrays whose axes are permuted and joined. `matmul.rs` has the calls of the
 //! kernels, `tile.rs` decides how a product is shared out among workgroups, and `text.rs` writes its kernel. `matrices.rs` has the
-//! kernel for `f16` on devices with cooperative matrices.
+//! kernel for `f16` and `bf16` on devices with cooperative matrices.
 
 mod matmul;
 mod matrices;

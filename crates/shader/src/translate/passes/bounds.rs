@@ -10,7 +10,7 @@
 
 use naga::{
     AddressSpace, ArraySize, Block, CooperativeData, CooperativeSize, Expression, Function, Handle, Literal, Module,
-    Statement, TypeInner,
+    Scalar, Statement, TypeInner,
 };
 
 /// Whether every computed index into a buffer picks an element of the array that the buffer is or ends in.
@@ -74,12 +74,14 @@ fn is_runtime_array(module: &Module, ty: Handle<naga::Type>, member: u32) -> boo
 }
 
 /// Whether every cooperative matrix that is loaded or stored lies in one array of fixed length in shared memory, from a
-/// constant index on, in rows that are aligned as Vulkan asks. naga clamps the other indices of such a pointer.
-pub(crate) fn have_matrices_inside(module: &Module, index: usize) -> bool {
+/// constant index on, in rows that are aligned as Vulkan asks. naga clamps the other indices of such a pointer. `halves`
+/// says that words in memory are two numbers each.
+pub(crate) fn have_matrices_inside(module: &Module, index: usize, halves: bool) -> bool {
     let entry = &module.entry_points[index].function;
     let functions = module.functions.iter().map(|(_, function)| function);
     functions.chain([entry]).all(|function| {
-        let is_inside = |rows, data: &CooperativeData| has_matrix_inside(module, function, rows, data).unwrap_or(false);
+        let is_inside =
+            |rows, data: &CooperativeData| has_matrix_inside(module, function, (rows, halves), data).unwrap_or(false);
         let loads = function.expressions.iter().all(|(_, expression)| match expression {
             Expression::CooperativeLoad { rows, columns, data, .. } => rows == columns && is_inside(*rows, data),
             _ => true,
@@ -118,11 +120,12 @@ fn matrix_of(
     }
 }
 
-/// Whether a square matrix lies in the array that its pointer points into; `None` if nothing says so.
+/// Whether a square matrix lies in the array that its pointer points into; `None` if nothing says so. It has a side, and its
+/// words are halves or not.
 fn has_matrix_inside(
     module: &Module,
     function: &Function,
-    side: CooperativeSize,
+    (side, halves): (CooperativeSize, bool),
     data: &CooperativeData,
 ) -> Option<bool> {
     let Expression::Literal(Literal::U32(stride)) = function.expressions[data.stride] else { return None };
@@ -132,11 +135,12 @@ fn has_matrix_inside(
     else {
         return None;
     };
-    let numbers = match module.types[base].inner {
-        TypeInner::Scalar(_) => 1,
-        TypeInner::Vector { size, .. } => size as u64,
+    let (scalar, len_of_vector) = match module.types[base].inner {
+        TypeInner::Scalar(scalar) => (scalar, 1),
+        TypeInner::Vector { size, scalar } => (scalar, size as u64),
         _ => return None,
     };
+    let numbers = if halves && scalar == Scalar::U32 { 2 * len_of_vector } else { len_of_vector };
     let [side, stride, index, bytes, len] = [side as u32, stride, index, bytes, len.get()].map(u64::from);
     let end = index + (side - 1) * stride + side.div_ceil(numbers);
     let is_aligned = [index, stride, len].iter().all(|count| (count * bytes).is_multiple_of(16));
@@ -224,7 +228,7 @@ mod tests {
                 }}"
             );
             let module = naga::front::wgsl::parse_str(&wgsl).unwrap_or_else(|e| panic!("{}", e.emit_to_string(&wgsl)));
-            assert_eq!(have_matrices_inside(&module, 0), expected, "{body}");
+            assert_eq!(have_matrices_inside(&module, 0, false), expected, "{body}");
         }
     }
 }

@@ -1,0 +1,13 @@
+// quad = four f16 in two words
+//
+// The numbers of `matmul_matrices.wgsl`.
+
+alias Quad = vec4<f16>;
+
+fn quad(words: vec2<u32>) -> Quad {
+    return Quad(vec4(unpack2x16float(words.x), unpack2x16float(words.y)));
+}
+
+fn rounded(sums: vec4<f32>) -> Quad {
+    return Quad(sums);
+}
