@@ -98,10 +98,10 @@ fn sent_by_neighbours(part: usize, ghosts: (usize, usize)) -> Vec<usize> {
 
 #[test]
 fn ranks_of_one_host_exchange_no_elements_as_messages() {
-    // One byte to each of both neighbours.
-    assert_eq!(sent_by_neighbours(31, (5, 7)), [2; 5]);
-    // 34 MB to one neighbour, in six chunks, and one byte for each of them to both.
-    assert_eq!(sent_by_neighbours(4_300_011, (4_250_001, 0)), [12; 5]);
+    // A length to each of both neighbours.
+    assert_eq!(sent_by_neighbours(31, (5, 7)), [2 * 8; 5]);
+    // 34 MB to one neighbour, in seven chunks, and a length for each of them to both.
+    assert_eq!(sent_by_neighbours(4_300_011, (4_250_001, 0)), [7 * 2 * 8; 5]);
     // With the validation layer, what it says of copies from and to shared pages.
     let reported = CONTEXT.device().physical().instance().take_messages();
     assert!(reported.is_empty(), "{reported:?}");

@@ -178,7 +178,7 @@ impl<'t, T: Element> DistArray<'t, T> {
     }
 
     /// The ranks of this host with which ghost zones are exchanged through memory that both devices reach, without
-    /// messages of elements; see [`Transport::shares_memory`]. The first exchange finds out which these are; before it,
+    /// messages of elements; see [`Transport::mailboxes`]. The first exchange finds out which these are; before it,
     /// the list is empty.
     ///
     /// ```
@@ -225,7 +225,7 @@ impl<'t, T: Element> DistArray<'t, T> {
         };
         let sources = schedule.outgoing(rank)?.into_iter().map(source).collect::<Result<_, DistError>>()?;
         let targets = schedule.incoming(rank)?.into_iter().map(target).collect::<Result<_, DistError>>()?;
-        Transfer::lasting(self.local.context(), self.transport, sources, targets)
+        Transfer::new(self.local.context(), self.transport, sources, targets)
     }
 
     /// Returns an error on all ranks if one of them calls another function or has an array of another decomposition or
@@ -256,7 +256,7 @@ impl<'t, T: Element> DistArray<'t, T> {
                 targets.push((sender, self.global(&to.region)?));
             }
         }
-        Transfer::new(own.context(), rank, sources, targets)?.run(self.transport)
+        Transfer::new(own.context(), self.transport, sources, targets)?.run(self.transport)
     }
 
     /// An array of these elements in another decomposition of their shape. Its ghost zones are zeros. Each rank sends
@@ -275,7 +275,7 @@ impl<'t, T: Element> DistArray<'t, T> {
             overlaps.into_iter().map(view).collect::<Result<_, DistError>>()
         };
         let (sources, targets) = (views(self, sends)?, views(&target, receives)?);
-        Transfer::new(self.local.context(), rank, sources, targets)?.run(self.transport)?;
+        Transfer::new(self.local.context(), self.transport, sources, targets)?.run(self.transport)?;
         Ok(target)
     }
 }
