@@ -44,6 +44,21 @@ const NAME: usize = 64;
 
 /// The memory that a rank shares with other ranks of its host, for [`Transport::mailboxes`]: 40 MiB for each rank with
 /// which it exchanges elements, from the first exchange on, and as long as this object lives.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray_dist::{Decomposition, DistArray, DistError, ThreadRank, Transport};
+///
+/// let ctx = Context::open_default()?;
+/// let parts = Decomposition::over([10], 2)?;
+/// let sorted = ThreadRank::run(2, |rank| {
+///     println!("{} shares memory: {}", rank.rank(), rank.mailboxes()?.is_some());
+///     DistArray::from_fn(&ctx, rank, &parts, |at| 9 - at[0] as i32)?.sort(0)?.gather()
+/// });
+/// let whole = sorted.into_iter().next().unwrap()?.unwrap(); // On rank 0.
+/// assert_eq!(whole.as_slice().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+/// # anyhow::Ok(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Mailboxes {
     /// By the other rank. None where memory cannot be shared with it.
