@@ -48,7 +48,10 @@ impl<T: Element> Transfer<T> {
         ranks.sort_unstable();
         ranks.dedup();
         let shared = match transport.mailboxes()? {
-            Some(mailboxes) => mailboxes.open(context, transport, &ranks)?,
+            Some(mailboxes) => {
+                mailboxes.connect(context, transport, &ranks)?;
+                mailboxes.open(context, &ranks).map_err(vkarray::Error::from)?
+            }
             None => BTreeMap::new(),
         };
         let slots = |other, direction: Direction| Some((shared.get(&other)?.clone(), direction.start()));

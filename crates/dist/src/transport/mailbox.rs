@@ -24,7 +24,6 @@ use vkarray::memory::Error;
 use vkarray::memory::{Allocator, Block, Result};
 
 use super::{Transport, TransportError, received};
-use crate::error::DistError;
 
 /// The most bytes of a message that are sent at a time. A bus of 50 GB/s carries them in 105 µs; a turn takes the host 30 to
 /// 60 µs. Copies above 4 MiB leave the queue of kernels, so that those of both directions run at once.
@@ -106,17 +105,23 @@ impl Direction {
 }
 
 impl Mailboxes {
-    /// The pages that a context shares with those of these ranks with which it can. A pair of ranks finds out once, by three
-    /// short messages in each direction, and so both name each other in the same call.
-    pub(crate) fn open(
+    /// Finds out with which of these ranks memory can be shared. A pair of ranks finds out once, by two short messages of
+    /// each, and so both name each other in the same call.
+    pub(crate) fn connect(
         &self,
         context: &Context,
         transport: &dyn Transport,
         ranks: &[usize],
-    ) -> std::result::Result<BTreeMap<usize, Arc<Block>>, DistError> {
+    ) -> std::result::Result<(), TransportError> {
         let mut by_rank = self.by_rank.borrow_mut();
         let new: Vec<_> = ranks.iter().copied().filter(|rank| !by_rank.contains_key(rank)).collect();
         by_rank.extend(connect(context, transport, &new)?);
+        Ok(())
+    }
+
+    /// The pages that a context shares with those of these ranks with which it can.
+    pub(crate) fn open(&self, context: &Context, ranks: &[usize]) -> Result<BTreeMap<usize, Arc<Block>>> {
+        let mut by_rank = self.by_rank.borrow_mut();
         let mut shared = BTreeMap::new();
         for &rank in ranks {
             let Some(Some(mailbox)) = by_rank.get_mut(&rank) else { continue };
@@ -124,11 +129,12 @@ impl Mailboxes {
             let block = match of_context {
                 Some(block) => block,
                 // The other rank counts on this one to use the pages.
-                None => open_pages(context, &mailbox.name).map_err(vkarray::Error::from)?,
+                None => {
+                    let block = open_pages(context, &mailbox.name)?;
+                    mailbox.blocks.push(Arc::clone(&block));
+                    block
+                }
             };
-            if !mailbox.blocks.iter().any(|known| Arc::ptr_eq(known, &block)) {
-                mailbox.blocks.push(Arc::clone(&block));
-            }
             shared.insert(rank, block);
         }
         Ok(shared)
