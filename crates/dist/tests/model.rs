@@ -1,5 +1,6 @@
 //! The messages of the model against those that arrays exchange, and its times against sums made by hand.
 #![expect(clippy::unwrap_used, reason = "all functions here are tests or helpers of tests")]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the numbers are small and checked")]
 
 mod counted;
 
