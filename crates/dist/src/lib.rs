@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `decomposition/` | which rank owns which elements, and what ranks exchange, as plain numbers |
 //! | [`model`] | how long messages take on a machine, from the numbers of the decompositions |
-//! | `transport/` | messages of bytes between ranks: threads, MPI |
+//! | `transport/` | messages of bytes between ranks: threads, MPI; memory that two ranks share |
 //! | `exchange/` | elements from views to messages, and back |
 //! | `device/` | the device of a rank, and a report of where all ranks are |
 //! | `array/` | arrays: creation, views, ghost zones, other decompositions, the whole array on one rank |
@@ -33,4 +33,4 @@ pub use error::DistError;
 pub use functions::{Operands, Reproducible, map};
 #[cfg(feature = "mpi")]
 pub use transport::MpiRank;
-pub use transport::{Place, ThreadRank, Transport, TransportError};
+pub use transport::{Mailboxes, Place, ThreadRank, Transport, TransportError};

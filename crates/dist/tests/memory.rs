@@ -27,7 +27,7 @@ fn exchange(array: &DistArray<'_, f32>, rows: &Decomposition, count: usize) -> R
     for _ in 0..count {
         array.halo()?;
     }
-    for _ in 0..count / 50 {
+    for _ in 0..count / 4 {
         assert_eq!(array.redistribute(rows)?.sum()?, (LEN * LEN) as f32);
     }
     Ok(())

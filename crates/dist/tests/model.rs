@@ -1,13 +1,16 @@
 //! The messages of the model against those that arrays exchange, and its times against sums made by hand.
 #![expect(clippy::unwrap_used, reason = "all functions here are tests or helpers of tests")]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the numbers are small and checked")]
 
 mod counted;
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering::SeqCst;
 
 use counted::{Counted, Counts};
 use proptest::prelude::*;
+use vkarray::ndarray::Array2;
 use vkarray::prelude::*;
 use vkarray_dist::model::{Connection, Estimate, Machine, Message, halo_messages, redistribute_messages};
 use vkarray_dist::{Border, Decomposition, DistArray, DistError, ThreadRank, Transport};
@@ -98,13 +101,136 @@ fn sent_by_neighbours(part: usize, ghosts: (usize, usize)) -> Vec<usize> {
 
 #[test]
 fn ranks_of_one_host_exchange_no_elements_as_messages() {
-    // One byte to each of both neighbours.
-    assert_eq!(sent_by_neighbours(31, (5, 7)), [2; 5]);
-    // 34 MB to one neighbour, in six chunks, and one byte for each of them to both.
-    assert_eq!(sent_by_neighbours(4_300_011, (4_250_001, 0)), [12; 5]);
+    // A length to each of both neighbours.
+    assert_eq!(sent_by_neighbours(31, (5, 7)), [2 * 8; 5]);
+    // 34 MB to one neighbour, in seven chunks, and a length for each of them to both.
+    assert_eq!(sent_by_neighbours(4_300_011, (4_250_001, 0)), [7 * 2 * 8; 5]);
     // With the validation layer, what it says of copies from and to shared pages.
     let reported = CONTEXT.device().physical().instance().take_messages();
     assert!(reported.is_empty(), "{reported:?}");
+}
+
+/// Runs a program with ranks that share memory, each of which tells what it sent in bytes since a mark.
+fn sharing(size: usize, program: impl Fn(&dyn Transport, &dyn Fn() -> usize) -> Result<(), DistError> + Sync) {
+    ThreadRank::run(size, |rank| {
+        let (counts, mark) = (Counts::default(), Cell::new(0));
+        let rank = Counted { rank, checks_calls: false, shares_memory: true, counts: &counts };
+        let sent = || {
+            let all = counts.bytes.load(SeqCst);
+            all - mark.replace(all)
+        };
+        program(&rank, &sent).unwrap();
+    });
+}
+
+#[test]
+fn redistributions_sorts_and_products_send_no_elements_as_messages() {
+    const LEN: usize = 700;
+    let rows = Decomposition::with_grid([LEN, LEN], [3, 1]).unwrap();
+    let columns = Decomposition::with_grid([LEN, LEN], [1, 3]).unwrap();
+    let key = |at: usize| (at as u32).wrapping_mul(2_654_435_761) >> 7;
+    sharing(3, |rank, sent| {
+        let x = DistArray::from_fn(&CONTEXT, rank, &rows, |at| (at[0] * LEN + at[1]) as u32)?;
+        x.redistribute(&columns)?;
+        sent();
+        let moved = x.redistribute(&columns)?;
+        // A length to each of both other ranks, in place of 218 KB.
+        assert_eq!(sent(), 2 * 8);
+        let start = moved.offset()[1];
+        for (row, shown) in moved.interior().copy_to_host()?.outer_iter().enumerate() {
+            assert!(shown.iter().enumerate().all(|(at, &shown)| shown as usize == row * LEN + start + at));
+        }
+
+        let len = LEN * LEN;
+        let keys = DistArray::from_fn(&CONTEXT, rank, &Decomposition::over([len], 3)?, |at| key(at[0]))?;
+        sent();
+        let sorted = keys.sort(0)?.gather()?;
+        // Samples, cuts and lengths, beside the third of the array that is gathered on rank 0.
+        let gathered = if rank.rank() == 0 { 0 } else { keys.interior().nbytes() as usize };
+        let others = sent() - gathered;
+        assert!(others < 1000, "{others} bytes");
+        let mut expected: Vec<u32> = (0..len).map(key).collect();
+        expected.sort_unstable();
+        assert!(sorted.is_none_or(|sorted| sorted.iter().eq(&expected)));
+
+        let product = x.matmul(&x)?;
+        // One panel of each matrix after the other: a length for each chunk.
+        let sent = sent();
+        assert!(sent < 200, "{sent} bytes");
+        let host = Array2::from_shape_fn((LEN, LEN), |at| (at.0 * LEN + at.1) as u32);
+        let (first, shape) = (product.offset().to_vec(), product.interior().shape().to_vec());
+        let shown = product.interior().copy_to_host()?;
+        for at in (0..shape[0]).step_by(97).flat_map(|row| (0..shape[1]).step_by(89).map(move |column| [row, column])) {
+            let pairs = host.row(first[0] + at[0]).into_iter().zip(host.column(first[1] + at[1]));
+            assert_eq!(shown[&at[..]], pairs.fold(0_u32, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b))));
+        }
+        Ok(())
+    });
+}
+
+/// Whether the ghost zones of an array on a line are those of the function of the place.
+fn check(array: &DistArray<'_, u32>, ghosts: (usize, usize), element: impl Fn(usize) -> u32) {
+    let (len, first) = (array.decomposition().shape()[0], array.offset()[0] as isize - ghosts.0 as isize);
+    for (place, shown) in (first..).zip(array.local().to_vec().unwrap()) {
+        let is_inside = (0..len as isize).contains(&place);
+        assert_eq!(shown, if is_inside { element(place as usize) } else { 0 }, "at {place} of {len}");
+    }
+}
+
+#[test]
+fn transfers_of_one_pair_take_turns() {
+    // Of one chunk in each direction; of two chunks upwards and one downwards; of one chunk upwards only.
+    let both = Decomposition::over([90_001], 3).unwrap().ghosts([(40, 7)]).unwrap();
+    let long = Decomposition::over([4_500_001], 3).unwrap().ghosts([(1_400_003, 2)]).unwrap();
+    let upwards = Decomposition::over([1_001], 3).unwrap().ghosts([(5, 0)]).unwrap();
+    let contexts = [CONTEXT.clone(), Context::open_default().unwrap()];
+    sharing(3, |rank, sent| {
+        let line = |context, parts, factor: u32| {
+            DistArray::from_fn(context, rank, parts, move |at: &[usize]| at[0] as u32 * factor)
+        };
+        let (x, y) = (line(&contexts[0], &both, 3)?, line(&contexts[0], &long, 5)?);
+        // On another context, which reaches the same pages.
+        let z = line(&contexts[1], &upwards, 7)?;
+        for step in 0..7 {
+            let element = |factor: u32| move |place: usize| (place as u32).wrapping_mul(factor) + step;
+            x.halo()?;
+            z.halo()?;
+            check(&x, (40, 7), element(3));
+            check(&z, (5, 0), element(7));
+            // A transfer within another one.
+            x.overlap(|_| y.halo(), |_| Ok(()))?;
+            check(&x, (40, 7), element(3));
+            check(&y, (1_400_003, 2), element(5));
+            z.halo()?;
+            // All ranks fail, or one of them; each exchanges its elements.
+            let fails = step % 2 == 0 || rank.rank() == 1;
+            let refused = if fails { z.shifted(&[9]).map(drop) } else { Ok(()) };
+            assert_eq!(x.overlap(|_| refused, |_| Ok(())).is_err(), fails);
+            for array in [&x, &y, &z] {
+                (&array.interior() + 1).assign_to(&array.interior())?;
+            }
+        }
+        sent();
+        z.halo()?;
+        let pairs = if rank.rank() == 1 { 2 } else { 1 };
+        assert_eq!((sent(), z.sharing().len()), (8 * pairs, pairs));
+        Ok(())
+    });
+}
+
+#[test]
+fn ranks_that_disagree_on_lengths_in_shared_memory_are_told() {
+    let errors = ThreadRank::run(2, |rank| {
+        let counts = Counts::default();
+        let rank = Counted { rank, checks_calls: false, shares_memory: true, counts: &counts };
+        let parts = Decomposition::over([16 + 2 * rank.rank.rank()], 2).unwrap().ghosts([(1, 1)]).unwrap();
+        let wide = Decomposition::over([16], 2).unwrap().ghosts([(1 + rank.rank.rank(), 1)]).unwrap();
+        DistArray::full(&CONTEXT, &rank, &parts, 1_u32).unwrap().halo().unwrap();
+        DistArray::full(&CONTEXT, &rank, &wide, 1_u32).unwrap().halo().map_err(|error| error.to_string())
+    });
+    assert_eq!(errors[0], Ok(()));
+    let error = errors[1].clone().unwrap_err();
+    assert!(error.starts_with("rank 1 expects 8 bytes from rank 0, which sent 4"), "{error}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl<T: Element> Halo<T> {
         let targets = incoming.iter().map(|message| Ok((message.sender, target(message)?)));
         let (sources, targets) =
             (sources.collect::<Result<_, DistError>>()?, targets.collect::<Result<_, DistError>>()?);
-        Ok(Self { own, messages: Transfer::lasting(array.local.context(), array.transport, sources, targets)? })
+        Ok(Self { own, messages: Transfer::new(array.local.context(), array.transport, sources, targets)? })
     }
 
     /// Fills the ghost zones, as [`Transfer::run`] sends and receives.

@@ -181,7 +181,7 @@ impl<'t, T: Element> DistArray<'t, T> {
     }
 
     /// The ranks of this host with which ghost zones are exchanged through memory that both devices reach, without
-    /// messages of elements; see [`Transport::shares_memory`]. The first exchange finds out which these are; before it,
+    /// messages of elements; see [`Transport::mailboxes`]. The first exchange finds out which these are; before it,
     /// the list is empty.
     ///
     /// ```
@@ -243,7 +243,7 @@ impl<'t, T: Element> DistArray<'t, T> {
                 targets.push((sender, self.global(&to.region)?));
             }
         }
-        Transfer::new(own.context(), rank, sources, targets)?.run(self.transport)
+        Transfer::new(own.context(), self.transport, sources, targets)?.run(self.transport)
     }
 
     /// An array of these elements in another decomposition of their shape. Its ghost zones are zeros. Each rank sends
@@ -262,7 +262,7 @@ impl<'t, T: Element> DistArray<'t, T> {
             overlaps.into_iter().map(view).collect::<Result<_, DistError>>()
         };
         let (sources, targets) = (views(self, sends)?, views(&target, receives)?);
-        Transfer::new(self.local.context(), rank, sources, targets)?.run(self.transport)?;
+        Transfer::new(self.local.context(), self.transport, sources, targets)?.run(self.transport)?;
         Ok(target)
     }
 }

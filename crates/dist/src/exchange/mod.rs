@@ -4,13 +4,9 @@
 //! |---|---|
 //! | `mod.rs` | the views that a rank sends and fills, and the rounds in which it does |
 //! | `side.rs` | the messages of one direction, on the device and in host memory |
-//! | `shared.rs` | host memory that the devices of two ranks reach |
 
-#[cfg(target_os = "linux")]
-mod shared;
 mod side;
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use vkarray::ndarray::ArrayViewD;
@@ -18,8 +14,8 @@ use vkarray::{Context, DeviceNDArray, Element, Index};
 
 use crate::decomposition::Region;
 use crate::error::DistError;
-use crate::transport::Transport;
-use side::{AHEAD, BEHIND, Copy, Side};
+use crate::transport::{AHEAD, Direction, Transport, TransportError};
+use side::{Copy, Side, Turns};
 
 /// Views in the order of their elements in a message, by the rank at the other side.
 type ByRank<T> = Vec<(usize, Vec<DeviceNDArray<T>>)>;
@@ -28,59 +24,46 @@ type ByRank<T> = Vec<(usize, Vec<DeviceNDArray<T>>)>;
 #[derive(Debug)]
 pub(crate) struct Transfer<T: Element> {
     context: Context,
-    /// What passes through pinned memory and messages.
-    sends: Option<Side<T>>,
-    receives: Option<Side<T>>,
-    /// What passes through memory that this rank shares with others.
-    shared_sends: Option<Side<T>>,
-    shared_receives: Vec<Side<T>>,
+    sends: Side<T>,
+    receives: Side<T>,
     /// What stays on this rank: source and target.
     copies: Vec<(DeviceNDArray<T>, DeviceNDArray<T>)>,
-    /// How often the transfer has run.
-    runs: Cell<u64>,
+    /// The ranks with which this one shares memory, and the rounds of the longest message between them.
+    pairs: BTreeMap<usize, u64>,
 }
 
 impl<T: Element> Transfer<T> {
     /// The transfer of a rank that sends and receives these views, each with the rank at the other side. For each pair
-    /// of ranks, both list the views of one shape in one order.
+    /// of ranks, both list the views of one shape in one order. All ranks call this function: a pair that exchanges elements
+    /// for the first time finds out whether it can share memory.
     pub(crate) fn new(
-        context: &Context,
-        rank: usize,
-        sources: Vec<(usize, DeviceNDArray<T>)>,
-        targets: Vec<(usize, DeviceNDArray<T>)>,
-    ) -> Result<Self, DistError> {
-        let ((own_sources, sends), (own_targets, receives)) = (split(rank, sources), split(rank, targets));
-        Ok(Self {
-            context: context.clone(),
-            sends: Side::pinned(context, sends)?,
-            receives: Side::pinned(context, receives)?,
-            shared_sends: None,
-            shared_receives: Vec::new(),
-            copies: own_sources.into_iter().zip(own_targets).collect(),
-            runs: Cell::new(0),
-        })
-    }
-
-    /// A transfer that runs often: ranks of one host share memory for it, if [`Transport::shares_memory`] says so. All
-    /// ranks call this function.
-    pub(crate) fn lasting(
         context: &Context,
         transport: &dyn Transport,
         sources: Vec<(usize, DeviceNDArray<T>)>,
         targets: Vec<(usize, DeviceNDArray<T>)>,
     ) -> Result<Self, DistError> {
         let rank = transport.rank();
-        #[cfg(target_os = "linux")]
-        if transport.shares_memory()? {
-            let (mut sources, mut targets) = (sources, targets);
-            let others = |views: &mut Vec<(usize, _)>| split(rank, views.extract_if(.., |of| of.0 != rank).collect()).1;
-            let (mut sends, mut receives) = (others(&mut sources), others(&mut targets));
-            let (shared_sends, shared_receives) = shared::share(context, transport, &mut sends, &mut receives)?;
-            let (sends, receives) = (Side::pinned(context, sends)?, Side::pinned(context, receives)?);
-            let own = Self::new(context, rank, sources, targets)?;
-            return Ok(Self { sends, receives, shared_sends, shared_receives, ..own });
+        let ((own_sources, sends), (own_targets, receives)) = (split(rank, sources), split(rank, targets));
+        let mut ranks: Vec<usize> = sends.iter().chain(&receives).map(|(rank, _)| *rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let shared = match transport.mailboxes()? {
+            Some(mailboxes) => {
+                mailboxes.connect(context, transport, &ranks)?;
+                mailboxes.open(context, &ranks).map_err(vkarray::Error::from)?
+            }
+            None => BTreeMap::new(),
+        };
+        let slots = |other, direction: Direction| Some((shared.get(&other)?.clone(), direction.start()));
+        let sends = Side::new(context, sends, |other| slots(other, Direction::between(rank, other)))?;
+        let receives = Side::new(context, receives, |other| slots(other, Direction::between(other, rank)))?;
+        let mut pairs = BTreeMap::new();
+        for (rank, rounds) in sends.rounds().chain(receives.rounds()).filter(|(rank, _)| shared.contains_key(rank)) {
+            let longest = pairs.entry(rank).or_insert(0);
+            *longest = rounds.max(*longest);
         }
-        Self::new(context, rank, sources, targets)
+        let copies = own_sources.into_iter().zip(own_targets).collect();
+        Ok(Self { context: context.clone(), sends, receives, copies, pairs })
     }
 
     /// Sends and receives all elements. Blocks until the sources are read and all messages have arrived; the writes to
@@ -90,7 +73,8 @@ impl<T: Element> Transfer<T> {
         self.run_by(transport, &|target, source, regions| target.copy_regions(stream, source, regions), || Ok(()))
     }
 
-    /// Does what [`Transfer::run`] does. What `meanwhile` records runs on the device while messages travel.
+    /// Does what [`Transfer::run`] does. What `meanwhile` records runs on the device while messages travel. If it fails, the
+    /// elements are exchanged all the same, since other ranks wait for them.
     pub(crate) fn run_beside(
         &self,
         transport: &dyn Transport,
@@ -101,7 +85,6 @@ impl<T: Element> Transfer<T> {
         self.run_by(transport, copy, meanwhile)
     }
 
-    ///
     /// Messages go in rounds, each of one chunk of every message. While the host sends the chunks of a round, the device
     /// copies those of the next one to the host and those of the last one from it.
     fn run_by(
@@ -110,74 +93,69 @@ impl<T: Element> Transfer<T> {
         copy: Copy<'_>,
         meanwhile: impl FnOnce() -> Result<(), DistError>,
     ) -> Result<(), DistError> {
-        let (stream, run) = (self.context.default_stream(), self.runs.replace(self.runs.get() + 1));
-        let to_host = |round| self.all_sends().try_for_each(|side| side.copy_to_host(copy, run, round));
-        self.all_sends().try_for_each(|side| side.pack(stream))?;
-        (0..AHEAD).try_for_each(to_host)?;
+        let stream = self.context.default_stream();
+        let first = |turns: &Turns| (0..AHEAD).try_for_each(|round| self.sends.copy_to_host(copy, turns, round));
+        let mut turns = self.turns(transport)?;
+        self.sends.pack(stream)?;
+        first(&turns)?;
         for (source, target) in &self.copies {
             target.copy_from_device(source)?;
         }
         // What is recorded from here on is submitted apart, so that the host need not wait for it.
         stream.flush().map_err(vkarray::Error::from)?;
-        meanwhile()?;
-        let pairs = self.pairs();
-        let messages = self.sends.iter().chain(&self.receives).flat_map(Side::rounds).map(|(_, rounds)| rounds);
-        for round in 0..messages.chain(pairs.values().copied()).max().unwrap_or(0) {
-            self.await_shared(run, round)?;
-            let pairs = pairs.iter().filter(|&(_, &rounds)| round < rounds).map(|(&rank, _)| rank);
-            self.exchange(transport, round, &pairs.collect::<Vec<_>>())?;
-            self.all_receives().try_for_each(|side| side.copy_from_host(copy, run, round))?;
-            to_host(round + AHEAD)?;
-            self.all_receives().try_for_each(|side| side.unpack(round))?;
+        let result = meanwhile();
+        let turns_after = self.turns(transport)?;
+        if turns_after != turns {
+            // The work had a transfer of its own, which took the turns.
+            turns = turns_after;
+            first(&turns)?;
+        }
+        let messages = self.sends.rounds().chain(self.receives.rounds()).map(|(_, rounds)| rounds);
+        for round in 0..messages.max().unwrap_or(0) {
+            self.exchange(transport, round)?;
+            self.receives.copy_from_host(copy, &turns, round)?;
+            self.sends.copy_to_host(copy, &turns, round + AHEAD)?;
+            self.receives.unpack(round)?;
             stream.flush().map_err(vkarray::Error::from)?;
         }
-        Ok(())
+        result
     }
 
     /// The ranks that read this rank's elements in memory that both reach, or write them there.
     pub(crate) fn sharing(&self) -> Vec<usize> {
-        self.pairs().into_keys().collect()
+        self.pairs.keys().copied().collect()
     }
 
-    fn all_sends(&self) -> impl Iterator<Item = &Side<T>> {
-        self.sends.iter().chain(&self.shared_sends)
+    /// The turn of each pair that comes next.
+    fn turns(&self, transport: &dyn Transport) -> Result<Turns, DistError> {
+        let Some(mailboxes) = transport.mailboxes()? else { return Ok(Turns::new()) };
+        Ok(mailboxes.turns(&self.context, self.pairs.keys().copied()).map_err(vkarray::Error::from)?)
     }
 
-    fn all_receives(&self) -> impl Iterator<Item = &Side<T>> {
-        self.receives.iter().chain(&self.shared_receives)
-    }
-
-    /// The ranks with which this one shares memory, and the rounds of the longest message between them.
-    fn pairs(&self) -> BTreeMap<usize, u64> {
-        let mut pairs = BTreeMap::new();
-        for (rank, rounds) in self.shared_sends.iter().chain(&self.shared_receives).flat_map(Side::rounds) {
-            let longest = pairs.entry(rank).or_insert(0);
-            *longest = rounds.max(*longest);
-        }
-        pairs
-    }
-
-    /// Blocks until the chunks of a round are in shared memory, and what was sent long before was read from it.
-    fn await_shared(&self, run: u64, round: u64) -> Result<(), DistError> {
-        self.shared_sends.iter().try_for_each(|side| side.wait(run, round))?;
-        self.shared_receives.iter().try_for_each(|side| match round.checked_sub(BEHIND) {
-            Some(round) => side.wait(run, round),
-            // The exchange before this one.
-            None if round == 0 => side.wait_for_all(),
-            None => Ok(()),
-        })
-    }
-
-    /// Sends and receives the chunks of a round, and a byte to and from each of the ranks with which memory is shared.
-    fn exchange(&self, transport: &dyn Transport, round: u64, pairs: &[usize]) -> Result<(), DistError> {
-        let sent = self.sends.as_ref().map(|side| side.read(round)).transpose()?.unwrap_or_default();
-        let mut received = self.receives.as_ref().map(|side| side.write(round)).transpose()?.unwrap_or_default();
-        let mut bytes = vec![[0]; pairs.len()];
+    /// Sends and receives the chunks of a round. With each of the ranks with which memory is shared, the lengths of both
+    /// chunks are exchanged instead, so that ranks which disagree are told.
+    fn exchange(&self, transport: &dyn Transport, round: u64) -> Result<(), DistError> {
+        let (sent, mut received) = (self.sends.read(round)?, self.receives.write(round)?);
+        let pairs: Vec<usize> = self.pairs.iter().filter(|(_, rounds)| round < **rounds).map(|of| *of.0).collect();
+        let lens: Vec<u64> = pairs.iter().map(|&rank| self.sends.len(rank, round)).collect();
+        let mut lens_received = vec![0_u64; pairs.len()];
         let mut outgoing: Vec<_> = sent.iter().map(|(rank, bytes)| (*rank, &**bytes)).collect();
-        outgoing.extend(pairs.iter().map(|&rank| (rank, [1].as_slice())));
+        outgoing.extend(pairs.iter().zip(&lens).map(|(&rank, len)| (rank, bytemuck::bytes_of(len))));
         let mut incoming: Vec<_> = received.iter_mut().map(|(rank, bytes)| (*rank, &mut **bytes)).collect();
-        incoming.extend(pairs.iter().zip(&mut bytes).map(|(&rank, byte)| (rank, byte.as_mut_slice())));
-        Ok(transport.exchange(&outgoing, &mut incoming)?)
+        incoming.extend(pairs.iter().zip(&mut lens_received).map(|(&rank, len)| (rank, bytemuck::bytes_of_mut(len))));
+        let mailboxes = transport.mailboxes()?;
+        let ready = |rank| mailboxes.map_or(Ok(()), |mailboxes| mailboxes.wait(rank));
+        pairs.iter().try_for_each(|&rank| ready(rank)).map_err(vkarray::Error::from)?;
+        transport.exchange(&outgoing, &mut incoming)?;
+        mailboxes.inspect(|mailboxes| mailboxes.advance(&pairs));
+        for (&sender, sent) in pairs.iter().zip(lens_received) {
+            let expected = self.receives.len(sender, round);
+            if sent != expected {
+                let [expected, sent] = [expected, sent].map(|len| usize::try_from(len).unwrap_or(usize::MAX));
+                return Err(TransportError::Length { sender, receiver: transport.rank(), expected, sent }.into());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //! A message of one contiguous view is copied from or to the view itself. The elements of all other messages are packed
 //! one after the other on the device, so that each round is one copy over the bus.
 
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
@@ -11,61 +12,23 @@ use vkarray::{Context, DeviceNDArray, Element, Index, Stream};
 
 use super::ByRank;
 use crate::error::DistError;
-
-/// The most bytes of a message that are sent at a time. A bus of 50 GB/s carries them in some 100 µs, in which the host waits,
-/// sends and records. The number is computed; it was not compared with others on a GPU.
-const CHUNK: u64 = 6 << 20;
+use crate::transport::{CHUNK, SLOTS};
 
 /// Chunks start at multiples of this, so that no two of them share an atom of memory that is not coherent; the atoms of
 /// Vulkan have 256 bytes at most.
 const ALIGNMENT: u64 = 256;
 
-/// The rounds whose chunks the device copies to the host before the host sends the first of them.
-pub(super) const AHEAD: u64 = 2;
-
-/// The rounds after which the receiver of a chunk in shared memory has read it.
-pub(super) const BEHIND: u64 = 2;
-
-/// Host memory for the chunks of messages: banks of slots, each for the chunks of one round. Exchanges take the banks in
-/// turn, and the rounds of an exchange the slots of a bank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slots {
-    pub(super) banks: u64,
-    pub(super) count: u64,
-    /// The bytes of a slot.
-    pub(super) bytes: u64,
-}
-
-impl Slots {
-    /// The slots for messages of these views, of which each exchange uses one of `banks`.
-    pub(super) fn of<T: Element>(views: &ByRank<T>, banks: u64) -> Self {
-        let lens = views.iter().map(|(_, views)| bytes(views));
-        let count = lens.clone().map(rounds).max().unwrap_or(0).min(AHEAD + BEHIND);
-        Self { banks, count, bytes: lens.map(place_bytes).sum() }
-    }
-
-    /// All bytes.
-    pub(super) fn total(self) -> u64 {
-        self.banks * self.count * self.bytes
-    }
-
-    /// The bytes of the slot of a round.
-    fn slot(self, exchange: u64, round: u64) -> Range<u64> {
-        let slot = exchange % self.banks * self.count + round % self.count;
-        slot * self.bytes..(slot + 1) * self.bytes
-    }
-}
-
 /// Copies regions to a block from another one.
 pub(super) type Copy<'c> = &'c dyn Fn(&Arc<Block>, &Arc<Block>, &[Region]) -> vkarray::memory::Result<()>;
+
+/// The first turn of this run with each rank that shares memory with this one.
+pub(super) type Turns = BTreeMap<usize, u64>;
 
 /// The messages of one direction.
 #[derive(Debug)]
 pub(super) struct Side<T: Element> {
     messages: Vec<DeviceMessage>,
     packed: Vec<Packed<T>>,
-    host: Arc<Block>,
-    slots: Slots,
 }
 
 /// A view, or a part of it, and the place where its elements are packed.
@@ -85,8 +48,19 @@ struct DeviceMessage {
     /// The first byte in the block.
     start: u64,
     bytes: u64,
-    /// The first byte in a slot.
-    place: u64,
+    host: Host,
+}
+
+/// The slots of a message in host memory, each for the chunk of one round.
+#[derive(Debug)]
+struct Host {
+    block: Arc<Block>,
+    /// The first byte of the first slot.
+    start: u64,
+    count: u64,
+    /// From the start of a slot to that of the next one, in bytes.
+    step: u64,
+    is_shared: bool,
 }
 
 impl DeviceMessage {
@@ -94,6 +68,12 @@ impl DeviceMessage {
     fn chunk(&self, round: u64) -> Range<u64> {
         let start = (round * CHUNK).min(self.bytes);
         start..(start + CHUNK).min(self.bytes)
+    }
+
+    /// The first byte of the chunk of a round on the host.
+    fn place(&self, turns: &Turns, round: u64) -> u64 {
+        let turn = turns.get(&self.rank).copied().unwrap_or(0) + round;
+        self.host.start + turn % self.host.count * self.host.step
     }
 }
 
@@ -121,50 +101,45 @@ fn rounds(bytes: u64) -> u64 {
     bytes.div_ceil(CHUNK)
 }
 
-/// The first byte of each message in a slot.
-pub(super) fn places<T: Element>(views: &ByRank<T>) -> Vec<u64> {
-    let place = |end: &mut u64, (_, views): &(usize, Vec<_>)| {
-        let place = *end;
-        *end += place_bytes(bytes(views));
-        Some(place)
-    };
-    views.iter().scan(0, place).collect()
-}
-
 /// The bytes of a message's place in a slot.
 fn place_bytes(bytes: u64) -> u64 {
     bytes.min(CHUNK).next_multiple_of(ALIGNMENT)
 }
 
 impl<T: Element> Side<T> {
-    /// Messages of these views that pass through pinned memory; none without views.
-    pub(super) fn pinned(context: &Context, views: ByRank<T>) -> Result<Option<Self>, DistError> {
-        if views.is_empty() {
-            return Ok(None);
-        }
-        let slots = Slots::of(&views, 1);
-        let places = places(&views);
-        let pinned = context.allocator().allocate(slots.total(), MemoryKind::Pinned).map_err(vkarray::Error::from)?;
-        Self::new(context, views, &places, pinned, slots).map(Some)
-    }
-
-    /// Messages of these views that pass through host memory with slots, in each of which they have these places.
+    /// Messages of these views. Those with the ranks of `shared` pass through slots in these pages, of which the first one
+    /// starts at this byte, and the others through pinned memory.
     pub(super) fn new(
         context: &Context,
         views: ByRank<T>,
-        places: &[u64],
-        host: Arc<Block>,
-        slots: Slots,
+        shared: impl Fn(usize) -> Option<(Arc<Block>, u64)>,
     ) -> Result<Self, DistError> {
+        let own = views.iter().filter(|(rank, _)| shared(*rank).is_none()).map(|(_, views)| bytes(views));
+        let count = own.clone().map(rounds).max().unwrap_or(0).min(SLOTS);
+        let step = own.map(place_bytes).sum::<u64>();
+        let pinned = match count {
+            0 => None,
+            _ => Some(context.allocator().allocate(count * step, MemoryKind::Pinned).map_err(vkarray::Error::from)?),
+        };
         let in_place = |views: &[DeviceNDArray<T>]| views.len() == 1 && views[0].is_c_contiguous();
         let sizes = |views: &[DeviceNDArray<T>]| views.iter().map(DeviceNDArray::size).sum::<usize>();
         let total = views.iter().filter(|of| !in_place(&of.1)).map(|of| sizes(&of.1)).sum::<usize>();
         let all = context.device_array::<T>([total])?;
-        let (mut messages, mut packed, mut first) = (Vec::new(), Vec::new(), 0);
-        for ((rank, views), &place) in views.into_iter().zip(places) {
+        let (mut messages, mut packed, mut first, mut place) = (Vec::new(), Vec::new(), 0, 0);
+        for (rank, views) in views {
             let whole = if in_place(&views) { &views[0] } else { &all.slice_axis(0, Index::from(first..))? };
             let (block, start) = (Arc::clone(whole.block()), (whole.offset() * size_of::<T>()) as u64);
-            messages.push(DeviceMessage { rank, block, start, bytes: bytes(&views), place });
+            let bytes = bytes(&views);
+            let host = match (shared(rank), &pinned) {
+                (Some((block, start)), _) => Host { block, start, count: SLOTS, step: CHUNK, is_shared: true },
+                (None, Some(pinned)) => {
+                    place += place_bytes(bytes);
+                    let (block, start) = (Arc::clone(pinned), place - place_bytes(bytes));
+                    Host { block, start, count, step, is_shared: false }
+                }
+                (None, None) => unreachable!("a message that is not shared has pinned memory"),
+            };
+            messages.push(DeviceMessage { rank, block, start, bytes, host });
             let mut end = 0;
             for view in if in_place(&views) { Vec::new() } else { pieces(&views)? } {
                 let place = all.slice_axis(0, Index::from(first..first + view.size()))?.reshape(view.shape())?;
@@ -173,7 +148,7 @@ impl<T: Element> Side<T> {
                 packed.push(Packed { view, place, round: (end - 1) / CHUNK });
             }
         }
-        Ok(Self { messages, packed, host, slots })
+        Ok(Self { messages, packed })
     }
 
     /// The rank of each message, and the number of its rounds.
@@ -188,9 +163,10 @@ impl<T: Element> Side<T> {
     /// Collects the elements of views with gaps. Those of long messages are submitted chunk by chunk, so that the bus has
     /// the first one soon.
     pub(super) fn pack(&self, stream: &Stream) -> Result<(), DistError> {
+        let is_long = self.rounds().any(|(_, rounds)| rounds > 1);
         for Packed { view, place, .. } in &self.packed {
             place.copy_from_device(view)?;
-            if self.slots.count > 1 {
+            if is_long {
                 stream.flush().map_err(vkarray::Error::from)?;
             }
         }
@@ -203,68 +179,64 @@ impl<T: Element> Side<T> {
         Ok(complete.into_iter().try_for_each(|packed| packed.view.copy_from_device(&packed.place))?)
     }
 
+    /// The bytes of the chunk of a round of the message with a rank, if there is one.
+    pub(super) fn len(&self, rank: usize, round: u64) -> u64 {
+        let chunk = self.in_round(round).find(|(message, _)| message.rank == rank);
+        chunk.map_or(0, |(_, chunk)| chunk.end - chunk.start)
+    }
+
     /// Copies the chunks of a round to the host, by one of the two functions for regions. Returns at once.
-    pub(super) fn copy_to_host(&self, copy: Copy<'_>, exchange: u64, round: u64) -> Result<(), DistError> {
-        let copies = self.copies(exchange, round, |source, target, size| Region { source, target, size });
-        let each = |(block, regions): (&Arc<_>, Vec<_>)| copy(&self.host, block, &regions);
+    pub(super) fn copy_to_host(&self, copy: Copy<'_>, turns: &Turns, round: u64) -> Result<(), DistError> {
+        let copies = self.copies(turns, round, |source, target, size| Region { source, target, size });
+        let each = |(host, block, regions): (&Arc<_>, &Arc<_>, Vec<_>)| copy(host, block, &regions);
         Ok(copies.into_iter().try_for_each(each).map_err(vkarray::Error::from)?)
     }
 
     /// Copies the chunks of a round from the host, by one of the two functions for regions. Returns at once.
-    pub(super) fn copy_from_host(&self, copy: Copy<'_>, exchange: u64, round: u64) -> Result<(), DistError> {
-        let copies = self.copies(exchange, round, |target, source, size| Region { source, target, size });
-        let each = |(block, regions): (&Arc<_>, Vec<_>)| copy(block, &self.host, &regions);
+    pub(super) fn copy_from_host(&self, copy: Copy<'_>, turns: &Turns, round: u64) -> Result<(), DistError> {
+        let copies = self.copies(turns, round, |target, source, size| Region { source, target, size });
+        let each = |(host, block, regions): (&Arc<_>, &Arc<_>, Vec<_>)| copy(block, host, &regions);
         Ok(copies.into_iter().try_for_each(each).map_err(vkarray::Error::from)?)
     }
 
-    /// The regions of a round in each block of the device, made of the place there, the one on the host and a size.
+    /// The regions of a round in each block of the host and of the device, made of the place on the device, the one on the
+    /// host and a size.
     fn copies(
         &self,
-        exchange: u64,
+        turns: &Turns,
         round: u64,
         region: impl Fn(u64, u64, u64) -> Region,
-    ) -> Vec<(&Arc<Block>, Vec<Region>)> {
-        let mut copies: Vec<(&Arc<Block>, Vec<Region>)> = Vec::new();
+    ) -> Vec<(&Arc<Block>, &Arc<Block>, Vec<Region>)> {
+        let mut copies: Vec<(&Arc<Block>, &Arc<Block>, Vec<Region>)> = Vec::new();
         for (message, chunk) in self.in_round(round) {
-            let place = self.slots.slot(exchange, round).start + message.place;
+            let (host, block) = (&message.host.block, &message.block);
+            let place = message.place(turns, round);
             let region = region(message.start + chunk.start, place, chunk.end - chunk.start);
-            match copies.iter_mut().find(|(block, _)| Arc::ptr_eq(block, &message.block)) {
-                Some((_, regions)) => regions.push(region),
-                None => copies.push((&message.block, vec![region])),
+            match copies.iter_mut().find(|copy| Arc::ptr_eq(copy.0, host) && Arc::ptr_eq(copy.1, block)) {
+                Some((_, _, regions)) => regions.push(region),
+                None => copies.push((host, block, vec![region])),
             }
         }
         copies
     }
 
-    /// Blocks until the device does not use the slot of a round.
-    pub(super) fn wait(&self, exchange: u64, round: u64) -> Result<(), DistError> {
-        let slot = self.slots.slot(exchange, round);
-        Ok(self.host.wait_until_unused(slot).map_err(vkarray::Error::from)?)
-    }
-
-    /// Blocks until the device uses no slot.
-    pub(super) fn wait_for_all(&self) -> Result<(), DistError> {
-        Ok(self.host.wait_until_unused(0..self.host.size()).map_err(vkarray::Error::from)?)
-    }
-
-    /// The chunks of a round with their ranks, once the device has written them.
+    /// The chunks of a round in pinned memory with their ranks, once the device has written them.
     pub(super) fn read(&self, round: u64) -> Result<Vec<(usize, impl Deref<Target = [u8]>)>, DistError> {
-        let read = |(rank, bytes)| Ok((rank, self.host.read_on_host(bytes).map_err(vkarray::Error::from)?));
-        self.on_host(round).map(read).collect()
+        let chunks = self.on_host(round).map(|(rank, host, bytes)| Ok((rank, host.read_on_host(bytes)?)));
+        Ok(chunks.collect::<vkarray::memory::Result<_>>().map_err(vkarray::Error::from)?)
     }
 
-    /// The chunks of a round with their ranks, to be written, once the device does not use their memory.
+    /// The chunks of a round in pinned memory with their ranks, to be written, once the device does not use them.
     pub(super) fn write(&self, round: u64) -> Result<Vec<(usize, impl DerefMut<Target = [u8]>)>, DistError> {
-        let write = |(rank, bytes)| Ok((rank, self.host.write_on_host(bytes).map_err(vkarray::Error::from)?));
-        self.on_host(round).map(write).collect()
+        let chunks = self.on_host(round).map(|(rank, host, bytes)| Ok((rank, host.write_on_host(bytes)?)));
+        Ok(chunks.collect::<vkarray::memory::Result<_>>().map_err(vkarray::Error::from)?)
     }
 
-    /// The chunks of a round in pinned memory, which has one bank.
-    fn on_host(&self, round: u64) -> impl Iterator<Item = (usize, Range<u64>)> {
-        let slot = self.slots.slot(0, round).start;
-        self.in_round(round).map(move |(message, chunk)| {
-            let start = slot + message.place;
-            (message.rank, start..start + (chunk.end - chunk.start))
+    /// The chunks of a round in pinned memory.
+    fn on_host(&self, round: u64) -> impl Iterator<Item = (usize, &Arc<Block>, Range<u64>)> {
+        self.in_round(round).filter(|(message, _)| !message.host.is_shared).map(move |(message, chunk)| {
+            let start = message.place(&Turns::new(), round);
+            (message.rank, &message.host.block, start..start + (chunk.end - chunk.start))
         })
     }
 }
@@ -272,18 +244,6 @@ impl<T: Element> Side<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn slots_of_two_exchanges_and_of_waiting_rounds_are_apart() {
-        let slots = Slots { banks: 2, count: 4, bytes: 768 };
-        assert_eq!(slots.total(), 2 * 4 * 768);
-        let uses: Vec<_> = (0..2).flat_map(|exchange| (0..4).map(move |round| slots.slot(exchange, round))).collect();
-        for (at, one) in uses.iter().enumerate() {
-            assert!(uses[..at].iter().all(|other| other.end <= one.start || one.end <= other.start), "{uses:?}");
-            assert!(one.end <= slots.total());
-        }
-        assert_eq!([slots.slot(2, 1), slots.slot(1, 5)], [slots.slot(0, 1), slots.slot(1, 1)]);
-    }
 
     #[test]
     fn messages_are_cut_into_chunks() {

@@ -10,13 +10,16 @@ use crate::decomposition::Decomposition;
 use crate::error::DistError;
 use crate::exchange::Transfer;
 
+/// Views, each with the rank that sends or receives their elements.
+type Views<T> = Vec<(usize, DeviceNDArray<T>)>;
+
 impl<T: Widen + Numeric> DistArray<'_, T> {
     /// The product of two matrices. The result is divided by the grid that [`Decomposition::over`] chooses, and both
     /// matrices are redistributed to this grid.
     ///
     /// The columns of the left matrix and the rows of the right one are taken in panels, each of which one rank of a
-    /// row or column of the grid has and sends to the others. Each rank adds the products of its panels, so that it
-    /// needs memory for one panel of each matrix beside its parts. Integers wrap around and are the same with each
+    /// row or column of the grid has and sends to the others. Each rank adds the products of its panels, while
+    /// the next ones travel, so that it needs memory for two panels of each matrix beside its parts. Integers wrap around and are the same with each
     /// number of ranks; floats are the same in each run, with the sums of a panel rounded as in
     /// [`DeviceNDArray::matmul`] and those of the panels added one after the other. Blocks until all panels have
     /// arrived.
@@ -56,18 +59,33 @@ impl<T: Widen + Numeric> DistArray<'_, T> {
         let mut bounds: Vec<usize> = left_parts.starts(1).chain(right_parts.starts(0)).collect();
         bounds.sort_unstable();
         bounds.dedup();
-        for (at, &start) in bounds.iter().enumerate() {
+        let mut panels: Option<[DeviceNDArray<T>; 2]> = None;
+        for at in 0..=bounds.len() {
+            let product = || match &panels {
+                Some([from_left, from_right]) => Ok((&own + &from_left.matmul(from_right)?).assign_to(&own)?),
+                None => Ok(()),
+            };
+            let Some(&start) = bounds.get(at) else {
+                product()?;
+                break;
+            };
             let len = bounds.get(at + 1).unwrap_or(&inner) - start;
-            let (from_left, from_right) =
-                (left.panel(1, start, len, own.shape())?, right.panel(0, start, len, own.shape())?);
-            (&own + &from_left.matmul(&from_right)?).assign_to(&own)?;
+            let [mut sources, mut targets] = left.panel(1, start, len, own.shape())?;
+            let [from_right, to_right] = right.panel(0, start, len, own.shape())?;
+            sources.extend(from_right);
+            targets.extend(to_right);
+            let next = [targets[0].1.clone(), targets[1].1.clone()];
+            // While the next panels travel, the device computes the product of these ones.
+            Transfer::new(own.context(), self.transport(), sources, targets)?.run_beside(self.transport(), product)?;
+            panels = Some(next);
         }
         Ok(result)
     }
 
-    /// Elements along an axis, from `start` on, of the rows or columns of this rank's result. One rank of the line
-    /// along the axis has them and sends them to the others.
-    fn panel(&self, axis: usize, start: usize, len: usize, result: &[usize]) -> Result<DeviceNDArray<T>, DistError> {
+    /// What brings a panel to this rank, as the sources and the target of a transfer: elements along an axis, from `start`
+    /// on, of the rows or columns of this rank's result. One rank of the line along the axis has them and sends them to the
+    /// others.
+    fn panel(&self, axis: usize, start: usize, len: usize, result: &[usize]) -> Result<[Views<T>; 2], DistError> {
         let (divided, rank) = (self.decomposition(), self.transport().rank());
         let mut place = divided.place(rank)?;
         let own_place = place[axis];
@@ -88,9 +106,7 @@ impl<T: Widen + Numeric> DistArray<'_, T> {
         let mut shape = result.to_vec();
         shape[axis] = len;
         let panel = own.context().device_array(shape)?;
-        let sources = to.into_iter().map(|receiver| (receiver, own.clone())).collect();
-        Transfer::new(own.context(), rank, sources, vec![(from, panel.clone())])?.run(self.transport())?;
-        Ok(panel)
+        Ok([to.into_iter().map(|receiver| (receiver, own.clone())).collect(), vec![(from, panel)]])
     }
 
     fn no_product(&self, other: &Self) -> DistError {

@@ -63,7 +63,7 @@ impl<T: Widen> DistArray<'_, T> {
                 Ok((sender, piece(&bucket, place - len, len)?))
             })
             .collect::<Result<_, DistError>>()?;
-        Transfer::new(bucket.context(), rank, sources, targets)?.run(self.transport())?;
+        Transfer::new(bucket.context(), self.transport(), sources, targets)?.run(self.transport())?;
         let bucket = bucket.sort(0)?;
         result.receive(&bucket, |rank| {
             Ok(Region { start: vec![starts[rank]], shape: vec![starts[rank + 1] - starts[rank]] })

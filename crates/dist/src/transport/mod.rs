@@ -2,6 +2,7 @@
 
 mod agreement;
 mod error;
+mod mailbox;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod threads;
@@ -10,6 +11,8 @@ use std::fmt::Debug;
 
 pub(crate) use agreement::{agree, gather_texts, share_texts};
 pub use error::TransportError;
+pub use mailbox::Mailboxes;
+pub(crate) use mailbox::{AHEAD, CHUNK, Direction, SLOTS};
 #[cfg(feature = "mpi")]
 pub use mpi::MpiRank;
 pub use threads::ThreadRank;
@@ -54,14 +57,15 @@ pub trait Transport: Debug {
         agreement::switch(agreement::CHECK_CALLS, cfg!(debug_assertions))
     }
 
-    /// Whether ranks of one host exchange ghost zones through memory that the devices of both reach, where they can: one
-    /// copy down and one up, and a message of one byte for each chunk. Otherwise the elements are messages too. Yes on Linux,
-    /// unless `VKARRAY_SHARE_PAGES` says no. All ranks need the same answer.
+    /// The memory that this rank shares with other ranks of its host, through which all elements between them pass where
+    /// their devices allow it: one copy down and one up, and a message of eight bytes for each chunk. Without it, the
+    /// elements are messages too. Those of [`ThreadRank`] and `MpiRank` are there unless `VKARRAY_SHARE_PAGES` says no; a
+    /// transport has none by default. Either all ranks have mailboxes or none.
     ///
     /// # Errors
     /// The variable has an unknown value.
-    fn shares_memory(&self) -> Result<bool, TransportError> {
-        agreement::switch(SHARE_PAGES, true)
+    fn mailboxes(&self) -> Result<Option<&Mailboxes>, TransportError> {
+        Ok(None)
     }
 }
 

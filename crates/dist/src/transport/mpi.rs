@@ -15,7 +15,7 @@ use mpi::traits::{
 };
 
 use super::agreement::{CHECK_CALLS, agree, switch};
-use super::{Place, SHARE_PAGES, Transport, TransportError, check_ranks};
+use super::{Mailboxes, Place, SHARE_PAGES, Transport, TransportError, check_ranks};
 
 /// The longest message of MPI, in bytes; its lengths are of 31 bits. Longer ones are sent in several.
 const LONGEST: usize = 1 << 30;
@@ -31,6 +31,7 @@ pub struct MpiRank {
     place: Place,
     /// Whether calls are compared, and whether memory is shared.
     switches: [bool; 2],
+    mailboxes: Mailboxes,
     _universe: Universe,
     /// MPI is called by the thread that started it, and by no other thread.
     _thread: PhantomData<*const ()>,
@@ -52,7 +53,8 @@ impl MpiRank {
         }
         let ranks = universe.world().duplicate();
         let (place, read) = (place(&ranks), switches(&ranks));
-        let mut rank = Self { ranks, place, switches: [false; 2], _universe: universe, _thread: PhantomData };
+        let (switches, mailboxes) = ([false; 2], Mailboxes::default());
+        let mut rank = Self { ranks, place, switches, mailboxes, _universe: universe, _thread: PhantomData };
         rank.switches = read.unwrap_or_else(|error| rank.abort(error));
         if let Err(error) = program(&rank) {
             rank.abort(error);
@@ -175,7 +177,7 @@ impl Transport for MpiRank {
         Ok(self.switches[0])
     }
 
-    fn shares_memory(&self) -> Result<bool, TransportError> {
-        Ok(self.switches[1])
+    fn mailboxes(&self) -> Result<Option<&Mailboxes>, TransportError> {
+        Ok(self.switches[1].then_some(&self.mailboxes))
     }
 }

@@ -4,7 +4,8 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use super::{Place, Transport, TransportError, check_ranks};
+use super::agreement::switch;
+use super::{Mailboxes, Place, SHARE_PAGES, Transport, TransportError, check_ranks};
 
 /// A rank that is a thread: for tests, and for programs on one machine without MPI.
 ///
@@ -26,6 +27,7 @@ pub struct ThreadRank {
     to: Vec<Sender<Vec<u8>>>,
     /// For each rank the messages from it.
     from: Vec<Receiver<Vec<u8>>>,
+    mailboxes: Mailboxes,
 }
 
 impl ThreadRank {
@@ -46,7 +48,9 @@ impl ThreadRank {
 
     /// All ranks of a program, with a channel from each to each.
     fn connected(size: usize) -> Vec<Self> {
-        let mut ranks: Vec<Self> = (0..size).map(|rank| Self { rank, to: Vec::new(), from: Vec::new() }).collect();
+        let mut ranks: Vec<Self> = (0..size)
+            .map(|rank| Self { rank, to: Vec::new(), from: Vec::new(), mailboxes: Mailboxes::default() })
+            .collect();
         for sender in 0..size {
             for receiver in 0..size {
                 let (to, from) = channel();
@@ -94,6 +98,10 @@ impl Transport for ThreadRank {
     fn place(&self) -> Place {
         let (transport, host) = ("threads of one process".to_owned(), "this process".to_owned());
         Place { transport, host, host_rank: 0, local_rank: self.rank }
+    }
+
+    fn mailboxes(&self) -> Result<Option<&Mailboxes>, TransportError> {
+        Ok(switch(SHARE_PAGES, true)?.then_some(&self.mailboxes))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use vkarray_dist::{Place, ThreadRank, Transport, TransportError};
+use vkarray_dist::{Mailboxes, Place, ThreadRank, Transport, TransportError};
 
 /// The messages of all ranks and their bytes, without the messages of a rank to itself.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl Transport for Counted<'_> {
         Ok(self.checks_calls)
     }
 
-    fn shares_memory(&self) -> Result<bool, TransportError> {
-        Ok(self.shares_memory)
+    fn mailboxes(&self) -> Result<Option<&Mailboxes>, TransportError> {
+        if self.shares_memory { self.rank.mailboxes() } else { Ok(None) }
     }
 }

@@ -1,0 +1,265 @@
+//! Memory that two ranks of one host share: both devices reach it, so that elements pass with one copy down, one copy up,
+//! and none by the host.
+//!
+//! A pair of ranks has one [`Mailbox`], which all transfers between them use one after the other. It has a ring of slots
+//! for each direction, each for one chunk of a message. A pair exchanges in turns, which both ranks count through all
+//! transfers: in each turn each of them sends one message of a few bytes, which orders the devices.
+//!
+//! Before a rank sends the message of turn *t*, its chunk of *t* is in its slot and it has read the other's chunks up to
+//! *t* − [`BEHIND`]. When it has the other's message of *t*, it reads the other's chunk of *t* and writes its own one of
+//! *t* + [`AHEAD`]. That chunk replaces the one of *t* + `AHEAD` − `SLOTS` = *t* − `BEHIND`, which the other rank has
+//! read, as its message of *t* says. The first chunks of a transfer, up to *t* + `AHEAD` − 1 for its first turn *t*, are
+//! written after the message of *t* − 1, and replace chunks up to *t* − 1 − `BEHIND`. So it does not matter to which
+//! transfers the chunks belong, whether both directions have one, or whether a transfer ended early: chunks that no
+//! message announced are written again in the same turns.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use vkarray::Context;
+#[cfg(not(target_os = "linux"))]
+use vkarray::memory::Error;
+use vkarray::memory::{Allocator, Block, Result};
+
+use super::{Transport, TransportError, received};
+
+/// The most bytes of a message that are sent at a time. A bus of 50 GB/s carries them in 105 µs; a turn takes the host 30 to
+/// 60 µs. Copies above 4 MiB leave the queue of kernels, so that those of both directions run at once.
+pub(crate) const CHUNK: u64 = 5 << 20;
+
+/// The turns whose chunks the device copies to the host before the host sends the message of the first of them.
+pub(crate) const AHEAD: u64 = 2;
+
+/// The turns after which the receiver of a chunk has read it.
+pub(crate) const BEHIND: u64 = 2;
+
+/// The chunks that one direction of a mailbox holds.
+pub(crate) const SLOTS: u64 = AHEAD + BEHIND;
+
+/// The bytes of the name of pages, with spaces behind it.
+const NAME: usize = 64;
+
+/// The memory that a rank shares with other ranks of its host, for [`Transport::mailboxes`]: 40 MiB for each rank with
+/// which it exchanges elements, from the first exchange on, and as long as this object lives.
+///
+/// ```
+/// use vkarray::prelude::*;
+/// use vkarray_dist::{Decomposition, DistArray, DistError, ThreadRank, Transport};
+///
+/// let ctx = Context::open_default()?;
+/// let parts = Decomposition::over([10], 2)?;
+/// let sorted = ThreadRank::run(2, |rank| {
+///     println!("{} shares memory: {}", rank.rank(), rank.mailboxes()?.is_some());
+///     DistArray::from_fn(&ctx, rank, &parts, |at| 9 - at[0] as i32)?.sort(0)?.gather()
+/// });
+/// let whole = sorted.into_iter().next().unwrap()?.unwrap(); // On rank 0.
+/// assert_eq!(whole.as_slice().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+/// # anyhow::Ok(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Mailboxes {
+    /// By the other rank. None where memory cannot be shared with it.
+    by_rank: RefCell<BTreeMap<usize, Option<Mailbox>>>,
+}
+
+/// The memory that two ranks share.
+#[derive(Debug)]
+struct Mailbox {
+    name: String,
+    /// The pages on each device of this rank that has used them. The first block of the rank that made the pages keeps
+    /// their name valid.
+    blocks: Vec<Arc<Block>>,
+    /// The turns of the pair so far.
+    turn: u64,
+    /// The directions of the chunks that this rank sends and receives.
+    directions: [Direction; 2],
+}
+
+/// The direction of the chunks in one half of a mailbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// To the rank with the greater number.
+    Up,
+    /// To the rank with the smaller number.
+    Down,
+}
+
+impl Direction {
+    /// The direction from a rank to another one.
+    pub(crate) fn between(sender: usize, receiver: usize) -> Self {
+        if sender < receiver { Self::Up } else { Self::Down }
+    }
+
+    /// The first byte of its slots.
+    pub(crate) fn start(self) -> u64 {
+        if self == Self::Up { 0 } else { SLOTS * CHUNK }
+    }
+
+    /// The bytes of the slot of a turn.
+    fn slot(self, turn: u64) -> Range<u64> {
+        let start = self.start() + turn % SLOTS * CHUNK;
+        start..start + CHUNK
+    }
+}
+
+impl Mailboxes {
+    /// Finds out with which of these ranks memory can be shared. A pair of ranks finds out once, by two short messages of
+    /// each, and so both name each other in the same call.
+    pub(crate) fn connect(
+        &self,
+        context: &Context,
+        transport: &dyn Transport,
+        ranks: &[usize],
+    ) -> std::result::Result<(), TransportError> {
+        let mut by_rank = self.by_rank.borrow_mut();
+        let new: Vec<_> = ranks.iter().copied().filter(|rank| !by_rank.contains_key(rank)).collect();
+        by_rank.extend(connect(context, transport, &new)?);
+        Ok(())
+    }
+
+    /// The pages that a context shares with those of these ranks with which it can.
+    pub(crate) fn open(&self, context: &Context, ranks: &[usize]) -> Result<BTreeMap<usize, Arc<Block>>> {
+        let mut by_rank = self.by_rank.borrow_mut();
+        let mut shared = BTreeMap::new();
+        for &rank in ranks {
+            let Some(Some(mailbox)) = by_rank.get_mut(&rank) else { continue };
+            let of_context = mailbox.blocks.iter().find(|block| is_of(block, context.allocator())).cloned();
+            let block = match of_context {
+                Some(block) => block,
+                // The other rank counts on this one to use the pages.
+                None => {
+                    let block = open_pages(context, &mailbox.name)?;
+                    mailbox.blocks.push(Arc::clone(&block));
+                    block
+                }
+            };
+            shared.insert(rank, block);
+        }
+        Ok(shared)
+    }
+
+    /// The turn of each pair that the next message belongs to. Blocks until no other device of this rank uses the pages.
+    pub(crate) fn turns(&self, context: &Context, ranks: impl Iterator<Item = usize>) -> Result<BTreeMap<usize, u64>> {
+        let by_rank = self.by_rank.borrow();
+        let mut turns = BTreeMap::new();
+        for rank in ranks {
+            let Some(Some(mailbox)) = by_rank.get(&rank) else { continue };
+            let others = mailbox.blocks.iter().filter(|block| !is_of(block, context.allocator()));
+            others.into_iter().try_for_each(|block| block.wait_until_unused(0..block.size()))?;
+            turns.insert(rank, mailbox.turn);
+        }
+        Ok(turns)
+    }
+
+    /// Blocks until the message of this turn may be sent to a rank.
+    pub(crate) fn wait(&self, rank: usize) -> Result<()> {
+        let by_rank = self.by_rank.borrow();
+        let Some(Some(Mailbox { blocks, turn, directions: [to, from], .. })) = by_rank.get(&rank) else {
+            return Ok(());
+        };
+        blocks.iter().try_for_each(|block| {
+            block.wait_until_unused(to.slot(*turn))?;
+            turn.checked_sub(BEHIND).map_or(Ok(()), |read| block.wait_until_unused(from.slot(read)))
+        })
+    }
+
+    /// Ends a turn of the pairs with these ranks: the messages were exchanged.
+    pub(crate) fn advance(&self, ranks: &[usize]) {
+        let mut by_rank = self.by_rank.borrow_mut();
+        for rank in ranks {
+            by_rank.get_mut(rank).into_iter().flatten().for_each(|mailbox| mailbox.turn += 1);
+        }
+    }
+}
+
+fn is_of(block: &Block, allocator: &Arc<Allocator>) -> bool {
+    Arc::ptr_eq(block.allocator(), allocator)
+}
+
+/// The mailboxes with ranks that have none yet. The rank with the smaller number makes the pages and tells their name, and
+/// the other one answers whether it can open them.
+fn connect(
+    context: &Context,
+    transport: &dyn Transport,
+    ranks: &[usize],
+) -> std::result::Result<BTreeMap<usize, Option<Mailbox>>, TransportError> {
+    let (own, host) = (transport.rank(), transport.place().host_rank.to_ne_bytes());
+    let hosts = tell(transport, ranks.iter().map(|&rank| (rank, host.to_vec())), ranks, host.len())?;
+    let mut mailboxes: BTreeMap<_, _> = ranks.iter().map(|&rank| (rank, None)).collect();
+    let near = ranks.iter().zip(hosts).filter(|(_, other)| *other == host).map(|(&rank, _)| rank);
+    let (below, above): (Vec<usize>, Vec<usize>) = near.partition(|&rank| rank < own);
+    // Where no pages can be made, nobody can open those with an empty name.
+    let made: Vec<_> = above.iter().map(|_| make_pages(context).ok()).collect();
+    let names = made.iter().map(|made| made.as_ref().map_or("", |(_, name)| name));
+    let offers = above.iter().copied().zip(names.map(|name| format!("{name:NAME$}").into_bytes()));
+    let names = tell(transport, offers, &below, NAME)?;
+    let open = |name: Vec<u8>| {
+        let name = String::from_utf8_lossy(&name).trim_end().to_owned();
+        open_pages(context, &name).ok().map(|block| (block, name))
+    };
+    let opened: Vec<_> = names.into_iter().map(open).collect();
+    let answers = below.iter().copied().zip(opened.iter().map(|opened| vec![u8::from(opened.is_some())]));
+    let answers = tell(transport, answers, &above, 1)?;
+    let accepted = made.into_iter().zip(answers).map(|(made, answer)| made.filter(|_| answer == [1]));
+    for (rank, pages) in below.into_iter().zip(opened).chain(above.into_iter().zip(accepted)) {
+        let directions = [Direction::between(own, rank), Direction::between(rank, own)];
+        let mailbox = pages.map(|(block, name)| Mailbox { name, blocks: vec![block], turn: 0, directions });
+        mailboxes.insert(rank, mailbox);
+    }
+    Ok(mailboxes)
+}
+
+/// Sends bytes to ranks, and receives `len` bytes from each of other ones.
+fn tell(
+    transport: &dyn Transport,
+    outgoing: impl Iterator<Item = (usize, Vec<u8>)>,
+    from: &[usize],
+    len: usize,
+) -> std::result::Result<Vec<Vec<u8>>, TransportError> {
+    let outgoing: Vec<_> = outgoing.collect();
+    let outgoing: Vec<_> = outgoing.iter().map(|(rank, bytes)| (*rank, bytes.as_slice())).collect();
+    received(transport, &outgoing, &from.iter().map(|&rank| (rank, len)).collect::<Vec<_>>())
+}
+
+/// The pages of a new mailbox, with their name.
+#[cfg(target_os = "linux")]
+fn make_pages(context: &Context) -> Result<(Arc<Block>, String)> {
+    context.allocator().named_pages(2 * SLOTS * CHUNK)
+}
+
+/// The pages with a name.
+#[cfg(target_os = "linux")]
+fn open_pages(context: &Context, name: &str) -> Result<Arc<Block>> {
+    context.allocator().open_named_pages(name)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn make_pages(_: &Context) -> Result<(Arc<Block>, String)> {
+    Err(Error::Unsupported { what: "pages with a name" })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_pages(_: &Context, _: &str) -> Result<Arc<Block>> {
+    Err(Error::Unsupported { what: "pages with a name" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_replaces_one_that_was_read() {
+        for turn in 0..20 {
+            let newest = turn + AHEAD;
+            let waiting = (turn + 1).saturating_sub(BEHIND)..newest;
+            for (one, other) in [(Direction::Up, Direction::Down), (Direction::Down, Direction::Up)] {
+                let slot = one.slot(newest);
+                assert!(slot.end - slot.start == CHUNK && slot.end <= 2 * SLOTS * CHUNK);
+                let used = waiting.clone().map(|turn| one.slot(turn)).chain((0..SLOTS).map(|turn| other.slot(turn)));
+                assert!(used.into_iter().all(|used| used.end <= slot.start || slot.end <= used.start), "{turn}");
+            }
+        }
+    }
+}
