@@ -46,9 +46,7 @@ impl<T: Element> DistArray<'_, T> {
         boundary: impl FnMut(&Region) -> Result<(), DistError>,
     ) -> Result<(), DistError> {
         self.agree("overlap")?;
-        let widths = self.decomposition.widths().iter().zip(self.decomposition.grid());
-        let divided: Vec<_> = widths.map(|(&width, &parts)| if parts > 1 { width } else { (0, 0) }).collect();
-        let (inner, outer) = boxes(&self.part.shape, &divided);
+        let (inner, outer) = boxes(&self.part.shape, &self.decomposition.widths_from_others());
         let inside = || if inner.size() > 0 { interior(&inner) } else { Ok(()) };
         self.halo_transfer()?.run_beside(self.transport, inside)?;
         outer.iter().try_for_each(boundary)

@@ -178,6 +178,13 @@ impl Decomposition {
         &self.ghosts
     }
 
+    /// The widths of the ghost zones that other ranks fill: none along an axis that is not divided, where each rank fills its
+    /// ghost zones itself.
+    pub(crate) fn widths_from_others(&self) -> Vec<(usize, usize)> {
+        let axes = self.ghosts.iter().zip(&self.grid);
+        axes.map(|(&width, &parts)| if parts > 1 { width } else { (0, 0) }).collect()
+    }
+
     /// The elements of a rank's part in the order of the ranks that have them in `other`: what the rank sends where an
     /// array is redistributed to `other`, and, asked of `other`, what it receives.
     ///

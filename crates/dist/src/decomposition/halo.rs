@@ -61,29 +61,42 @@ impl HaloSchedule {
 
     /// The copies that a rank makes within its array, in their order: a copy may read what an earlier one wrote.
     ///
+    /// ```
+    /// use vkarray_dist::{Border, Decomposition, HaloSchedule};
+    ///
+    /// // The second axis is not divided: its ghost zones are one column on each side.
+    /// let rows = Decomposition::with_grid([8, 5], [2, 1])?.ghosts([(1, 1); 2])?.borders([Border::Periodic; 2])?;
+    /// let schedule = HaloSchedule::new(&rows);
+    /// assert!(schedule.own(0)?.iter().map(|copy| &copy.source.shape).eq([[4, 1], [4, 1]].iter()));
+    /// // The rows for the neighbour have these columns too.
+    /// assert!(schedule.outgoing(0)?.iter().map(|message| &message.source.shape).eq([[1, 7], [1, 7]].iter()));
+    /// # Ok::<(), vkarray_dist::DecompositionError>(())
+    /// ```
+    ///
     /// # Errors
     /// There is no such rank.
     pub fn own(&self, rank: usize) -> Result<Vec<HaloMessage>, DecompositionError> {
         let place = self.decomposition.place(rank)?;
-        let own = |axis: Axis, part: usize, ghosts: (usize, usize)| (ghosts.0, axis.part(part).1);
-        let mut boxes: Vec<(usize, usize)> = (self.decomposition.surroundings().zip(&place))
-            .map(|((axis, ghosts, _), &part)| own(axis, part, ghosts))
+        // The first element and the length along each axis of what is filled so far: at first the rank's own elements.
+        let mut extents: Vec<(usize, usize)> = (self.decomposition.surroundings().zip(&place))
+            .map(|((axis, ghosts, _), &part)| (ghosts.0, axis.part(part).1))
             .collect();
+        let axes = 0..extents.len();
         let mut copies = Vec::new();
         for (axis, filled) in self.filled.iter().enumerate() {
             for piece in filled {
-                let along = |other: usize, first| if other == axis { (first, piece.len) } else { boxes[other] };
-                let (start, shape) = (0..boxes.len()).map(|other| along(other, piece.source)).unzip();
+                let along = |other: usize, first| if other == axis { (first, piece.len) } else { extents[other] };
+                let (start, shape) = axes.clone().map(|other| along(other, piece.source)).unzip();
                 copies.push(HaloMessage {
                     sender: rank,
                     receiver: rank,
                     source: Region { start, shape },
-                    target: (0..boxes.len()).map(|other| along(other, piece.target).0).collect(),
-                    mirrored: (0..boxes.len()).map(|other| other == axis && piece.mirrored).collect(),
+                    target: axes.clone().map(|other| along(other, piece.target).0).collect(),
+                    mirrored: axes.clone().map(|other| other == axis && piece.mirrored).collect(),
                 });
             }
-            if let [whole] = self.shown[axis][place[axis]][..] {
-                boxes[axis] = (whole.target, whole.len);
+            if let ([_, ..], [whole]) = (&filled[..], &self.shown[axis][place[axis]][..]) {
+                extents[axis] = (whole.target, whole.len);
             }
         }
         copies.retain(|copy| copy.source.size() > 0);

@@ -3,6 +3,8 @@
 mod locality;
 mod report;
 
+use std::collections::BTreeMap;
+
 use vkarray::Context;
 use vkarray::device::{DeviceInfo, DeviceType, Instance, Selection};
 
@@ -19,7 +21,7 @@ use locality::{Cores, assigned, cores, cores_near, cores_of_process};
 /// The devices are those of the best kind that `VKARRAY_VISIBLE_DEVICES` leaves, in its order; a device that two drivers
 /// list counts once. If `VKARRAY_DEVICE` names a device, all ranks that have this variable take it.
 ///
-/// All ranks call this function. Blocks until all have told their cores, and until the device is open.
+/// All ranks call this function. Blocks until every rank has sent the list of its cores, and until the device is open.
 ///
 /// ```
 /// use vkarray_dist::{ThreadRank, Transport, open_context};
@@ -34,10 +36,9 @@ use locality::{Cores, assigned, cores, cores_near, cores_of_process};
 pub fn open_context(transport: &dyn Transport) -> Result<Context, DistError> {
     let place = transport.place();
     let own = format!("{} {} {}", place.host_rank, place.local_rank, cores_of_process());
-    let mut ranks: Vec<_> =
-        share_texts(transport, &own)?.iter().filter_map(|text| bound(text, place.host_rank)).collect();
-    ranks.sort_by_key(|&(local_rank, _)| local_rank);
-    let ranks: Vec<_> = ranks.into_iter().map(|(_, cores)| cores).collect();
+    let texts = share_texts(transport, &own)?;
+    // In the order of the ranks on this host.
+    let ranks: BTreeMap<usize, Cores> = texts.iter().filter_map(|text| bound(text, place.host_rank)).collect();
 
     let selection = Selection::from_environment(None);
     if selection.device_variable.is_some() {
@@ -49,7 +50,8 @@ pub fn open_context(transport: &dyn Transport) -> Result<Context, DistError> {
     let best = infos[selection.choose(&infos).map_err(vkarray::Error::from)?].device_type;
     let candidates = best_devices(visible.iter().map(|&at| &infos[at]), best);
     let near: Vec<_> = candidates.iter().map(|info| cores_near(info.pci_address.as_deref())).collect();
-    let uuid = &candidates[assigned(&ranks, &near)[place.local_rank]].uuid;
+    let devices = assigned(&ranks.values().cloned().collect::<Vec<_>>(), &near);
+    let uuid = &candidates[devices[ranks.range(..place.local_rank).count()]].uuid;
     Ok(Context::builder().device(format!("uuid:{uuid}")).open()?)
 }
 

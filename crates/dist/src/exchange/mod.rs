@@ -132,8 +132,8 @@ impl<T: Element> Transfer<T> {
         Ok(mailboxes.turns(&self.context, self.pairs.keys().copied()).map_err(vkarray::Error::from)?)
     }
 
-    /// Sends and receives the chunks of a round. With each of the ranks with which memory is shared, the lengths of both
-    /// chunks are exchanged instead, so that ranks which disagree are told.
+    /// Sends and receives the chunks of a round. A rank that shares memory with this one gets the length of its chunk in place
+    /// of the chunk, and sends the length that it has: two ranks that disagree on a length both get an error.
     fn exchange(&self, transport: &dyn Transport, round: u64) -> Result<(), DistError> {
         let (sent, mut received) = (self.sends.read(round)?, self.receives.write(round)?);
         let pairs: Vec<usize> = self.pairs.iter().filter(|(_, rounds)| round < **rounds).map(|of| *of.0).collect();

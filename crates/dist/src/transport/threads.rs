@@ -28,6 +28,8 @@ pub struct ThreadRank {
     /// For each rank the messages from it.
     from: Vec<Receiver<Vec<u8>>>,
     mailboxes: Mailboxes,
+    /// Whether memory is shared, as a variable said when the ranks began.
+    shares_memory: Result<bool, TransportError>,
 }
 
 impl ThreadRank {
@@ -48,9 +50,12 @@ impl ThreadRank {
 
     /// All ranks of a program, with a channel from each to each.
     fn connected(size: usize) -> Vec<Self> {
-        let mut ranks: Vec<Self> = (0..size)
-            .map(|rank| Self { rank, to: Vec::new(), from: Vec::new(), mailboxes: Mailboxes::default() })
-            .collect();
+        let shares_memory = switch(SHARE_PAGES, true);
+        let alone = |rank| {
+            let (to, from, mailboxes) = (Vec::new(), Vec::new(), Mailboxes::default());
+            Self { rank, to, from, mailboxes, shares_memory: shares_memory.clone() }
+        };
+        let mut ranks: Vec<Self> = (0..size).map(alone).collect();
         for sender in 0..size {
             for receiver in 0..size {
                 let (to, from) = channel();
@@ -101,7 +106,7 @@ impl Transport for ThreadRank {
     }
 
     fn mailboxes(&self) -> Result<Option<&Mailboxes>, TransportError> {
-        Ok(switch(SHARE_PAGES, true)?.then_some(&self.mailboxes))
+        Ok(self.shares_memory.clone()?.then_some(&self.mailboxes))
     }
 }
 
