@@ -18,9 +18,9 @@ impl<T: Widen + Numeric> DistArray<'_, T> {
     /// matrices are redistributed to this grid.
     ///
     /// The columns of the left matrix and the rows of the right one are taken in panels, each of which one rank of a
-    /// row or column of the grid has and sends to the others. Each rank adds the products of its panels, while
-    /// the next ones travel, so that it needs memory for two panels of each matrix beside its parts. Integers wrap around and are the same with each
-    /// number of ranks; floats are the same in each run, with the sums of a panel rounded as in
+    /// row or column of the grid has and sends to the others. Each rank adds the products of its panels, while the next
+    /// ones travel, so that it needs memory for two panels of each matrix beside its parts. Integers wrap around and are
+    /// the same with each number of ranks; floats are the same in each run, with the sums of a panel rounded as in
     /// [`DeviceNDArray::matmul`] and those of the panels added one after the other. Blocks until all panels have
     /// arrived.
     ///
@@ -59,26 +59,24 @@ impl<T: Widen + Numeric> DistArray<'_, T> {
         let mut bounds: Vec<usize> = left_parts.starts(1).chain(right_parts.starts(0)).collect();
         bounds.sort_unstable();
         bounds.dedup();
-        let mut panels: Option<[DeviceNDArray<T>; 2]> = None;
-        for at in 0..=bounds.len() {
-            let product = || match &panels {
-                Some([from_left, from_right]) => Ok((&own + &from_left.matmul(from_right)?).assign_to(&own)?),
-                None => Ok(()),
-            };
-            let Some(&start) = bounds.get(at) else {
-                product()?;
-                break;
-            };
+        let add_product = |panels: &Option<[DeviceNDArray<T>; 2]>| match panels {
+            Some([from_left, from_right]) => Ok((&own + &from_left.matmul(from_right)?).assign_to(&own)?),
+            None => Ok(()),
+        };
+        let mut panels = None;
+        for (at, &start) in bounds.iter().enumerate() {
             let len = bounds.get(at + 1).unwrap_or(&inner) - start;
             let [mut sources, mut targets] = left.panel(1, start, len, own.shape())?;
             let [from_right, to_right] = right.panel(0, start, len, own.shape())?;
             sources.extend(from_right);
             targets.extend(to_right);
             let next = [targets[0].1.clone(), targets[1].1.clone()];
-            // While the next panels travel, the device computes the product of these ones.
-            Transfer::new(own.context(), self.transport(), sources, targets)?.run_beside(self.transport(), product)?;
+            // While these panels travel, the device computes the product of the panels before them.
+            Transfer::new(own.context(), self.transport(), sources, targets)?
+                .run_beside(self.transport(), || add_product(&panels))?;
             panels = Some(next);
         }
+        add_product(&panels)?;
         Ok(result)
     }
 

@@ -104,13 +104,12 @@ impl Form {
         let width = u64::from(4 * TILE_UNITS);
         let fits = |rows: u64| nest.axes[0].len.is_multiple_of(width) && nest.axes[1].len.is_multiple_of(rows);
         let is_tiled = is_wide && all.clone().any(is_across) && fits((limits.group / TILE_UNITS).into());
-        let has_strides = access.iter().any(|&access| Self::has_strides(access));
         let row = nest.axes[0].len;
         // At least four of five invocations have an element.
         let fills_groups = row.next_multiple_of(limits.group.into()) * 4 <= row * 5;
         let order = match lanes {
             _ if is_tiled => Order::Tiles,
-            1 if has_strides && nest.axes.len() > 1 && fills_groups => Order::Rows,
+            1 if Self::have_strides(&access) && nest.axes.len() > 1 && fills_groups => Order::Rows,
             _ => Order::Linear,
         };
         Self { lanes, is_wide, order, n_axes: nest.axes.len(), group: limits.group, access }
@@ -127,7 +126,11 @@ impl Form {
 
     /// Whether the coordinates of a round are needed.
     fn has_coordinates(&self) -> bool {
-        self.access.iter().any(|access| matches!(access, Access::Row | Access::Column | Access::Strided))
+        Self::have_strides(&self.access)
+    }
+
+    fn have_strides(access: &[Access]) -> bool {
+        access.iter().any(|&access| Self::has_strides(access))
     }
 
     fn has_strides(access: Access) -> bool {

@@ -47,8 +47,8 @@ pub(super) fn matmul<T: Widen>(x: &DeviceNDArray<T>, other: &DeviceNDArray<T>) -
     out.squeeze(Some(&axes))
 }
 
-/// The products of two stacks of matrices of `f16` or `bf16` by cooperative matrices, if the device has them and the sizes are for
-/// the kernel. Its text has no place for the sanitizer's checks.
+/// The products of two stacks of matrices of `f16` or `bf16` by cooperative matrices, if the device has them and the sizes
+/// are for the kernel. Its text has no place for the sanitizer's checks.
 fn product_by_matrices<T: Widen>(
     left: &DeviceNDArray<T>,
     right: &DeviceNDArray<T>,

@@ -1,4 +1,5 @@
-//! Products of `f16` and `bf16` by cooperative matrices: whether a device and a product take them, and the text of the kernel. Pure.
+//! Products of `f16` and `bf16` by cooperative matrices: whether a device and a product take them, and the text of the
+//! kernel. Pure.
 //!
 //! `matmul.rs` runs it.
 
