@@ -17,7 +17,7 @@
 // memory has to be ordered.
 //
 // The text before this file defines `team_scan.wgsl`; QUADS; `number_of`, which makes a number of the words that are read;
-// and `publishes`, whether the workgroup of a tile publishes its sum, which tests deny. The buffers, `load` and `store` are
+// and `publishes`, whether the workgroup of a tile publishes its sums, which tests deny. The buffers, `load` and `store` are
 // in `scan_numbers.wgsl` or `scan_quads.wgsl`. A launch has whole rows, or a part of one row that begins with a tile: number
 // `base` of the bound range is its first, `first` the number of its first tile among the tiles of all rows, and `n` the
 // number of elements of a row, or of the part. Lines in capitals stand for text that is repeated for each four of a lane, so
@@ -165,10 +165,11 @@ fn sum_of_block(first: u32, count: u32, own: T, place: Place) -> T {
         if lane == NONE {
             break;
         }
-        for (var at = 2u * lane; at < min(2u * lane + 2u, count); at++) {
-            let sum = sum_of_tile(first + at, place);
+        // The tiles of earlier launches are outside the bound range, and their sums are there.
+        for (var tile = max(first + 2u * lane, scan.first); tile < first + min(2u * lane + 2u, count); tile++) {
+            let sum = sum_of_tile(tile, place);
             if place.thread == 0u {
-                publish(tile_slot(first + at), sum);
+                publish(tile_slot(tile), sum);
             }
         }
     }
@@ -207,7 +208,7 @@ fn sum_before_tile(tile: u32, own: T, place: Place) -> T {
     let at = tile % scan.n_tiles;
     let block = at / BLOCK;
     let count = at % BLOCK;
-    let is_last = count == BLOCK - 1u && at + 1u < scan.n_tiles;
+    let is_last = count == BLOCK - 1u && at + 1u < scan.n_tiles && publishes(tile);
     // The tile's own block comes first, and then those before it of which nobody has published the sum.
     var before = identity();
     var own_sum = identity();

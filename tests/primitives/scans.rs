@@ -1,6 +1,8 @@
 //! Running sums: every type of numbers, lengths about tiles and blocks of tiles, rows and views, and kernels whose
 //! workgroups do not see the sums of others; compared with sums of the host.
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 use vkarray::prelude::*;
 use vkarray::primitives::{ScanKernel, Widen};
@@ -113,10 +115,9 @@ fn sums_of_floats_have_the_same_bits_on_every_run() {
     }
 }
 
-/// Every workgroup finds what it needs by itself if no other publishes its sum, and if some do not.
-#[test]
-fn workgroups_do_without_the_sums_of_others() {
-    let fixture = Fixture::open();
+/// The kernel of sums of words, with tiles of 16 numbers in blocks of two. A workgroup publishes its sums where
+/// `publishes` holds.
+fn sums_of_words(ctx: &Context, publishes: &str) -> Kernel {
     let operation = "alias T = u32;\nconst WORDS = 1u;\nalias Read = u32;\nalias Written = u32;\n\
                      fn number_of(words: vec2<u32>) -> T { return words.x; }\n\
                      fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
@@ -125,36 +126,62 @@ fn workgroups_do_without_the_sums_of_others() {
                      fn words_of(number: T) -> vec2<u32> { return vec2(number, 0u); }\n\
                      fn of_words(words: vec2<u32>) -> T { return words.x; }\n\
                      const TEAMS = 4u;\nconst QUADS = 1u;\n";
+    let publishes = format!("fn publishes(tile: u32) -> bool {{ return {publishes}; }}\n");
+    let scan = functions::SCAN
+        .replace("LOADS", "var four = load(range, start_of(range, 0u, place));")
+        .replace("SCANS", "scan_four(&four);")
+        .replace("STEPS", "")
+        .replace("SUMS", "sum = four[3];")
+        .replace("STORES", "store(range, start_of(range, 0u, place), before, four);");
+    let buffers = functions::SCAN_NUMBERS;
+    let text = [functions::TEAM_ALONE, operation, &publishes, functions::TEAM_SCAN, buffers, &scan].concat();
+    ctx.kernel(Source::wgsl(text)).entry("scan_tiles").build().unwrap()
+}
+
+/// Scans rows of `n` numbers. A launch has the given range of tiles: whole rows, or a part of the only row.
+fn assert_scanned(ctx: &Context, kernel: &Kernel, n: usize, n_rows: usize, launches: &[Range<usize>]) {
+    let word = |count: usize| u32::try_from(count).unwrap();
+    let numbers: Vec<u32> = (0..n_rows * n).map(|i| low(scattered(i))).collect();
+    let source = ctx.slice_to_device(&numbers).unwrap();
+    let out = ctx.zeros::<u32>(n_rows * n).unwrap();
+    let n_tiles = n.div_ceil(16);
+    let state = ctx.zeros::<u32>(1 + 2 * n_rows * (n_tiles + n_tiles.div_ceil(2))).unwrap();
+    for tiles in launches {
+        let base = tiles.start * 16;
+        let [length, base, first, count] = [n - base, base, tiles.start, n_rows * n_tiles].map(word);
+        let args = (&source, &out, &state, length, word(n_tiles), base, first, count);
+        kernel.dispatch(ctx.default_stream(), Groups::exact([word(tiles.len()), 1, 1]), args).unwrap();
+    }
+    let found = contents(&out);
+    for row in 0..n_rows {
+        let mut sum = 0_u32;
+        for i in row * n..(row + 1) * n {
+            sum = sum.wrapping_add(numbers[i]);
+            assert_eq!(found[i], sum, "{n} {launches:?} {i}");
+        }
+    }
+}
+
+/// Every workgroup finds what it needs by itself if no other publishes its sum, and if some do not.
+#[test]
+fn workgroups_do_without_the_sums_of_others() {
+    let fixture = Fixture::open();
     for publishes in ["true", "false", "(tile * 7919u) % 5u < 2u", "tile % 2u == 0u", "tile % 2u == 1u"] {
-        let publishes = format!("fn publishes(tile: u32) -> bool {{ return {publishes}; }}\n");
-        let scan = functions::SCAN
-            .replace("LOADS", "var four = load(range, start_of(range, 0u, place));")
-            .replace("SCANS", "scan_four(&four);")
-            .replace("STEPS", "")
-            .replace("SUMS", "sum = four[3];")
-            .replace("STORES", "store(range, start_of(range, 0u, place), before, four);");
-        let buffers = functions::SCAN_NUMBERS;
-        let text = [functions::TEAM_ALONE, operation, &publishes, functions::TEAM_SCAN, buffers, &scan].concat();
-        let kernel = fixture.kernel(Source::wgsl(text)).entry("scan_tiles").build().unwrap();
-        // Tiles of 16 numbers in blocks of two.
-        for n in [17_usize, 128, 129, 5003] {
-            let numbers: Vec<u32> = (0..2 * n).map(|i| low(scattered(i))).collect();
-            let source = fixture.slice_to_device(&numbers).unwrap();
-            let out = fixture.zeros::<u32>(2 * n).unwrap();
-            let n_tiles = n.div_ceil(16);
-            let state = fixture.zeros::<u32>(1 + 4 * (n_tiles + n_tiles.div_ceil(2))).unwrap();
-            let [length, tiles, all] = [n, n_tiles, 2 * n_tiles].map(|count| u32::try_from(count).unwrap());
-            let groups = Groups::exact([all, 1, 1]);
-            let args = (&source, &out, &state, length, tiles, 0_u32, 0_u32, all);
-            kernel.dispatch(fixture.default_stream(), groups, args).unwrap();
-            let found = contents(&out);
-            for row in 0..2 {
-                let mut sum = 0_u32;
-                for i in row * n..(row + 1) * n {
-                    sum = sum.wrapping_add(numbers[i]);
-                    assert_eq!(found[i], sum, "{publishes} {n} {i}");
-                }
-            }
+        let kernel = sums_of_words(&fixture, publishes);
+        for n in [17_usize, 128, 129, 1001] {
+            assert_scanned(&fixture, &kernel, n, 2, &[0..2 * n.div_ceil(16)]);
+        }
+    }
+}
+
+/// A launch that begins in the middle of a block computes none of the sums of tiles before it, which it cannot read.
+#[test]
+fn workgroups_compute_no_sums_of_earlier_launches() {
+    let fixture = Fixture::open();
+    for first in [2_usize, 3, 7] {
+        let kernel = sums_of_words(&fixture, &format!("tile < {first}u"));
+        for n in [129_usize, 1001] {
+            assert_scanned(&fixture, &kernel, n, 1, &[0..first, first..n.div_ceil(16)]);
         }
     }
 }
