@@ -8,13 +8,14 @@
 mod side;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use vkarray::ndarray::ArrayViewD;
 use vkarray::{Context, DeviceNDArray, Element, Index};
 
 use crate::decomposition::Region;
 use crate::error::DistError;
-use crate::transport::{AHEAD, Direction, Transport, TransportError};
+use crate::transport::{AHEAD, Direction, Transport, TransportError, chunk_of};
 use side::{Copy, Side, Turns};
 
 /// Views in the order of their elements in a message, by the rank at the other side.
@@ -54,7 +55,9 @@ impl<T: Element> Transfer<T> {
             }
             None => BTreeMap::new(),
         };
-        let slots = |other, direction: Direction| Some((shared.get(&other)?.clone(), direction.start()));
+        let slots = |other, direction: Direction| {
+            shared.get(&other).map(|pages| (Arc::clone(pages), direction.start(chunk_of(pages))))
+        };
         let sends = Side::new(context, sends, |other| slots(other, Direction::between(rank, other)))?;
         let receives = Side::new(context, receives, |other| slots(other, Direction::between(other, rank)))?;
         let mut pairs = BTreeMap::new();

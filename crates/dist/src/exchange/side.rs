@@ -12,7 +12,7 @@ use vkarray::{Context, DeviceNDArray, Element, Index, Stream};
 
 use super::ByRank;
 use crate::error::DistError;
-use crate::transport::{CHUNK, SLOTS};
+use crate::transport::{CHUNK, SLOTS, chunk_of};
 
 /// Chunks start at multiples of this, so that no two of them share an atom of memory that is not coherent; the atoms of
 /// Vulkan have 256 bytes at most.
@@ -48,6 +48,8 @@ struct DeviceMessage {
     /// The first byte in the block.
     start: u64,
     bytes: u64,
+    /// The most bytes of a chunk.
+    longest: u64,
     host: Host,
 }
 
@@ -66,8 +68,8 @@ struct Host {
 impl DeviceMessage {
     /// The bytes of the chunk of a round. A message of fewer rounds has an empty one.
     fn chunk(&self, round: u64) -> Range<u64> {
-        let start = (round * CHUNK).min(self.bytes);
-        start..(start + CHUNK).min(self.bytes)
+        let start = (round * self.longest).min(self.bytes);
+        start..(start + self.longest).min(self.bytes)
     }
 
     /// The first byte of the chunk of a round on the host.
@@ -83,12 +85,12 @@ fn bytes<T: Element>(views: &[DeviceNDArray<T>]) -> u64 {
 }
 
 /// The views in parts of about a chunk or less, in the same order of elements.
-fn pieces<T: Element>(views: &[DeviceNDArray<T>]) -> vkarray::Result<Vec<DeviceNDArray<T>>> {
+fn pieces<T: Element>(views: &[DeviceNDArray<T>], chunk: u64) -> vkarray::Result<Vec<DeviceNDArray<T>>> {
     let mut pieces = Vec::new();
     for view in views {
         // Along the first axis that has a length, the elements of parts follow each other.
         let axis = view.shape().iter().position(|&len| len > 1).unwrap_or(0);
-        match usize::try_from(rounds(view.nbytes())) {
+        match usize::try_from(view.nbytes().div_ceil(chunk)) {
             Ok(parts @ 2..) => pieces.extend(view.array_split(parts.min(view.shape()[axis]), axis)?),
             _ => pieces.push(view.clone()),
         }
@@ -96,12 +98,7 @@ fn pieces<T: Element>(views: &[DeviceNDArray<T>]) -> vkarray::Result<Vec<DeviceN
     Ok(pieces)
 }
 
-/// The rounds of a message.
-fn rounds(bytes: u64) -> u64 {
-    bytes.div_ceil(CHUNK)
-}
-
-/// The bytes of a message's place in a slot.
+/// The bytes of the place in a slot of pinned memory of a message.
 fn place_bytes(bytes: u64) -> u64 {
     bytes.min(CHUNK).next_multiple_of(ALIGNMENT)
 }
@@ -115,7 +112,7 @@ impl<T: Element> Side<T> {
         shared: impl Fn(usize) -> Option<(Arc<Block>, u64)>,
     ) -> Result<Self, DistError> {
         let own = views.iter().filter(|(rank, _)| shared(*rank).is_none()).map(|(_, views)| bytes(views));
-        let count = own.clone().map(rounds).max().unwrap_or(0).min(SLOTS);
+        let count = own.clone().map(|bytes| bytes.div_ceil(CHUNK)).max().unwrap_or(0).min(SLOTS);
         let step = own.map(place_bytes).sum::<u64>();
         let pinned = match count {
             0 => None,
@@ -130,22 +127,25 @@ impl<T: Element> Side<T> {
             let whole = if in_place(&views) { &views[0] } else { &all.slice_axis(0, Index::from(first..))? };
             let (block, start) = (Arc::clone(whole.block()), (whole.offset() * size_of::<T>()) as u64);
             let bytes = bytes(&views);
-            let host = match (shared(rank), &pinned) {
-                (Some((block, start)), _) => Host { block, start, count: SLOTS, step: CHUNK, is_shared: true },
+            let (longest, host) = match (shared(rank), &pinned) {
+                (Some((block, start)), _) => {
+                    let step = chunk_of(&block);
+                    (step, Host { block, start, count: SLOTS, step, is_shared: true })
+                }
                 (None, Some(pinned)) => {
                     place += place_bytes(bytes);
                     let (block, start) = (Arc::clone(pinned), place - place_bytes(bytes));
-                    Host { block, start, count, step, is_shared: false }
+                    (CHUNK, Host { block, start, count, step, is_shared: false })
                 }
                 (None, None) => unreachable!("a message that is not shared has pinned memory"),
             };
-            messages.push(DeviceMessage { rank, block, start, bytes, host });
+            messages.push(DeviceMessage { rank, block, start, bytes, longest, host });
             let mut end = 0;
-            for view in if in_place(&views) { Vec::new() } else { pieces(&views)? } {
+            for view in if in_place(&views) { Vec::new() } else { pieces(&views, longest)? } {
                 let place = all.slice_axis(0, Index::from(first..first + view.size()))?.reshape(view.shape())?;
                 first += view.size();
                 end += view.nbytes();
-                packed.push(Packed { view, place, round: (end - 1) / CHUNK });
+                packed.push(Packed { view, place, round: (end - 1) / longest });
             }
         }
         Ok(Self { messages, packed })
@@ -153,7 +153,7 @@ impl<T: Element> Side<T> {
 
     /// The rank of each message, and the number of its rounds.
     pub(super) fn rounds(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.messages.iter().map(|message| (message.rank, rounds(message.bytes)))
+        self.messages.iter().map(|message| (message.rank, message.bytes.div_ceil(message.longest)))
     }
 
     fn in_round(&self, round: u64) -> impl Iterator<Item = (&DeviceMessage, Range<u64>)> {
@@ -246,8 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_cut_into_chunks() {
-        assert_eq!([0, 1, CHUNK, CHUNK + 1, 3 * CHUNK].map(rounds), [0, 1, 1, 2, 3]);
+    fn a_message_has_a_place_of_a_chunk_at_most() {
         assert_eq!([0, 1, 256, 257, 3 * CHUNK].map(place_bytes), [0, 256, 256, 512, CHUNK]);
     }
 }

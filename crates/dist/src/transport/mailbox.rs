@@ -25,7 +25,7 @@ use vkarray::memory::{Allocator, Block, Result};
 
 use super::{Transport, TransportError, received};
 
-/// The most bytes of a message that are sent at a time. A bus of 50 GB/s carries them in 105 µs; a turn takes the host 30 to
+/// The most bytes of a message that are sent at a time, and in a mailbox of a rank with few others on its host. A bus of 50 GB/s carries them in 105 µs; a turn takes the host 30 to
 /// 60 µs. Copies above 4 MiB leave the queue of kernels, so that those of both directions run at once. Two H100 (580.159.04,
 /// 2026-11-27) reach 25.9 GB/s in each direction at once; other lengths were not measured.
 pub(crate) const CHUNK: u64 = 5 << 20;
@@ -42,8 +42,12 @@ pub(crate) const SLOTS: u64 = AHEAD + BEHIND;
 /// The bytes of the name of pages, with spaces behind it.
 const NAME: usize = 64;
 
+/// The others on a host with which a rank has mailboxes for chunks of the full length.
+const FULL: u64 = 8;
+
 /// The memory that a rank shares with other ranks of its host, for [`Transport::mailboxes`]: 40 MiB for each rank with
-/// which it exchanges elements, from the first exchange on, and as long as this object lives.
+/// which it exchanges elements, or 320 MiB for more than eight, from the first exchange on, and as long as this object
+/// lives.
 ///
 /// ```
 /// use vkarray::prelude::*;
@@ -93,15 +97,15 @@ impl Direction {
         if sender < receiver { Self::Up } else { Self::Down }
     }
 
-    /// The first byte of its slots.
-    pub(crate) fn start(self) -> u64 {
-        if self == Self::Up { 0 } else { SLOTS * CHUNK }
+    /// The first byte of its slots, each of a chunk.
+    pub(crate) fn start(self, chunk: u64) -> u64 {
+        if self == Self::Up { 0 } else { SLOTS * chunk }
     }
 
     /// The bytes of the slot of a turn.
-    fn slot(self, turn: u64) -> Range<u64> {
-        let start = self.start() + turn % SLOTS * CHUNK;
-        start..start + CHUNK
+    fn slot(self, turn: u64, chunk: u64) -> Range<u64> {
+        let start = self.start(chunk) + turn % SLOTS * chunk;
+        start..start + chunk
     }
 }
 
@@ -161,8 +165,9 @@ impl Mailboxes {
             return Ok(());
         };
         blocks.iter().try_for_each(|block| {
-            block.wait_until_unused(to.slot(*turn))?;
-            turn.checked_sub(BEHIND).map_or(Ok(()), |read| block.wait_until_unused(from.slot(read)))
+            let chunk = chunk_of(block);
+            block.wait_until_unused(to.slot(*turn, chunk))?;
+            turn.checked_sub(BEHIND).map_or(Ok(()), |read| block.wait_until_unused(from.slot(read, chunk)))
         })
     }
 
@@ -189,10 +194,11 @@ fn connect(
     let (own, host) = (transport.rank(), transport.place().host_rank.to_ne_bytes());
     let hosts = tell(transport, ranks.iter().map(|&rank| (rank, host.to_vec())), ranks, host.len())?;
     let mut mailboxes: BTreeMap<_, _> = ranks.iter().map(|&rank| (rank, None)).collect();
-    let near = ranks.iter().zip(hosts).filter(|(_, other)| *other == host).map(|(&rank, _)| rank);
-    let (below, above): (Vec<usize>, Vec<usize>) = near.partition(|&rank| rank < own);
+    let near: Vec<usize> = ranks.iter().zip(hosts).filter(|of| of.1 == host).map(|(&rank, _)| rank).collect();
+    let chunk = chunk_for(near.len() as u64);
+    let (below, above): (Vec<usize>, Vec<usize>) = near.into_iter().partition(|&rank| rank < own);
     // Where no pages can be made, nobody can open those with an empty name.
-    let made: Vec<_> = above.iter().map(|_| make_pages(context).ok()).collect();
+    let made: Vec<_> = above.iter().map(|_| make_pages(context, chunk).ok()).collect();
     let names = made.iter().map(|made| made.as_ref().map_or("", |(_, name)| name));
     let offers = above.iter().copied().zip(names.map(|name| format!("{name:NAME$}").into_bytes()));
     let names = tell(transport, offers, &below, NAME)?;
@@ -224,10 +230,20 @@ fn tell(
     received(transport, &outgoing, &from.iter().map(|&rank| (rank, len)).collect::<Vec<_>>())
 }
 
+/// The bytes of a chunk of a new mailbox of a rank with so many others on its host.
+fn chunk_for(n_others: u64) -> u64 {
+    (CHUNK * FULL / n_others.max(FULL)).next_multiple_of(1 << 16)
+}
+
+/// The bytes of a chunk of the mailbox in these pages.
+pub(crate) fn chunk_of(pages: &Block) -> u64 {
+    pages.size() / (2 * SLOTS)
+}
+
 /// The pages of a new mailbox, with their name.
 #[cfg(target_os = "linux")]
-fn make_pages(context: &Context) -> Result<(Arc<Block>, String)> {
-    context.allocator().named_pages(2 * SLOTS * CHUNK)
+fn make_pages(context: &Context, chunk: u64) -> Result<(Arc<Block>, String)> {
+    context.allocator().named_pages(2 * SLOTS * chunk)
 }
 
 /// The pages with a name.
@@ -237,7 +253,7 @@ fn open_pages(context: &Context, name: &str) -> Result<Arc<Block>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn make_pages(_: &Context) -> Result<(Arc<Block>, String)> {
+fn make_pages(_: &Context, _: u64) -> Result<(Arc<Block>, String)> {
     Err(Error::Unsupported { what: "pages with a name" })
 }
 
@@ -256,11 +272,18 @@ mod tests {
             let newest = turn + AHEAD;
             let waiting = (turn + 1).saturating_sub(BEHIND)..newest;
             for (one, other) in [(Direction::Up, Direction::Down), (Direction::Down, Direction::Up)] {
-                let slot = one.slot(newest);
+                let slot = one.slot(newest, CHUNK);
                 assert!(slot.end - slot.start == CHUNK && slot.end <= 2 * SLOTS * CHUNK);
-                let used = waiting.clone().map(|turn| one.slot(turn)).chain((0..SLOTS).map(|turn| other.slot(turn)));
+                let used = waiting.clone().map(|turn| one.slot(turn, CHUNK));
+                let used = used.chain((0..SLOTS).map(|turn| other.slot(turn, CHUNK)));
                 assert!(used.into_iter().all(|used| used.end <= slot.start || slot.end <= used.start), "{turn}");
             }
         }
+    }
+
+    #[test]
+    fn a_rank_with_many_others_on_its_host_has_short_chunks() {
+        assert_eq!([0, 1, 8, 9, 63].map(chunk_for), [CHUNK, CHUNK, CHUNK, 72 << 16, 11 << 16]);
+        assert!((9..1000).all(|n_others| chunk_for(n_others) * n_others <= FULL * CHUNK + (n_others << 16)));
     }
 }

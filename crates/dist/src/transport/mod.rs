@@ -12,7 +12,7 @@ use std::fmt::Debug;
 pub(crate) use agreement::{agree, gather_texts, share_texts};
 pub use error::TransportError;
 pub use mailbox::Mailboxes;
-pub(crate) use mailbox::{AHEAD, CHUNK, Direction, SLOTS};
+pub(crate) use mailbox::{AHEAD, CHUNK, Direction, SLOTS, chunk_of};
 #[cfg(feature = "mpi")]
 pub use mpi::MpiRank;
 pub use threads::ThreadRank;
