@@ -101,7 +101,7 @@ impl Allocator {
 impl Block {
     /// A request for a copy of one run between this block and the host, without a kernel.
     pub(super) fn request(&self, direction: Direction, bytes: u64, host: HostSide) -> CopyRequest {
-        CopyRequest { direction, bytes, n_runs: 1, host, block: self.side(), unit: None }
+        CopyRequest { direction, bytes, n_runs: 1, host, block: self.side(), unit: None, is_beside: false }
     }
 
     /// Copies bytes of another block to this one at `offset` as [`Block::copy_from_block`] does, unless a kernel copies
@@ -176,24 +176,22 @@ impl Block {
         Some((block, block.request(direction, bytes, HostSide::Pinned { is_read_fast })))
     }
 
-    /// The queue of a command that copies bytes of `source` to this block.
-    pub(super) fn queue_from(&self, source: &Self, stream: &Stream, bytes: u64) -> Result<CopyQueue> {
-        let crossing = self.request_from(source, bytes);
-        crossing.map_or(Ok(CopyQueue::Own), |(block, request)| block.queue_of(stream, request.direction, bytes))
-    }
-
-    /// The queue of a command that copies bytes of `source` to this block beside kernels of the stream, of any size.
-    pub(super) fn queue_beside(&self, source: &Self, stream: &Stream, bytes: u64) -> Result<CopyQueue> {
+    /// The queue of a command that copies bytes of `source` to this block, beside kernels if asked.
+    pub(super) fn queue_from(&self, source: &Self, stream: &Stream, bytes: u64, is_beside: bool) -> Result<CopyQueue> {
         match self.request_from(source, bytes) {
-            Some((_, request)) if stream.has_transfer_queues() => Ok(CopyQueue::Transfer(request.direction)),
-            _ => self.queue_from(source, stream, bytes),
+            Some((block, request)) => block.queue(stream, request.direction, bytes, is_beside),
+            None => Ok(CopyQueue::Own),
         }
     }
 
     /// The queue of a command between this block and host memory that the device reaches.
     pub(super) fn queue_of(&self, stream: &Stream, direction: Direction, bytes: u64) -> Result<CopyQueue> {
-        let host = HostSide::Pinned { is_read_fast: false };
-        match Moment::of(stream).route(self, &self.request(direction, bytes, host))? {
+        self.queue(stream, direction, bytes, false)
+    }
+
+    fn queue(&self, stream: &Stream, direction: Direction, bytes: u64, is_beside: bool) -> Result<CopyQueue> {
+        let request = self.request(direction, bytes, HostSide::Pinned { is_read_fast: false });
+        match Moment::of(stream).route(self, &CopyRequest { is_beside, ..request })? {
             Route::Command { queue, via: Via::Direct } => Ok(queue),
             _ => unreachable!("{EXCLUDED}"),
         }

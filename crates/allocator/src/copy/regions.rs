@@ -12,7 +12,6 @@ use vkarray_driver::hazard::Stage;
 use super::BlockCopy;
 use crate::allocator::Block;
 use crate::error::{Error, Result};
-use crate::memory::CopyQueue;
 use crate::vulkan::check_same_device;
 
 /// A range of bytes of a source block and its position in a target block.
@@ -53,7 +52,7 @@ impl Block {
     /// [`Error::OutOfBounds`], [`Error::ForeignDevice`]; [`Error::Overlap`] if a target region shares bytes with a
     /// source region of the same block, or with another target region; and the errors of recording.
     pub fn copy_regions(self: &Arc<Self>, stream: &Stream, source: &Arc<Self>, regions: &[Region]) -> Result<()> {
-        self.record_regions(stream, source, regions, |bytes| self.queue_from(source, stream, bytes))
+        self.record_regions(stream, source, regions, false)
     }
 
     /// Copies regions as [`Block::copy_regions`] does. Between host and device memory, a transfer queue of the stream
@@ -84,7 +83,7 @@ impl Block {
         source: &Arc<Self>,
         regions: &[Region],
     ) -> Result<()> {
-        self.record_regions(stream, source, regions, |bytes| self.queue_beside(source, stream, bytes))
+        self.record_regions(stream, source, regions, true)
     }
 
     fn record_regions(
@@ -92,7 +91,7 @@ impl Block {
         stream: &Stream,
         source: &Arc<Self>,
         regions: &[Region],
-        queue: impl FnOnce(u64) -> Result<CopyQueue>,
+        is_beside: bool,
     ) -> Result<()> {
         check_same_device(stream.device(), self.device())?;
         check_same_device(stream.device(), source.device())?;
@@ -119,7 +118,7 @@ impl Block {
             dst: self.buffer(),
             host_reads: self.is_read_beside(),
         };
-        let queue = queue(copy.bytes)?;
+        let queue = self.queue_from(source, stream, copy.bytes, is_beside)?;
         // SAFETY: no target region shares bytes with another target region or with a source region, which was checked;
         // both blocks outlive their last uses, which are recorded with the accesses.
         unsafe { copy.send(stream, queue) }

@@ -67,7 +67,7 @@ pub(crate) fn explain(bytes: u64, bus: &Bus, block: BlockSide, has_transfer_queu
             for (load, moment) in
                 [(idle, "idle"), (FixedLoad { is_busy: true, is_behind: true, ..idle }, "behind a kernel")]
             {
-                let request = CopyRequest { direction, bytes, n_runs: 1, host, block, unit };
+                let request = CopyRequest { direction, bytes, n_runs: 1, host, block, unit, is_beside: false };
                 let routed = route(&request, bus, &load)?;
                 lines += &format!("{way} {name}, {moment}: {}: {}\n", routed.route, routed.reason);
             }

@@ -106,6 +106,8 @@ pub(crate) struct CopyRequest {
     /// The bytes of the units in which a kernel could copy. `None` if the bytes are not whole words at offsets that a
     /// kernel can bind, or if the caller runs no kernels.
     pub(crate) unit: Option<u32>,
+    /// Whether kernels of the stream that use other bytes are to run meanwhile, also if the copy then begins later.
+    pub(crate) is_beside: bool,
 }
 
 /// The host's side of a copy.
@@ -286,7 +288,7 @@ impl Bus {
 ///
 /// The errors of `load`.
 pub(crate) fn route(request: &CopyRequest, bus: &Bus, load: &impl Load) -> Result<Routed> {
-    let &CopyRequest { direction, bytes, n_runs, host, block, unit } = request;
+    let &CopyRequest { direction, bytes, n_runs, host, block, unit, .. } = request;
     let is_up = direction == Direction::ToDevice;
     let (is_slice, is_pinned) =
         (matches!(host, HostSide::Slice | HostSide::Later), matches!(host, HostSide::Pinned { .. }));
@@ -350,6 +352,7 @@ fn command(request: &CopyRequest, load: &impl Load, via: Via, reason: &'static s
     };
     let is_beside = match bytes {
         _ if request.block.kind.is_in_host_memory() || !load.has_transfer_queue() => false,
+        _ if request.is_beside => true,
         MIN_BESIDE.. => !(request.bytes <= MAX_IN_JOB && load.is_in_job() || load.is_single()),
         ..=MAX_ALONE_BESIDE => request.direction == Direction::ToHost && load.is_alone(request.direction),
         _ => false,

@@ -39,7 +39,7 @@ const HIDDEN: BlockSide = BlockSide { kind: Device, is_addressed: false };
 
 /// A copy of one run that a kernel could do.
 fn one(direction: Direction, bytes: u64, host: HostSide, block: BlockSide) -> CopyRequest {
-    CopyRequest { direction, bytes, n_runs: 1, host, block, unit: Some(16) }
+    CopyRequest { direction, bytes, n_runs: 1, host, block, unit: Some(16), is_beside: false }
 }
 
 /// A copy that no kernel does.
@@ -173,6 +173,23 @@ fn copies_between_pinned_memory_and_a_gpu() {
 }
 
 #[test]
+fn copies_beside_kernels_take_the_transfer_queue() {
+    use Via::Direct;
+    let beside_kernels =
+        |direction, bytes, block| CopyRequest { is_beside: true, ..unaligned(direction, bytes, PINNED, block) };
+    check(
+        &GPU,
+        &[
+            (beside_kernels(Up, 4, HIDDEN), IDLE, beside(Up, Direct)),
+            (beside_kernels(Up, MIB, HIDDEN), JOB, beside(Up, Direct)),
+            (beside_kernels(Down, 512 * KIB, HIDDEN), SINGLE, beside(Down, Direct)),
+            (beside_kernels(Down, 512 * KIB, HIDDEN), ONE_QUEUE, own(Direct)),
+            (beside_kernels(Up, 4, seen(MemoryKind::Pinned)), IDLE, own(Direct)),
+        ],
+    );
+}
+
+#[test]
 fn copies_of_registered_memory_and_of_patterns() {
     use Via::{Direct, Fill, Slot};
     check(
@@ -278,7 +295,7 @@ fn requests() -> impl Iterator<Item = (CopyRequest, &'static Bus, FixedLoad)> {
     ways.flat_map(|(direction, block, host)| {
         let devices = [(&GPU, None), (&GPU, Some(4)), (&CPU, None), (&CPU, Some(4))];
         devices.into_iter().flat_map(move |(bus, unit)| {
-            let request = CopyRequest { direction, bytes: 4, n_runs: 1, host, block, unit };
+            let request = CopyRequest { direction, bytes: 4, n_runs: 1, host, block, unit, is_beside: false };
             (0..128).map(move |answers| (request, bus, load(answers)))
         })
     })
