@@ -10,16 +10,17 @@ use vkarray_dist::model::{Connection, Estimate, Machine, Message, halo_messages,
 use vkarray_dist::{Border, Decomposition, DecompositionError};
 
 /// Hosts of eight GPUs, with a network card of 400 Gbit/s for each. A copy between the device and pinned memory passes the
-/// bus with 45 GB/s, and a kernel packs each view. A thread of the host copies 10 GB/s from one process to another one.
+/// bus with 45 GB/s, and a kernel packs each view. Elements pass between ranks of one host in memory that both devices
+/// reach, so that the host copies nothing.
 const MACHINE: Machine = Machine {
     ranks_per_host: 8,
     copies: Connection { latency: 20e-6, overhead: 1e-6, bandwidth: 45e9 },
-    host: Connection { latency: 1e-6, overhead: 3e-7, bandwidth: 10e9 },
+    host: Connection { latency: 1e-6, overhead: 3e-7, bandwidth: f64::INFINITY },
     network: Connection { latency: 3e-6, overhead: 3e-7, bandwidth: 8.0 * 50e9 },
 };
 
-/// The machine for ghost zones, which pass between ranks of one host in memory that both devices reach.
-const SHARED: Machine = Machine { host: Connection { bandwidth: f64::INFINITY, ..MACHINE.host }, ..MACHINE };
+/// The machine without such memory: a thread of the host copies 10 GB/s from one process to another one.
+const BY_MESSAGES: Machine = Machine { host: Connection { bandwidth: 10e9, ..MACHINE.host }, ..MACHINE };
 
 /// What a GPU computes in a second: bytes of a stencil, elements of a sort, multiplications and additions of a product.
 const STENCIL: f64 = 2.5e12;
@@ -52,8 +53,9 @@ fn simulate(ranks: usize) -> Result<(), DecompositionError> {
     let cubes = Decomposition::with_grid(&*shape, &*grid)?.ghosts([(1, 1); 3])?.borders([Border::Periodic; 3])?;
     let cells = CUBE.pow(3) as f64;
     // The stencil reads and writes each element once.
-    show(ranks, "stencil step", SHARED.round(ranks, halo_messages(&cubes, 4)?), cells * 8.0 / STENCIL);
-    show(ranks, "stencil step, by messages", MACHINE.round(ranks, halo_messages(&cubes, 4)?), cells * 8.0 / STENCIL);
+    for (name, machine) in [("stencil step", MACHINE), ("stencil step, by messages", BY_MESSAGES)] {
+        show(ranks, name, machine.round(ranks, halo_messages(&cubes, 4)?), cells * 8.0 / STENCIL);
+    }
     // For a Fourier transform along the last axis, of which each rank then has whole lines.
     let pencils = Decomposition::with_grid(&*shape, [grid[0], ranks / grid[0], 1])?;
     let to_pencils = MACHINE.round(ranks, redistribute_messages(&cubes, &pencils, 4)?);
@@ -75,8 +77,14 @@ fn show(ranks: usize, operation: &str, estimate: Estimate, work: f64) {
 }
 
 /// Bytes in the memory of the host.
+/// A message of numbers in memory of the host.
 fn message(sender: usize, receiver: usize, bytes: usize) -> Message {
     Message { sender, receiver, bytes, views: 0 }
+}
+
+/// A message of elements of one view.
+fn elements(sender: usize, receiver: usize, bytes: usize) -> Message {
+    Message { sender, receiver, bytes, views: 1 }
 }
 
 /// All ranks send a number to rank 0, which sends the sum to all.
@@ -100,16 +108,16 @@ fn tree(ranks: usize) -> Estimate {
 /// Samples of each rank go to each rank, then the places where each rank cuts its part, then the elements. At last
 /// ranks exchange the sixteenth of their elements by which their parts differ.
 fn sort(ranks: usize) -> Estimate {
-    let all = |bytes: usize, views: usize| {
+    let all = |bytes: usize, of: fn(usize, usize, usize) -> Message| {
         let pairs = (0..ranks).flat_map(move |sender| (0..ranks).map(move |receiver| (sender, receiver)));
         let others = pairs.filter(|(sender, receiver)| sender != receiver);
-        MACHINE.round(ranks, others.map(move |(sender, receiver)| Message { sender, receiver, bytes, views }))
+        MACHINE.round(ranks, others.map(move |(sender, receiver)| of(sender, receiver, bytes)))
     };
-    let rest = (1..ranks).map(|rank| Message { sender: rank, receiver: rank - 1, bytes: KEYS / 16 * 4, views: 1 });
-    all(16 * ranks * 4, 0) + all(2 * (ranks - 1) * 4, 0) + all(KEYS / ranks * 4, 1) + MACHINE.round(ranks, rest)
+    let rest = MACHINE.round(ranks, (1..ranks).map(|rank| elements(rank, rank - 1, KEYS / 16 * 4)));
+    all(16 * ranks * 4, message) + all(2 * (ranks - 1) * 4, message) + all(KEYS / ranks * 4, elements) + rest
 }
 
-/// One panel after the other: in each row and column of the grid one rank sends its panel to the others.
+/// One panel after the other: in each row and column of the grid one rank copies its panel for each of the others.
 fn product(ranks: usize) -> Result<(Estimate, usize), DecompositionError> {
     let divided = Decomposition::over([1 << 20; 2], ranks)?;
     let &[rows, columns] = divided.grid() else { return Ok((Estimate::default(), 0)) };
@@ -123,12 +131,9 @@ fn product(ranks: usize) -> Result<(Estimate, usize), DecompositionError> {
         let along_rows = to_right.clone().filter(move |place| place.1 != own_column);
         let along_columns = to_right.filter(move |place| place.0 != own_row);
         let messages = along_rows
-            .map(|(row, column)| message(rank(row, own_column), rank(row, column), left))
-            .chain(along_columns.map(|(row, column)| message(rank(own_row, column), rank(row, column), right)));
-        let mut round = MACHINE.round(ranks, messages);
-        // A rank copies both of its panels down before it sends them, and up when they have arrived.
-        round.seconds += 2.0 * MACHINE.copies.time(2, left + right);
-        round
+            .map(|(row, column)| elements(rank(row, own_column), rank(row, column), left))
+            .chain(along_columns.map(|(row, column)| elements(rank(own_row, column), rank(row, column), right)));
+        MACHINE.round(ranks, messages)
     };
     Ok(((0..panels).map(round).fold(Estimate::default(), |sum, panel| sum + panel), panels))
 }
