@@ -138,7 +138,8 @@ fn a_log_is_replayed_on_the_manager_of_choice() {
 fn primitives() {
     let data = ["uniform", "constant", "skewed"];
     let histograms = data.map(|data| ["f32", "u32"].map(|ty| format!("histogram_{ty}_{data}")));
-    let products = ["f32_4096", "f32_1000x777x1333", "f16_4096", "f16_8192", "batched_32_f32", "vector_f32"];
+    let products = ["f32_4096", "f32_1000x777x1333", "f16_4096", "f16_8192", "bf16_4096", "bf16_8192"];
+    let products = products.into_iter().chain(["batched_32_f32", "vector_f32"]);
     let mut expected = ["scan_f32", "compact_f32", "var_f32", "scan_u32"].map(str::to_owned).to_vec();
     expected.extend(["sort", "argsort", "unique"].map(|what| format!("{what}_u32")));
     expected.extend(["sort_rows_f32", "top_1000_f32", "searchsorted_f32"].map(str::to_owned));

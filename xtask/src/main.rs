@@ -1,7 +1,7 @@
 //! `cargo xtask`: sets up a machine, runs the demo, the tests, the gate and the check of the source tree.
 //!
-//! This file has only the command line. Each task has a file of its own: `setup.rs`, `suite.rs` (the tests),
-//! `downstream.rs`, `demo.rs`, `dist.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs`, `package.rs`,
+//! This file has only the command line. Each task has a file of its own: `setup.rs`, `suite.rs` and `shares.rs` (the
+//! tests), `downstream.rs`, `demo.rs`, `dist.rs`, `gallery.rs`, `guide.rs`, `ci.rs`, `structure.rs`, `package.rs`,
 //! `archive.rs` and `python.rs`. The decisions of a task are plain data made by pure functions (`plan.rs`, `demo.rs`);
 //! running them is a loop. xtask does not link to vkarray, so it still builds when the library does not. Read `plan.rs`
 //! next.
@@ -23,6 +23,7 @@ mod plan;
 mod probe;
 mod python;
 mod setup;
+mod shares;
 mod structure;
 mod suite;
 mod weights;
@@ -96,6 +97,14 @@ enum Task {
         #[arg(long, value_name = "NAME")]
         mpi: Option<String>,
     },
+    /// Starts a program of tests for `test`, the long ones as several processes
+    #[command(hide = true)]
+    Shares {
+        program: String,
+        /// Arguments for the program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Reports which devices and layers this process finds; `setup` runs it as a child, since a driver may crash
     #[command(hide = true)]
     Probe {
@@ -129,6 +138,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Package { archive: true } => archive::make().map(|()| ExitCode::SUCCESS),
         Task::Python { judge, args } => python::run(judge.as_deref(), &args),
         Task::Dist { kills, mpi } => dist::run(kills, mpi.as_deref()),
+        Task::Shares { program, args } => shares::run(&program, &args),
         Task::Probe { json } => probe::report(json).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -19,7 +19,9 @@ use crate::{setup, workspace_root};
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let found = setup::run(Purpose::Tests)?;
     let skips = skips_file()?;
-    let status = command(args).with_env(skips::FILE_VARIABLE, &skips.to_string_lossy()).run()?;
+    let runner = env::current_exe()?;
+    let command = command(args, &runner.to_string_lossy());
+    let status = command.with_env(skips::FILE_VARIABLE, &skips.to_string_lossy()).run()?;
     // Only a run of all tests shows which lines of the table are no longer needed.
     let is_stale = report_skips(&fs::read_to_string(&skips)?, status.success() && args.is_empty())?;
     let is_good = status.success() && !is_stale;
@@ -51,14 +53,18 @@ fn report_skips(file: &str, is_whole: bool) -> Result<bool> {
     Ok(true)
 }
 
-fn command(args: &[String]) -> CommandLine {
+fn command(args: &[String], runner: &str) -> CommandLine {
     // If both `--workspace` and `--package` are given, cargo tests the whole workspace.
     let names_package = args
         .iter()
         .take_while(|arg| *arg != "--")
         .any(|arg| arg.starts_with("--package") || (arg.starts_with("-p") && !arg.starts_with("--")));
     let words: &[&str] = if names_package { &["cargo", "test"] } else { &["cargo", "test", "--workspace"] };
-    CommandLine::new(words.iter().copied()).with_env("VKARRAY_VALIDATION", "1").with_args(args)
+    let runner = format!("target.\"cfg(all())\".runner=[{runner:?}, \"shares\"]");
+    CommandLine::new(words.iter().copied())
+        .with_env("VKARRAY_VALIDATION", "1")
+        .with_args(["--config", &runner])
+        .with_args(args)
 }
 
 /// The device of the tests: the user's choice in `VKARRAY_DEVICE`, otherwise the best one.
