@@ -45,7 +45,7 @@ pub(crate) fn run(judge: Option<&[String]>, args: &[String]) -> Result<ExitCode>
     };
     let script = |name: &str| format!("{PACKAGE}/judges/{name}");
     match judge {
-        None => judged(&["numpy>=2", "pytest>=8"], pytest(&python, &format!("{PACKAGE}/tests"))),
+        None => judged(&["numpy>=2.1", "pytest>=8"], pytest(&python, &format!("{PACKAGE}/tests"))),
         Some([name]) if name == "users" => judged(&USERS, pytest(&python, &script("users.py"))),
         Some([name, path]) if name == "array-api" || name == "numba" => {
             let path = Path::new(path).canonicalize().with_context(|| format!("cannot find {path}"))?;
@@ -56,7 +56,7 @@ pub(crate) fn run(judge: Option<&[String]>, args: &[String]) -> Result<ExitCode>
             }
             let requirements = path.join("requirements.txt");
             ensure!(requirements.exists(), "{} is no folder of array-api-tests", path.display());
-            judged(&["numpy>=2", "--requirement", &requirements.to_string_lossy()], array_api(&python, &path))
+            judged(&["numpy>=2.1", "--requirement", &requirements.to_string_lossy()], array_api(&python, &path))
         }
         Some(judge) => bail!(
             "there is no judge `{}`; there are `array-api` with the folder of data-apis/array-api-tests, `numba` with the \

@@ -982,6 +982,77 @@ def test_translations_are_kept_by_types():
     assert list(kernel.inspect_wgsl()) == [("float32[:]",), ("int32[:]",)]
 
 
+def test_a_stream_and_bytes_of_shared_memory_may_be_left_out():
+    @vk.jit
+    def kernel(x):
+        x[0] += 1
+
+    x = vk.zeros(1)
+    for key in [(1, 1), (1, 1, vk.stream()), (1, 1, None, 0), (1, 1, 0)]:
+        kernel[key](x)
+    assert x.copy_to_host().tolist() == [4] and len(kernel._built) == 1
+
+
+def test_known_numbers_of_all_widths():
+    short, wide = np.int8(-5), 2**63
+
+    @vk.jit
+    def kernel(out, a):
+        out[0] = short + 1
+        out[1] = wide == a
+
+    out = np.zeros(2, "int32")
+    kernel[1, 1](out, 2**63)
+    assert out.tolist() == [-4, 1]
+    assert list(kernel.inspect_wgsl()) == [("int32[:]", "uint64")]
+
+
+def test_functions_are_found_by_their_lines():
+    several_lines = vk.jit(
+        lambda value:
+            value * 2,
+        device=True,
+    )
+
+    @vk.jit(device=True)
+    def last(values):
+        return values[-1] if len(values) > 2 else later(values)
+
+    @vk.jit(
+        device=True,
+    )
+    def swapped(values):
+        values[0], values[1] = values[1], values[0]
+        return last(values)
+
+    @vk.jit
+    def kernel(x):
+        own = vk.local.array(3, vk.float32)
+        for i in range(3):
+            own[i] = x[i]
+        x[2] = swapped(own) + several_lines(own[0])
+
+    x = vk.asarray(np.array([1, 10, 100], "float32"))
+    kernel[1, 1](x)
+    assert x.copy_to_host().tolist() == [1, 10, 120]
+    if x is None:
+        later = last  # `later` has no value while the kernel is translated.
+
+
+def test_a_call_without_a_result_is_no_argument():
+    @vk.jit
+    def nothing(x):
+        x[0] = 1
+
+    @vk.jit
+    def kernel(x):
+        x[0] = saxpy_of(nothing(x))
+
+    saxpy_of = vk.jit(lambda value: value, device=True)
+    with pytest.raises(vk.JitTypeError, match="without a result"):
+        kernel[1, 1](vk.zeros(1))
+
+
 def test_another_device_gets_translations_of_its_own():
     @vk.jit
     def kernel(x):

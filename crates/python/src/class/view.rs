@@ -133,6 +133,12 @@ fn refusal(array: &AnyArray, is_readonly: bool, flags: c_int) -> Option<String> 
 
 #[pymethods]
 impl Array {
+    /// Whether other libraries may not write the elements.
+    #[getter(_is_readonly)]
+    fn is_readonly(&self) -> bool {
+        !self.0.is_writable() || self.0.layout().has_internal_overlap()
+    }
+
     /// Opens the memory to the host. Waits until no work uses it; work that would use it is refused until the last view of the
     /// memory is gone.
     ///
@@ -145,7 +151,7 @@ impl Array {
         buffer.obj = ptr::null_mut(); // Says that nothing was exported, if this fails.
         let own = array.get().0.clone();
         let layout = own.layout();
-        let is_readonly = !own.is_writable() || layout.has_internal_overlap();
+        let is_readonly = array.get().is_readonly();
         if let Some(reason) = refusal(&own, is_readonly, flags) {
             return Err(PyBufferError::new_err(reason));
         }

@@ -1,6 +1,7 @@
 """`@vk.jit`: kernels of Python functions, kept by the types of their arguments, and their launches."""
 
 from dataclasses import replace
+from functools import update_wrapper
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from .._functions import asarray, zeros
 from . import types
 from .program import Argument, Launched, translate
 from .source import Source
-from .types import BOOL, F64, FLOAT, I32, I64, INT
+from .types import F64, FLOAT, I32, INT, Tuple
 
 
 class Jit:
@@ -17,19 +18,13 @@ class Jit:
 
     `kernel[groups, workgroup](x, y, 2.0)` runs it with these numbers of workgroups, each of these numbers of
     invocations; both are an integer or a tuple of up to three. A stream and the bytes of the shared array of shape 0
-    may follow. `kernel.forall(n)(…)` runs at least n invocations.
+    may follow. `kernel.forall(n)(…)` runs at least n invocations. `kernel.py_func` is the Python function.
     """
 
     def __init__(self, function, device, sanitize):
         self._source, self._is_device, self._sanitize = Source(function), device, sanitize
-        self._built = {}
-        self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
-        self.__module__ = function.__module__
-
-    @property
-    def py_func(self):
-        """The Python function."""
-        return self._source.function
+        self._built, self.py_func = {}, function
+        update_wrapper(self, function)
 
     def __getitem__(self, key):
         if self._is_device:
@@ -37,8 +32,7 @@ class Jit:
         key = key if isinstance(key, tuple) else (key,)
         if not 2 <= len(key) <= 4:
             raise ValueError("a launch is kernel[groups, workgroup]; a stream and bytes of shared memory may follow")
-        groups, workgroup, stream, shared_bytes = (*key, None, 0)[:4] if len(key) < 4 else key
-        return Launch(self, groups, _three(workgroup), stream or None, shared_bytes)
+        return Launch(self, *key)
 
     def forall(self, n, workgroup=64, stream=None):
         """A launch of at least n invocations along x."""
@@ -55,13 +49,6 @@ class Jit:
         """The WGSL of each translation, by the types of its arguments."""
         return {tuple(map(str, key.arguments)): built.wgsl for (_, key), built in self._built.items()}
 
-    def _for(self, launched):
-        key = _core.context_number(), launched
-        built = self._built.get(key)
-        if built is None:
-            built = self._built[key] = Built(self, launched)
-        return built
-
 
 class Built:
     """A translation that is ready to run."""
@@ -69,18 +56,15 @@ class Built:
     def __init__(self, jit, launched):
         program = translate(jit._source, launched)
         self.wgsl = program.wgsl()
-        names = [f"a_{name}" for name in jit._source.parameters]
-        elements = [argument.element for argument in launched.arguments]
-        bits = [program.bits(*each) for each in zip(names, elements)]
-        # For each argument: whether it is used, whether it is written, its type in memory, and the integers that floats
-        # are passed as.
+        # For each array: whether it is used, whether it is written, the type that its elements are converted to, and
+        # the type that they have in memory.
         self.arrays = [
-            (name in program.used, program.is_written(name), _dtype(kind), integers and _dtype(integers))
-            for name, kind, integers in zip(names, elements, bits)
+            (name in program.used, program.is_written(name), _dtype(kind), _dtype(program.in_memory(name, kind)))
+            for name, kind in program.bindings
         ]
         self.uses_numbers = [name in program.used for name, _ in program.fields]
         captures = [captured for name, captured in program.captures.items() if name in program.used]
-        self.captures = [_snapshot(*captured) for captured in captures]
+        self.captures = [_packed(asarray(array).copy(), _dtype(kind)) for array, kind in captures]
         try:
             self.kernel = _core.kernel(self.wgsl, program.entry, sanitize=jit._sanitize)
         except Exception as error:
@@ -91,9 +75,9 @@ class Built:
 class Launch:
     """A kernel with the size of its launch."""
 
-    def __init__(self, jit, groups, workgroup, stream, shared_bytes):
-        self._jit, self._workgroup, self._shared_bytes = jit, workgroup, shared_bytes
-        self._key = groups if stream is None else (groups, stream)
+    def __init__(self, jit, groups, workgroup, stream=None, shared_bytes=0):
+        self._jit, self._workgroup, self._shared_bytes = jit, _three(workgroup), shared_bytes
+        self._key = (groups, stream) if stream else groups
 
     def __call__(self, *args):
         """Runs the kernel. Arrays of NumPy are copied to the device, and those that it writes are copied back.
@@ -104,22 +88,24 @@ class Launch:
         if len(args) != len(names):
             raise TypeError(f"{self._jit.__name__!r} takes {len(names)} arguments, not {len(args)}")
         kinds = tuple(_argument(arg, name, args) for arg, name in zip(args, names))
-        if any(kind.element == F64 for kind in kinds):
-            kinds = tuple(map(_as_doubles, kinds))
-        built = self._jit._for(Launched(kinds, self._workgroup, self._shared_bytes))
-        arrays, numbers, copies = [], [], []
-        for arg, kind, (is_used, is_written, dtype, bits) in zip(args, kinds, built.arrays):
+        if any(F64 in types.parts(kind.element) for kind in kinds):
+            kinds = tuple(replace(kind, element=_as_double(kind.element)) for kind in kinds)
+        key = _core.context_number(), Launched(kinds, self._workgroup, self._shared_bytes)
+        if (built := self._jit._built.get(key)) is None:
+            built = self._jit._built[key] = Built(self._jit, key[1])
+        arrays, numbers, copies, bindings = [], [], [], iter(built.arrays)
+        for arg, kind in zip(args, kinds):
             if kind.ndim is None:
-                for number, each in zip(arg, kind.items) if kind.items else [(arg, kind)]:
-                    numbers.append(int(number) if each.element.kind in "biu" else number)
+                for number, each in zip(arg if isinstance(arg, tuple) else [arg], types.parts(kind.element)):
+                    numbers.append(number if each.kind == "f" else int(number))
                 continue
-            shape = arg.shape
-            numbers += shape
+            numbers += arg.shape
+            is_used, is_written, dtype, stored = next(bindings)
             if not is_used:
                 continue
-            array = _packed(arg, dtype, kind, is_written)
-            arrays.append(array if bits is None else array.view(bits))
-            if is_written and array is not arg and 0 not in shape:
+            array = _packed(arg, dtype, kind.has_gaps, is_written)
+            arrays.append(array if stored == dtype else array.view(stored))
+            if is_written and array is not arg and 0 not in arg.shape:
                 copies.append((arg, array))
         numbers = [number for number, is_used in zip(numbers, built.uses_numbers) if is_used]
         built.kernel[self._key](*arrays, *built.captures, *numbers)
@@ -127,13 +113,7 @@ class Launch:
             arg[...] = array
 
 
-def _snapshot(array, element):
-    """A captured array with its elements at this time. An empty array is given as one element."""
-    dtype = _dtype(element)
-    return asarray(array).astype(dtype).copy() if array.size else zeros(1, dtype=dtype)
-
-
-def _packed(array, dtype, kind, is_written):
+def _packed(array, dtype, has_gaps=False, is_written=False):
     """What the kernel is given for an array: itself, or a copy without gaps or with wider elements. An empty array is
     given as one element."""
     if 0 in array.shape:
@@ -141,7 +121,7 @@ def _packed(array, dtype, kind, is_written):
     if array.dtype != dtype:
         return asarray(array).astype(dtype)
     if isinstance(array, _core.Array):
-        return array if kind.has_gaps or array.is_c_contiguous else array.copy()
+        return array if has_gaps or array.is_c_contiguous else array.copy()
     return array if is_written else asarray(array)
 
 
@@ -166,45 +146,33 @@ def _dtype(element):
 
 def _argument(arg, name, args):
     """The type of an argument. A Python number takes the type of what stands beside it, unless it may not have it."""
-    if isinstance(arg, (_core.Array, np.ndarray)):
-        element = _element(arg.dtype, name)
+    is_array = isinstance(arg, (_core.Array, np.ndarray))
+    numbers = arg if isinstance(arg, tuple) else (arg,)
+    try:
+        elements = [types.of_elements(arg.dtype)] if is_array else list(map(types.of_number, numbers))
+    except TypeError as error:
+        raise TypeError(f"`{name}`: {error}; convert it with astype") from None
+    if is_array:
+        [element] = elements
         if arg.size >= _MOST_ELEMENTS:
             raise ValueError(f"`{name}` has {arg.size} elements; kernels index fewer than {_MOST_ELEMENTS}")
         return Argument(element, arg.ndim, _has_gaps(arg, element, args))
-    if isinstance(arg, np.generic):
-        return Argument(_element(arg.dtype, name))
-    if isinstance(arg, bool):
-        return Argument(BOOL)
-    if isinstance(arg, int):
-        return Argument(INT if 0 <= arg < 2**31 else I32 if -(2**31) <= arg < 0 else I64)
-    if isinstance(arg, float):
-        return _PYTHON_FLOAT
-    if isinstance(arg, tuple) and arg:
-        items = tuple(_argument(each, name, ()) for each in arg)
-        if all(each.ndim is None and not each.items for each in items):
-            return Argument(items[0].element, items=items)
+    if elements and None not in elements:
+        elements = [I32 if kind == INT and each < 0 else kind for each, kind in zip(numbers, elements)]
+        return Argument(Tuple(tuple(elements)) if isinstance(arg, tuple) else elements[0])
     raise TypeError(
         f"`{name}` is a {type(arg).__name__}; kernels take arrays, integers, floats, bools, and tuples of numbers"
     )
 
 
-def _as_doubles(kind):
-    """The type of an argument beside doubles: Python's floats are doubles too."""
-    if kind.items:
-        return replace(kind, items=tuple(map(_as_doubles, kind.items)))
-    return Argument(F64) if kind == _PYTHON_FLOAT else kind
-
-
-def _element(dtype, name):
-    """The type of a number, or of the elements of an array."""
-    try:
-        return types.of_elements(dtype)
-    except TypeError as error:
-        raise TypeError(f"`{name}`: {error}; convert it with astype") from None
+def _as_double(kind):
+    """The type of a number or of a tuple beside doubles: Python's floats are doubles too."""
+    if isinstance(kind, Tuple):
+        return Tuple(tuple(map(_as_double, kind.items)))
+    return F64 if kind == FLOAT else kind
 
 
 _MOST_ELEMENTS = 2**31
-_PYTHON_FLOAT = Argument(FLOAT)
 
 
 def _three(counts):

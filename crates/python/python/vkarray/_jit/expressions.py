@@ -1,10 +1,11 @@
 """The translation of expressions."""
 
 import ast
-import builtins
+import math
 import operator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial, reduce
 
 import numpy as np
 
@@ -12,13 +13,12 @@ from . import arithmetic, types
 from .library import call
 from .names import JitSyntaxError, JitTypeError, Name
 from .types import BOOL, I32, Scalar, Tuple
-from .values import ArrayValue, Known, Value, integer, packed_strides, plus, times
+from .values import ArrayValue, Known, Value, integer, is_known, packed_strides, plus, times
 
 _MISSING = object()
-_COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
-class Expressions:
+class Expressions(ast.NodeVisitor):
     """Translates the expressions of one function. Statements that an expression needs go to `lines` before it."""
 
     def __init__(self, program, source, key, is_kernel):
@@ -126,12 +126,7 @@ class Expressions:
         if kind is None:
             return None
         number = number.item() if isinstance(number, np.generic) else number
-        try:
-            text = types.literal(number, kind)
-        except OverflowError:
-            kind = types.I64 if number < 2**63 else types.U64
-            text = types.literal(number, kind)
-        return Value(text, kind, const=number, natural=kind.kind != "f" and number >= 0)
+        return Value(types.literal(number, kind), kind, const=number, natural=kind.kind != "f" and number >= 0)
 
     def folded(self, compute, values, node):
         """What Python computes of numbers that are known; None if one of them is not."""
@@ -174,7 +169,7 @@ class Expressions:
         if isinstance(node, ast.Name) and node.id in self.fixed:
             return getattr(self.fixed[node.id], "found", _MISSING)
         if isinstance(node, ast.Name) and node.id not in {*self.source.assigned, *self.source.parameters}:
-            found = self.source.names.get(node.id, getattr(builtins, node.id, _MISSING))
+            found = self.source.names.get(node.id, _MISSING)
             if found is _MISSING:
                 self.unsupported(node, f"the name {node.id!r} is not defined")
             return found
@@ -190,16 +185,9 @@ class Expressions:
     def known(self, node):
         """The number or the tuple of numbers of an expression, which has to be known before the launch."""
         value = self.expression(node)
-        known = self.constant_of(value)
-        if known is None:
+        if not isinstance(value, Value) or not is_known(value):
             self.unsupported(node, "this has to be a constant: a literal, a global number, or computed of such")
-        return known
-
-    def constant_of(self, value):
-        if isinstance(value, Value) and value.items is not None:
-            parts = tuple(map(self.constant_of, value.items))
-            return None if None in parts else parts
-        return getattr(value, "const", None)
+        return value.known
 
     # Expressions.
 
@@ -208,10 +196,11 @@ class Expressions:
         found = self.static(node)
         if found is not _MISSING:
             return self.object(found, node)
-        handler = getattr(self, f"on_{type(node).__name__.lower()}", None)
-        if handler is None:
-            self.unsupported(node, f"kernels have no expression of the kind {type(node).__name__}")
-        return handler(node)
+        return self.visit(node)
+
+    def generic_visit(self, node):
+        what = "statement" if isinstance(node, ast.stmt) else "expression"
+        self.unsupported(node, f"kernels have no {what} of the kind {type(node).__name__}")
 
     def operands(self, nodes, takes_objects=False):
         """Translates expressions that are computed from left to right."""
@@ -233,7 +222,7 @@ class Expressions:
             return self.program.place(self, found, node)
         try:
             value = self.constant(found)
-        except OverflowError as error:
+        except (OverflowError, TypeError) as error:
             self.mistyped(node, str(error))
         if value is not None:
             return value
@@ -241,7 +230,7 @@ class Expressions:
             return self.program.captured(self, found, node)
         self.unsupported(node, f"{found!r} is no value in a kernel; numbers, tuples of numbers and arrays are")
 
-    def on_name(self, node):
+    def visit_Name(self, node):
         known = self.arrays.get(node.id) or self.fixed.get(node.id)
         if known is not None:
             return known
@@ -252,85 +241,72 @@ class Expressions:
         kind = kind if self.is_kernel and node.id in self.source.parameters else types.concrete(kind)
         return Value(f"v_{node.id}", kind, const=self.once.get(node.id), natural=natural)
 
-    def on_tuple(self, node):
+    def visit_Tuple(self, node):
         values = [self.number_or_tuple(value, part) for value, part in zip(self.operands(node.elts), node.elts)]
         return self.tuple(tuple(values))
 
-    on_list = on_tuple
+    visit_List = visit_Tuple
 
     def number_or_tuple(self, value, node):
         return value if isinstance(value, Value) and isinstance(value.kind, Tuple) else self.number(value, node)
 
-    def on_attribute(self, node):
+    def visit_Attribute(self, node):
         value = self.expression(node.value)
         if isinstance(value, ArrayValue):
             if node.attr == "shape":
                 return self.tuple(value.shape)
-            if node.attr in ("ndim", "size"):
-                size = Value("1i", I32, const=1, natural=True)
-                for length in value.shape:
-                    size = times(size, length)
-                return size if node.attr == "size" else self.constant(len(value.shape))
+            if node.attr == "ndim":
+                return self.constant(len(value.shape))
+            if node.attr == "size":
+                return reduce(times, value.shape, integer(1))
             self.unsupported(node, f"arrays in kernels have shape, ndim and size, not {node.attr!r}")
         self.unsupported(node, f"there is no {node.attr!r} here")
 
-    def on_binop(self, node):
+    def visit_BinOp(self, node):
         a, b = self.operands([node.left, node.right])
         return arithmetic.binary(self, type(node.op), a, b, node)
 
-    def on_unaryop(self, node):
+    def visit_UnaryOp(self, node):
         if isinstance(node.op, ast.Not):
             value = self.truth(node.operand)
             return self.folded(operator.not_, [value], node) or Value(f"(!{value.text})", BOOL)
         return arithmetic.unary(self, type(node.op), self.number(self.expression(node.operand), node), node)
 
-    def on_compare(self, node):
-        left, right = self.operands([node.left, node.comparators[0]])
-        return self.chain(left, right, node.ops, node.comparators[1:], node)
+    def visit_Compare(self, node):
+        """`a < b < c` is `a < b and b < c` with one computation of `b`."""
+        values = self.operands([node.left, node.comparators[0]])
 
-    def chain(self, left, right, ops, rest, node):
-        """`left < right`, and where it is true the comparisons behind it."""
-        right = self.hoist(right) if rest else right
-        result = self.compared(type(ops[0]), left, right, node)
-        if not rest or result.const is False:
-            return result
+        def part(i):
+            if i:
+                values.append(self.expression(node.comparators[i]))
+            if i + 1 < len(node.ops):
+                values[-1] = self.hoist(values[-1])
+            return arithmetic.compared(self, type(node.ops[i]), *values[i : i + 2], node)
 
-        def behind():
-            return self.chain(right, self.expression(rest[0]), ops[1:], rest[1:], node)
+        return self.logical(True, [partial(part, i) for i in range(len(node.ops))], node)
 
-        return behind() if result.const else self.choose(result, behind, result, True, node)
+    def visit_BoolOp(self, node):
+        parts = [lambda part=part: self.number(self.expression(part), part) for part in node.values]
+        return self.logical(isinstance(node.op, ast.And), parts, node)
 
-    def compared(self, op, a, b, node):
-        if op not in _COMPARE:
-            self.unsupported(node, "kernels compare numbers by ==, !=, <, <=, > and >= only")
-        kind = self.common([a, b], node)
-        kind = I32 if kind == BOOL else kind
-        if known := self.folded(arithmetic.COMPARED[op], [a, b], node):
-            return known
-        return Value(f"({self.convert(a, kind, node)} {_COMPARE[op]} {self.convert(b, kind, node)})", BOOL)
-
-    def on_boolop(self, node):
-        is_and = isinstance(node.op, ast.And)
-        result = self.number(self.expression(node.values[0]), node)
-        for part in node.values[1:]:
-            condition = self.as_truth(result, node)
-            if condition.const is not None:
-                result = result if condition.const != is_and else self.number(self.expression(part), part)
-                continue
-            result = self.hoist(result) if result.kind != BOOL else result
-            result = self.choose(self.as_truth(result, node), lambda: self.expression(part), result, is_and, part)
-        return result
-
-    def choose(self, condition, translate, result, is_and, node):
-        """`result and part`, or `result or part`, of a part that is translated where Python computes it."""
+    def logical(self, is_and, parts, node):
+        """`first and rest`, or `first or rest`, of parts that are translated where Python computes them."""
+        first, rest = self.number(parts[0](), node), parts[1:]
+        if not rest:
+            return first
+        known = self.as_truth(first, node).const
+        if known is not None:
+            return first if known != is_and else self.logical(is_and, rest, node)
+        first = self.hoist(first) if first.kind != BOOL else first
+        condition = self.as_truth(first, node)
         with self.nested() as lines:
-            other = self.number(translate(), node)
-        if not lines and result.kind == BOOL and other.kind == BOOL:
+            other = self.logical(is_and, rest, node)
+        if not lines and first.kind == BOOL and other.kind == BOOL:
             return Value(f"({condition.text} {'&&' if is_and else '||'} {other.text})", BOOL)
-        branches = (other, lines, result, []) if is_and else (result, [], other, lines)
+        branches = (other, lines, first, []) if is_and else (first, [], other, lines)
         return self.select(condition, *branches, node)
 
-    def on_ifexp(self, node):
+    def visit_IfExp(self, node):
         condition = self.truth(node.test)
         if condition.const is not None:
             return self.expression(node.body if condition.const else node.orelse)
@@ -353,11 +329,10 @@ class Expressions:
 
     # Elements of arrays and of tuples.
 
-    def on_subscript(self, node):
+    def visit_Subscript(self, node):
         value = self.expression(node.value)
         if isinstance(value, ArrayValue):
-            found = self.index(value, node.slice, node)
-            return self.load(found) if isinstance(found, tuple) else found
+            return self.load(self.index(value, node.slice, node))
         if isinstance(value, Value) and isinstance(value.kind, Tuple):
             items, place = self.items(value), self.known(node.slice)
             if isinstance(place, int) and -len(items) <= place < len(items):
@@ -385,19 +360,14 @@ class Expressions:
             else:
                 begin = self.wrapped(place[0], length, node)
             first = plus(first, times(begin, stride))
-        if len(places) == len(array.shape) and not shape:
+        return self.part(array, first, [*shape, *array.shape[len(places) :]], [*strides, *array.strides[len(places) :]])
+
+    def part(self, array, first, shape, strides):
+        """An element as (array, WGSL), or a view."""
+        if not shape:
             return array, first.text
-        shape += array.shape[len(places) :]
-        strides += array.strides[len(places) :]
         shape, strides = (tuple(map(self.kept, each)) for each in (shape, strides))
         return replace(array, shape=shape, strides=strides, first=self.kept(first))
-
-    def item(self, array, place):
-        """An element along the first axis: a number, or a view."""
-        first = plus(array.first, times(place, array.strides[0]))
-        if len(array.shape) == 1:
-            return self.load((array, first.text))
-        return replace(array, shape=array.shape[1:], strides=array.strides[1:], first=self.kept(first))
 
     def section(self, key, ends, length, node):
         """The begin, the length and the step of a slice."""
@@ -407,18 +377,16 @@ class Expressions:
         # The ends that are left out, and the limits of both.
         outer = (integer(0), length) if step > 0 else (plus(length, integer(-1)), integer(-1))
         low, high = outer[:: 1 if step > 0 else -1]
-        given = (None if each is None else self.clipped(each, length, low, high, node) for each in ends)
-        begin, end = (each or default for each, default in zip(given, outer))
+        places = [each and self.wrapped(each, length, node).text for each in ends]
+        begin, end = (
+            Value(f"clamp({place}, {low.text}, {high.text})", I32, natural=low.const == 0) if place else default
+            for place, default in zip(places, outer)
+        )
         if begin.const == 0 and step == 1:
             return begin, end, integer(step)
         reach = f"{end.text} - {begin.text}" if step > 0 else f"{begin.text} - {end.text}"
         count = Value(f"((max({reach}, 0i) + {abs(step) - 1}i) / {abs(step)}i)", I32, natural=True)
         return begin, count, integer(step)
-
-    def clipped(self, value, length, low, high, node):
-        """An end of a slice, within the axis."""
-        place = self.wrapped(value, length, node)
-        return Value(f"clamp({place.text}, {low.text}, {high.text})", I32, natural=low.const == 0)
 
     def kept(self, value):
         """A number of a view, which outlives the block that it is computed in."""
@@ -435,7 +403,7 @@ class Expressions:
         if value.kind.kind not in "iu":
             self.mistyped(node, f"an index is an integer, not {value.kind}; convert it with int()")
         if value.const is not None and value.const < 0:
-            return plus(length, Value(f"({value.const}i)", I32, const=value.const))
+            return plus(length, integer(value.const))
         text = self.convert(value, I32, node)
         if value.natural or value.kind.kind == "u" or value.const is not None:
             return Value(text, I32, const=value.const, natural=True)
@@ -443,18 +411,21 @@ class Expressions:
         return Value(f"{helper}({text}, {length.text})", I32, natural=True)
 
     def load(self, found):
-        array, place = found
+        """The element at a place, or the view that `index` has found."""
+        if isinstance(found, ArrayValue):
+            return found
+        (array, place), kind = found, found[0].element
         text = f"{array.name}[{place}]"
         if ("atomic", array.name) in self.state.facts:
             text = f"atomicLoad(&{text})"
-        return Value(self.program.loaded(array, text), array.element)
+        return Value(types.stored(text, self.program.in_memory(array.name, kind), kind), kind)
 
     def store(self, found, text, node):
         array, place = found
         if array.space == "read":
             self.mistyped(node, "captured arrays and those of const.array_like are not written")
         self.state.note("written", array.name)
-        text = self.program.in_memory(array, text)
+        text = types.stored(text, array.element, self.program.in_memory(array.name, array.element))
         if ("atomic", array.name) in self.state.facts:
             self.emit(f"atomicStore(&{array.name}[{place}], {text});")
         else:
@@ -462,20 +433,18 @@ class Expressions:
 
     # Calls.
 
-    def on_call(self, node):
+    def visit_Call(self, node):
         found = self.static(node.func)
         if found is _MISSING:
             self.unsupported(node, "kernels call functions that are known before the launch, and no methods")
         return call(self, found, node)
 
-    def arguments(self, node, names, optional=0):
-        """The expressions of a call by the names of its parameters; None for those that are left out."""
-        given = dict(zip(names, node.args))
-        given |= {keyword.arg: keyword.value for keyword in node.keywords}
-        required = names[: len(names) - optional]
-        if len(node.args) > len(names) or not set(given) <= set(names) or not set(required) <= set(given):
+    def arguments(self, node, names):
+        """The expressions of a call by the names of its parameters."""
+        given = dict(zip(names, node.args)) | {keyword.arg: keyword.value for keyword in node.keywords}
+        if len(node.args) > len(names) or set(given) != set(names):
             self.mistyped(node, f"this takes ({', '.join(names)})")
-        return [given.get(name) for name in names]
+        return [given[name] for name in names]
 
     def dtype(self, node):
         """The type of elements that an expression names."""
@@ -487,19 +456,12 @@ class Expressions:
         except TypeError as error:
             self.mistyped(node, str(error))
 
-    def array(self, node, name, space):
-        """An array of constant shape, such as `shared.array`."""
-        shape, dtype = self.arguments(node, ["shape", "dtype"])
-        element, shape = self.dtype(dtype), self.known(shape)
-        shape = shape if isinstance(shape, tuple) else (shape,)
-        if not all(type(length) is int and length >= 0 for length in shape):
-            self.mistyped(node, "a shape is an integer or a tuple of them")
-        if space == "workgroup" and shape == (0,):
-            shape = (self.program.launched.shared_bytes // np.dtype(element.name).itemsize,)
-            if shape == (0,):
-                self.mistyped(node, "the launch gives its bytes: kernel[groups, workgroup, stream, bytes]")
-        length = int(np.prod(shape, dtype=int))
-        if length == 0:
-            self.mistyped(node, "an array needs at least one element")
-        lengths = tuple(map(integer, shape))
-        return ArrayValue(name, element, space, lengths, packed_strides(lengths), self.constant(0), length)
+    def array(self, name, element, space, shape):
+        """A new array of the invocation or of the workgroup."""
+        lengths, length = tuple(map(integer, shape)), math.prod(shape)
+        array = ArrayValue(name, element, space, lengths, packed_strides(lengths), integer(0), length)
+        if space == "function":
+            self.variables[name] = f"array<{self.program.stored(name, element)}, {length}>"
+        else:
+            self.program.shared[name] = array
+        return array

@@ -3,15 +3,16 @@
 import ast
 import builtins
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from . import names, types
-from .arithmetic import FOLDED, binary, of_library
+from .arithmetic import COMPUTED, binary, of_library
 from .source import Source
 from .types import BOOL, F16, F32, F64, I32, I64, U32, Tuple
-from .values import ArrayValue, Value, is_known
+from .values import ArrayValue, Value
 
 # Functions of one float, and of two. Those that WGSL has for `f32` are the device's; others are the library's.
 _FLOATS = "exp log log2 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh log10 log1p expm1".split()
@@ -28,6 +29,7 @@ _ATOMICS = {"add": "Add", "sub": "Sub", "max": "Max", "min": "Min", "and_": "And
 _ATOMICS["exch"] = "Exchange"
 # Operations by compare and exchange of the old value. An extreme of a number and NaN is what is in memory; with `nan`
 # it is the number. Compilers take a comparison and a selection alone for an operation that prefers the number.
+_VOTES = {"count": "{count}", "and": "select(0i, 1i, {count} == {size})", "or": "min({count}, 1i)"}
 _BY_EXCHANGE = {
     "inc": "select({old} + {one}, {zero}, {old} >= {by})",
     "dec": "select({old} - {one}, {by}, {old} == {zero} || {old} > {by})",
@@ -81,20 +83,16 @@ def _short(f, node, name):
 
 
 def _whole(kind):
-    """The type of the integers that floats of a type become."""
-    return I64 if kind == F64 else I32
+    """The type of the integers that numbers of a type become."""
+    return types.computed(kind) if kind.kind != "f" else I64 if kind == F64 else I32
 
 
-def _int(f, node):
-    [value] = _values(f, node, 1, "int")
-    kind = types.concrete(value.kind) if value.kind.kind in "iu" else _whole(value.kind)
-    return f.folded(int, [value], node) or Value(f.convert(value, kind, node), kind, natural=value.natural)
-
-
-def _float(f, node):
-    [value] = _values(f, node, 1, "float")
-    kind = types.floating(value.kind)
-    return f.folded(float, [value], node) or Value(f.convert(value, kind, node), kind)
+def _of_python(function, kind_of, form, f, node):
+    """`int`, `float` and `abs`, with the type of the result and the WGSL of it."""
+    [value] = _values(f, node, 1, function.__name__)
+    kind = kind_of(value.kind)
+    natural = kind.kind in "iu" and (value.natural or function is abs)
+    return f.folded(function, [value], node) or Value(form.format(f.convert(value, kind, node)), kind, natural=natural)
 
 
 def _of_floats(name, count, f, node):
@@ -132,21 +130,13 @@ def _classified(name, f, node):
     return f.folded(getattr(math, name), [value], node) or Value(text, BOOL)
 
 
-def _abs(f, node):
-    [value] = _values(f, node, 1, "abs")
-    kind = types.concrete(value.kind) if value.kind != BOOL else I32
-    text = f"abs({f.convert(value, kind, node)})"
-    return f.folded(abs, [value], node) or Value(text, kind, natural=kind.kind in "iu")
-
-
 def _extreme(name, f, node):
     values = _values(f, node, range(1, 100), name)
     if len(values) < 2:
         f.mistyped(node, f"{name} takes two numbers or more")
-    kind = f.common(values, node)
+    kind = types.computed(f.common(values, node))
     if known := f.folded(getattr(builtins, name), values, node):
         return known
-    kind = types.concrete(kind) if kind != BOOL else I32
     text = f.convert(values[0], kind, node)
     for value in values[1:]:
         text = f"{name}({text}, {f.convert(value, kind, node)})"
@@ -177,13 +167,19 @@ def _grid(name, f, node):
 
 
 def _array(space, f, node):
-    name = f.state.name("s", f.key, node.lineno, node.col_offset)
-    array = f.array(node, name, space)
-    if space == "function":
-        f.variables[name] = f"array<{f.program.stored(name, array.element)}, {array.length}>"
-    else:
-        f.program.shared[name] = array
-    return array
+    """An array of constant shape: `shared.array` and `local.array`."""
+    shape, dtype = f.arguments(node, ["shape", "dtype"])
+    element, shape = f.dtype(dtype), f.known(shape)
+    shape = shape if isinstance(shape, tuple) else (shape,)
+    if not all(type(length) is int and length >= 0 for length in shape):
+        f.mistyped(node, "a shape is an integer or a tuple of them")
+    if space == "workgroup" and shape == (0,):
+        shape = (f.program.launched.shared_bytes // np.dtype(element.name).itemsize,)
+        if shape == (0,):
+            f.mistyped(node, "the launch gives its bytes: kernel[groups, workgroup, stream, bytes]")
+    if 0 in shape:
+        f.mistyped(node, "an array needs at least one element")
+    return f.array(f.state.name("s", f.key, node.lineno, node.col_offset), element, space, shape)
 
 
 def _array_like(f, node):
@@ -200,8 +196,10 @@ def _barrier(f, node):
 
 def _vote(name, f, node):
     [part] = f.arguments(node, ["predicate"])
-    truth = f.truth(part)
-    return f.hoist(Value(f"{f.program.vote(name)}({truth.text})", I32, natural=True))
+    truth, size = f.truth(part), math.prod(f.program.launched.workgroup)
+    f.program.inputs.add("threadIdx")
+    count = f.hoist(Value(f"{f.program.helper('votes', I32)}({truth.text})", I32, natural=True))
+    return replace(count, text=_VOTES[name].format(count=count.text, size=size))
 
 
 def _atomic(name, f, node):
@@ -210,8 +208,7 @@ def _atomic(name, f, node):
     array = f.expression(ary)
     if not isinstance(array, ArrayValue) or array.space not in ("storage", "workgroup"):
         f.mistyped(node, "an atomic operation is on an element of an argument or of a shared array")
-    first = ast.copy_location(ast.Tuple([ast.copy_location(ast.Constant(0), node)] * len(array.shape)), node)
-    found = f.index(array, first if name == "compare_and_swap" else rest.pop(0), node)
+    found = (array, array.first.text) if name == "compare_and_swap" else f.index(array, rest.pop(0), node)
     if not isinstance(found, tuple):
         f.mistyped(node, f"an index of {len(array.shape)} axes is needed")
     values = [f.hoist(Value(f.convert(f.expression(part), array.element, part), array.element)) for part in rest]
@@ -232,33 +229,32 @@ def _atomic_operation(f, name, found, values, node):
         f.state.note("bits", array.name)
     if kind.kind != "f":
         name = {"nanmax": "max", "nanmin": "min"}.get(name, name)
-    bits = f.program.bits(array.name, kind)
+    memory = f.program.in_memory(array.name, kind)
     if name in ("cas", "compare_and_swap"):
-        return _compare_and_swap(f, at, kind, bits, values)
-    if bits or name not in _ATOMICS:
-        return _by_exchange(f, name, at, kind, bits, values[0])
+        return _compare_and_swap(f, at, kind, memory, values)
+    if memory != kind or name not in _ATOMICS:
+        return _by_exchange(f, name, at, kind, memory, values[0])
     if name == "sub" and kind == F32:
         return f.hoist(Value(f"atomicAdd({at}, -({values[0]}))", kind))
     return f.hoist(Value(f"atomic{_ATOMICS[name]}({at}, {values[0]})", kind))
 
 
-def _compare_and_swap(f, at, kind, bits, values):
+def _compare_and_swap(f, at, kind, memory, values):
     """Repeats while the exchange fails though the element is the expected one, as it may."""
-    expected, new = (f"bitcast<{bits.wgsl}>({each})" if bits else each for each in values)
-    old = f.variable(bits or kind)
+    expected, new = (types.stored(each, kind, memory) for each in values)
+    old = f.variable(memory)
     lines = [f"let r = atomicCompareExchangeWeak({at}, {expected}, {new});", f"{old} = r.old_value;"]
     f.block("loop {", [*lines, f"if r.exchanged || {old} != {expected} {{ break; }}"])
-    return f.hoist(Value(f"bitcast<{kind.wgsl}>({old})" if bits else old, kind))
+    return f.hoist(Value(types.stored(old, memory, kind), kind))
 
 
-def _by_exchange(f, name, at, kind, bits, by):
+def _by_exchange(f, name, at, kind, memory, by):
     """An operation by a loop that repeats until no other invocation came between."""
-    raw = f.variable(bits or kind)
-    old, zero, one = (f"bitcast<{kind.wgsl}>({raw})" if bits else raw), types.literal(0, kind), types.literal(1, kind)
+    raw = f.variable(memory)
+    old, zero, one = types.stored(raw, memory, kind), types.literal(0, kind), types.literal(1, kind)
     is_nan = f"{kind.wgsl}_isnan({old})" if kind.kind == "f" else "false"
-    new = _BY_EXCHANGE[name].format(old=old, by=by, zero=zero, one=one, is_nan=is_nan)
+    new = types.stored(_BY_EXCHANGE[name].format(old=old, by=by, zero=zero, one=one, is_nan=is_nan), kind, memory)
     f.emit(f"{raw} = atomicLoad({at});")
-    new = f"bitcast<{bits.wgsl}>({new})" if bits else new
     lines = [f"let r = atomicCompareExchangeWeak({at}, {raw}, {new});", "if r.exchanged { break; }"]
     f.block("loop {", [*lines, f"{raw} = r.old_value;"])
     return f.hoist(Value(old, kind))
@@ -268,19 +264,7 @@ def _device_function(f, source, node):
     """A call of a jitted function, which is translated for these types."""
     if node.keywords or any(isinstance(part, ast.Starred) for part in node.args):
         f.unsupported(node, "device functions are called with arguments in their order")
-    values = f.operands(node.args, takes_objects=True)
-    name, kind = f.program.function(f, source, values, node)
-    texts = []
-    for own, value in zip(source.parameters, values):
-        if is_known(value) and own not in source.assigned:
-            continue
-        if isinstance(value, ArrayValue):
-            if value.space == "function":
-                texts.append(value.name[2:-1] if value.name.startswith("(*") else f"&{value.name}")
-            texts += [each.text for each in value.numbers if not each.is_global]
-        else:
-            texts.append(f.convert(value, types.concrete(value.kind), node))
-    text = f"{name}({', '.join(texts)})"
+    text, kind = f.program.function(f, source, f.operands(node.args, takes_objects=True), node)
     if kind is None:
         f.emit(f"{text};")
         return Value("", None)
@@ -288,8 +272,10 @@ def _device_function(f, source, node):
 
 
 _LEAST, _MOST = partial(_extreme, "min"), partial(_extreme, "max")
+_ABS = partial(_of_python, abs, types.computed, "abs({})")
 _HANDLERS = {
-    int: _int, float: _float, bool: lambda f, node: _cast(f, node, BOOL), len: _len, abs: _abs, np.abs: _abs,
+    int: partial(_of_python, int, _whole, "{}"), float: partial(_of_python, float, types.floating, "{}"),
+    bool: lambda f, node: _cast(f, node, BOOL), len: _len, abs: _ABS, np.abs: _ABS,
     min: _LEAST, max: _MOST, np.minimum: _LEAST, np.maximum: _MOST, round: partial(_to_whole, "round", round, False),
     pow: partial(_operator, ast.Pow), names.grid: partial(_grid, "grid"), names.gridsize: partial(_grid, "gridsize"),
     names.shared.array: partial(_array, "workgroup"), names.local.array: partial(_array, "function"),
@@ -297,7 +283,7 @@ _HANDLERS = {
 }
 _HANDLERS |= {getattr(names, f"syncthreads_{name}"): partial(_vote, name) for name in ("count", "and", "or")}
 _HANDLERS |= {getattr(names.atomic, name): partial(_atomic, name) for name in names.ATOMIC}
-_HANDLERS |= {function: partial(_operator, op) for op, function in FOLDED.items()}
+_HANDLERS |= {function: partial(_operator, op) for op, (function, _) in COMPUTED.items()}
 for _of in (math, np):
     _HANDLERS |= {getattr(_of, name): partial(_classified, name) for name in ("isnan", "isinf", "isfinite")}
     _HANDLERS |= {getattr(_of, name): partial(_of_floats, name, 1) for name in _FLOATS if hasattr(_of, name)}

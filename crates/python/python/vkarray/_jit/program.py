@@ -1,15 +1,13 @@
 """The whole program in WGSL: bindings, numbers, helpers, device functions and the entry point."""
 
 import re
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from .. import _core
 from . import types
 from .arithmetic import HELPERS
 from .statements import Translation
-from .types import BOOL, F16, F32, F64, I32, Scalar
+from .types import F16, F32, F64, I32, Scalar, Tuple
 from .values import ArrayValue, Known, State, Value, integer, is_known, packed_strides, times
 
 _PASSES = 50
@@ -17,31 +15,17 @@ _INPUTS = {
     "threadIdx": "local_invocation_id", "blockIdx": "workgroup_id", "grid": "global_invocation_id",
     "gridDim": "num_workgroups",
 }
-_VOTE = """fn vote_NAME(said: bool) -> i32 {
-    workgroupBarrier();
-    if all(local_invocation_id == vec3<u32>()) { atomicStore(&votes, 0i); }
-    workgroupBarrier();
-    if said { atomicAdd(&votes, 1i); }
-    workgroupBarrier();
-    storageBarrier();
-    let count = atomicLoad(&votes);
-    return RESULT;
-}"""
-_VOTES = {"count": "count", "and": "select(0i, 1i, count == SIZE)", "or": "min(count, 1i)"}
 
 
 @dataclass(frozen=True)
 class Argument:
-    """The type of an argument: a number, or an array of so many axes, which may have gaps; or the types of a tuple."""
+    """The type of an argument: a number, a tuple of numbers, or an array of so many axes, which may have gaps."""
 
-    element: Scalar
+    element: Scalar | Tuple
     ndim: int | None = None
     has_gaps: bool = False
-    items: tuple = ()
 
     def __str__(self):
-        if self.items:
-            return f"({', '.join(map(str, self.items))})"
         if self.ndim is None:
             return str(self.element)
         return f"{self.element}[{', '.join(':' * self.ndim)}]{' with gaps' if self.has_gaps else ''}"
@@ -85,12 +69,8 @@ class Program:
     def argument(self, translation, name, argument):
         """Declares an argument of the kernel."""
         element = argument.element
-        if argument.items:
-            items = (self.passed(f"{name}_{i}", each.element) for i, each in enumerate(argument.items))
-            translation.assign_name(name, translation.tuple(tuple(items)), None)
-            return
         if argument.ndim is None:
-            translation.parameter(name, element, self.passed(name, element).text)
+            translation.assign_name(name, self.passed(translation, f"p_{name}", element), None)
             return
         shape = [f"n{axis}_{name}" for axis in range(argument.ndim)]
         self.fields += [(length, I32) for length in shape]
@@ -105,30 +85,21 @@ class Program:
         translation.assign_name(name, array, None)
         self.bindings.append((array.name, element))
 
-    def passed(self, name, element):
-        """A number that the launch gives."""
-        passed = {BOOL: types.U32, F16: F32}.get(element, types.concrete(element))
-        self.fields.append((f"p_{name}", passed))
-        return Value(types.converted(f"given.p_{name}", passed, element), element, natural=element == types.INT)
+    def passed(self, translation, name, element):
+        """A number or a tuple of numbers that the launch gives."""
+        if isinstance(element, Tuple):
+            items = (self.passed(translation, f"{name}_{i}", each) for i, each in enumerate(element.items))
+            return translation.tuple(tuple(items))
+        passed = F32 if element == F16 else types.in_memory(types.concrete(element))
+        self.fields.append((name, passed))
+        return Value(types.converted(f"given.{name}", passed, element), element, natural=element == types.INT)
 
     # What translations ask for.
 
-    def bits(self, name, element):
-        """The integers that the floats of an array are kept as, for atomic operations that floats do not have."""
-        return {F32: types.U32, F64: types.U64}.get(element) if ("bits", name) in self.state.facts else None
-
-    def loaded(self, array, text):
-        """The element of an array, of the text that has it as it lies in memory."""
-        if self.bits(array.name, array.element):
-            return f"bitcast<{array.element.wgsl}>({text})"
-        return types.converted(text, types.in_memory(array.element), array.element)
-
-    def in_memory(self, array, text):
-        """What is written to memory for an element."""
-        bits = self.bits(array.name, array.element)
-        if bits:
-            return f"bitcast<{bits.wgsl}>({text})"
-        return types.converted(text, array.element, types.in_memory(array.element))
+    def in_memory(self, name, element):
+        """The type of an array's elements in memory: integers for floats, if atomic operations need these."""
+        bits = {F32: types.U32, F64: types.U64}.get(element) if ("bits", name) in self.state.facts else None
+        return bits or types.in_memory(element)
 
     def helper(self, name, kind):
         """A function of the helpers for a type."""
@@ -136,15 +107,6 @@ class Program:
         words = {"NAME": full, "T": kind.wgsl, "ONE": types.literal(1, kind)}
         self.helpers[full] = re.sub(r"\b(NAME|T|ONE)\b", lambda word: words[word[0]], HELPERS[name])
         return full
-
-    def vote(self, name):
-        """A barrier that counts a condition."""
-        self.inputs.add("threadIdx")
-        size = int(np.prod(self.launched.workgroup))
-        self.helpers["votes"] = "var<workgroup> votes: atomic<i32>;"
-        result = _VOTES[name].replace("SIZE", str(size))
-        self.helpers[f"vote_{name}"] = _VOTE.replace("NAME", name).replace("RESULT", result)
-        return f"vote_{name}"
 
     def axis(self, name, axis):
         """A place or a number of places along an axis."""
@@ -175,42 +137,62 @@ class Program:
         return ArrayValue(name, element, "read", shape, packed_strides(shape), integer(0))
 
     def function(self, translation, source, values, node):
-        """The name and the type of the result of a device function for these arguments."""
+        """A call of a device function for these arguments: its text, and the type of the result."""
         if len(values) != len(source.parameters):
             translation.mistyped(node, f"{source.name!r} takes {len(source.parameters)} arguments, not {len(values)}")
         for own, each in zip(source.parameters, values):
             if isinstance(each, Known) and own in source.assigned:
                 translation.mistyped(node, f"{source.name!r} assigns {own!r}, which is {each.found!r} here")
-        # A parameter that the function assigns is a variable, also where its first value is known.
-        kinds = tuple(
-            types.concrete(each.kind) if isinstance(each, Value) and own in source.assigned else each.key()
-            for own, each in zip(source.parameters, values)
-        )
-        key = ("function", source, kinds)
         if source in self.active:
             translation.unsupported(node, f"{source.name!r} calls itself, which kernels cannot; write a loop")
+        passed = []
+        seen = tuple(
+            self.seen(translation, value, own in source.assigned, f"p{i}", passed, node)
+            for i, (own, value) in enumerate(zip(source.parameters, values))
+        )
+        key = ("function", source, seen)
         name = self.state.name(f"{source.name}_", *key)
         if name not in self.functions:
+            inner = Translation(self, source, key, is_kernel=False)
+            for own, value in zip(source.parameters, seen):
+                if is_known(value):
+                    inner.fixed[own] = value
+                else:
+                    inner.assign_name(own, value, None)
             self.active.append(source)
-            self.functions[name] = self.device_function(name, Translation(self, source, key, is_kernel=False), values)
+            body = inner.function()
             self.active.pop()
-        result = self.state.returns.get(key)
-        return name, None if result is None else types.concrete(result)
+            result = self.state.returns.get(key)
+            arrow = "" if result is None else f" -> {inner.wgsl(result)}"
+            parameters = ", ".join(declaration for declaration, _ in passed)
+            self.functions[name] = f"fn {name}({parameters}){arrow} {{\n{_indented(body)}\n}}"
+        return f"{name}({', '.join(text for _, text in passed)})", self.state.returns.get(key)
 
-    def device_function(self, name, inner, values):
-        parameters = []
-        for i, (own, value) in enumerate(zip(inner.source.parameters, values)):
-            if isinstance(value, ArrayValue):
-                inner.assign_name(own, _passed(value, f"p{i}", parameters), None)
-            elif is_known(value) and own not in inner.source.assigned:
-                inner.fixed[own] = value
-            else:
-                parameters.append(f"p{i}: {inner.wgsl(value.kind)}")
-                inner.parameter(own, types.concrete(value.kind), f"p{i}")
-        body = inner.function()
-        result = self.state.returns.get(inner.key)
-        arrow = "" if result is None else f" -> {inner.wgsl(result)}"
-        return f"fn {name}({', '.join(parameters)}){arrow} {{\n{_indented(body)}\n}}"
+    def seen(self, translation, value, is_assigned, name, passed, node):
+        """An argument as a device function sees it, which is what it is translated for.
+
+        Adds what is passed for it: declarations of parameters with their arguments. A parameter that the function
+        assigns is a variable, also where its first value is known.
+        """
+        if is_known(value) and not is_assigned:
+            return value
+        if not isinstance(value, ArrayValue):
+            kind = types.concrete(translation.number_or_tuple(value, node).kind)
+            passed.append((f"{name}: {translation.wgsl(kind)}", translation.convert(value, kind, node)))
+            return Value(name, kind)
+        numbers, own = [], value.name
+        if value.space == "function":
+            elements = f"array<{self.stored(name, value.element)}, {value.length}>"
+            passed.append((f"{name}: ptr<function, {elements}>", f"&{value.name}"))
+            own = f"(*{name})"
+        for j, number in enumerate((value.first, *value.shape, *value.strides)):
+            if not number.is_global:
+                passed.append((f"{name}_{j}: i32", number.text))
+                number = Value(f"{name}_{j}", I32, natural=number.natural)
+            numbers.append(number)
+        ndim = len(value.shape)
+        shape, strides = tuple(numbers[1 : 1 + ndim]), tuple(numbers[1 + ndim :])
+        return replace(value, name=own, shape=shape, strides=strides, first=numbers[0])
 
     # The text.
 
@@ -239,7 +221,7 @@ class Program:
 
     def stored(self, name, element):
         """The elements of an array as they lie in memory."""
-        text = (self.bits(name, element) or types.in_memory(element)).wgsl
+        text = self.in_memory(name, element).wgsl
         return f"atomic<{text}>" if ("atomic", name) in self.state.facts else text
 
     def entry_point(self, names):
@@ -250,22 +232,6 @@ class Program:
 
     def is_written(self, name):
         return ("written", name) in self.state.facts
-
-
-def _passed(array, name, parameters):
-    """An array as a device function sees it, with the parameters that it takes."""
-    if array.space == "function":
-        parameters.append(f"{name}: ptr<function, array<{types.in_memory(array.element).wgsl}, {array.length}>>")
-    numbers = []
-    for j, number in enumerate(array.numbers):
-        if not number.is_global:
-            parameters.append(f"{name}_{j}: i32")
-            number = Value(f"{name}_{j}", I32, natural=number.natural)
-        numbers.append(number)
-    ndim = len(array.shape)
-    own = f"(*{name})" if array.space == "function" else array.name
-    shape, strides = tuple(numbers[1 : 1 + ndim]), tuple(numbers[1 + ndim :])
-    return ArrayValue(own, array.element, array.space, shape, strides, numbers[0], array.length)
 
 
 def _indented(lines):

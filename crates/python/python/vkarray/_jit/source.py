@@ -1,14 +1,24 @@
 """The text of a Python function, and what its names mean."""
 
 import ast
+import builtins
 import inspect
-import textwrap
-from collections import ChainMap, Counter
-from functools import cached_property
+from collections import ChainMap, Counter, defaultdict
+from functools import cached_property, lru_cache
+
+
+@lru_cache(maxsize=4)
+def _definitions(text):
+    """The functions of a file by the line that they begin at, which is that of their first decorator."""
+    found = defaultdict(list)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            found[[*getattr(node, "decorator_list", ()), node][0].lineno].append(node)
+    return found
 
 
 class Source:
-    """A function with its syntax tree. The tree is read when it is first needed."""
+    """A function with its syntax tree, which has the places of its file. The tree is read when it is first needed."""
 
     def __init__(self, function):
         self.function = function
@@ -16,20 +26,22 @@ class Source:
 
     @cached_property
     def _lines(self):
+        """The lines of the file."""
         try:
-            return inspect.getsourcelines(self.function)[0]
+            return inspect.findsource(self.function)[0]
         except OSError as error:
             raise TypeError(f"the text of {self.name!r} is translated, and cannot be read: {error}") from None
 
     @cached_property
     def tree(self):
         """The definition of the function."""
-        tree = ast.parse(textwrap.dedent("".join(self._lines))).body[0]
-        if isinstance(tree, ast.FunctionDef):
-            return tree
-        found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
-        if self.name != "lambda" or len(found) != 1:
+        code = self.function.__code__
+        kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
+        found = [each for each in _definitions("".join(self._lines))[code.co_firstlineno] if isinstance(each, kind)]
+        if len(found) != 1:
             raise TypeError("kernels are made of functions defined by `def`, or by the only `lambda` of a line")
+        if kind is ast.FunctionDef:
+            return found[0]
         body = [ast.copy_location(ast.Return(found[0].body), found[0])]
         return ast.copy_location(ast.FunctionDef(self.name, found[0].args, body, []), found[0])
 
@@ -45,20 +57,12 @@ class Source:
 
     @property
     def names(self):
-        """The names outside of the function."""
-        free = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
-        closure = {}
-        for name, cell in free:
-            try:
-                closure[name] = cell.cell_contents
-            except ValueError:
-                continue
-        return ChainMap(closure, self.function.__globals__)
+        """The names outside of the function. A name that is assigned later has an empty cell, and is not there yet."""
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or ())
+        closure = {name: cell.cell_contents for name, cell in cells if cell != type(cell)()}
+        return ChainMap(closure, self.function.__globals__, vars(builtins))
 
     def place(self, node):
         """Where a node of the tree is: file, line, column and text of the line."""
         node = node or self.tree
-        line = self._lines[node.lineno - 1]
-        indent = len(self._lines[0]) - len(self._lines[0].lstrip())
-        number = self.function.__code__.co_firstlineno + node.lineno - 1
-        return self.function.__code__.co_filename, number, node.col_offset + indent + 1, line
+        return self.function.__code__.co_filename, node.lineno, node.col_offset + 1, self._lines[node.lineno - 1]

@@ -5,7 +5,7 @@ import ast
 from . import arithmetic, types
 from .expressions import Expressions
 from .types import I32, Tuple
-from .values import ArrayValue, Value, integer
+from .values import ArrayValue, Value, plus, times
 
 _ENDS = ("return", "break;", "continue;")
 
@@ -28,40 +28,35 @@ class Translation(Expressions):
             body.append(f"return {self.wgsl(result)}();")
         return [*(f"var {name}: {wgsl};" for name, wgsl in self.variables.items()), *body]
 
-    def parameter(self, name, kind, text):
-        """Makes a variable of an argument."""
-        self.assign_name(name, Value(text, kind, natural=kind == types.INT), self.source.tree)
-
     def statements(self, nodes):
         for node in nodes:
             if _ends(self.lines):
                 return
-            kind = type(node).__name__
             if isinstance(node, (ast.For, ast.While)) and node.orelse:
                 self.unsupported(node, "loops in kernels have no else")
-            if isinstance(node, (ast.Break, ast.Continue)):
-                self.emit(f"{kind.lower()};")
-            elif not isinstance(node, ast.Pass):
-                handler = getattr(self, f"do_{kind.lower()}", None)
-                if handler is None:
-                    self.unsupported(node, f"kernels have no statement of the kind {kind}")
-                handler(node)
+            self.visit(node)
 
-    def do_expr(self, node):
+    def visit_Pass(self, node):
+        pass
+
+    def visit_Break(self, node):
+        self.emit("break;")
+
+    def visit_Continue(self, node):
+        self.emit("continue;")
+
+    def visit_Expr(self, node):
         if isinstance(node.value, ast.Call):
-            value = self.expression(node.value)
-            if isinstance(value, Value) and value.kind is not None and not value.text.isidentifier():
-                self.hoist(value)
+            self.expression(node.value)
         elif not isinstance(node.value, ast.Constant):
             self.unsupported(node, "this expression has no effect")
 
     # Assignments.
 
-    def do_assign(self, node):
+    def visit_Assign(self, node):
         targets = node.targets
         if len(targets) == 1 and isinstance(targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
-            values = [self.hoist(value) for value in self.operands(node.value.elts)]
-            self.unpack(targets[0], values)
+            self.unpack(targets[0], self.operands(node.value.elts))
             return
         value = self.expression(node.value)
         if len(targets) > 1 or not isinstance(targets[0], ast.Name):
@@ -69,13 +64,13 @@ class Translation(Expressions):
         for target in targets:
             self.assign(target, value)
 
-    def do_annassign(self, node):
+    def visit_AnnAssign(self, node):
         if node.value is not None:
             self.assign(node.target, self.expression(node.value))
 
-    def do_augassign(self, node):
+    def visit_AugAssign(self, node):
         if isinstance(node.target, ast.Name):
-            a, b = self.operands([ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target), node.value])
+            a, b = self.operands([node.target, node.value])
             self.assign_name(node.target.id, arithmetic.binary(self, type(node.op), a, b, node), node)
             return
         if not isinstance(node.target, ast.Subscript):
@@ -99,14 +94,14 @@ class Translation(Expressions):
         elif isinstance(target, (ast.Tuple, ast.List)):
             if not (isinstance(value, Value) and isinstance(value.kind, Tuple)):
                 self.mistyped(target, "only a tuple is assigned to several names")
-            self.unpack(target, [self.hoist(item) for item in self.items(value)])
+            self.unpack(target, self.items(value))
         else:
             self.unsupported(target, "names and elements of arrays are assigned")
 
     def unpack(self, target, values):
         if len(values) != len(target.elts):
             self.mistyped(target, f"{len(values)} values for {len(target.elts)} names")
-        for each, value in zip(target.elts, values):
+        for each, value in zip(target.elts, [self.hoist(value) for value in values]):
             self.assign(each, value)
 
     def element(self, target):
@@ -141,7 +136,7 @@ class Translation(Expressions):
 
     # Branches and loops.
 
-    def do_if(self, node):
+    def visit_If(self, node):
         condition = self.truth(node.test)
         if condition.const is not None:
             self.statements(node.body if condition.const else node.orelse)
@@ -153,7 +148,7 @@ class Translation(Expressions):
         parts = ["} else {", other] if other else []
         self.block(f"if {condition.text} {{", body, *parts)
 
-    def do_while(self, node):
+    def visit_While(self, node):
         with self.nested() as body:
             condition = self.truth(node.test)
             if condition.const is not True:
@@ -161,7 +156,7 @@ class Translation(Expressions):
             self.statements(node.body)
         self.block("loop {", body)
 
-    def do_for(self, node):
+    def visit_For(self, node):
         call = node.iter
         if not (isinstance(call, ast.Call) and self.static(call.func) is range):
             length, element = self.sequence(call)
@@ -169,7 +164,7 @@ class Translation(Expressions):
             return
         if call.keywords or not 1 <= len(call.args) <= 3:
             self.mistyped(call, "range takes one to three integers")
-        values = [self.number(value, call) for value in self.operands(call.args)]
+        values = self.operands(call.args)
         kind = types.concrete(self.common(values, call))
         if kind.kind not in "iu":
             self.mistyped(call, f"range takes integers, not {kind}")
@@ -194,15 +189,17 @@ class Translation(Expressions):
             value = self.listed(self.items(value), node)
         if not isinstance(value, ArrayValue):
             self.mistyped(node, "kernels loop over range(…), arrays and tuples, and over enumerate and zip of them")
-        return value.shape[0], lambda place: self.item(value, place)
+        first, shape, strides = value.first, value.shape, value.strides
+        return shape[0], lambda place: self.load(
+            self.part(value, plus(first, times(place, strides[0])), shape[1:], strides[1:])
+        )
 
     def listed(self, items, node):
         """Numbers in an array of the invocation."""
         if not items:
             self.unsupported(node, "a loop over nothing has no type")
-        kind, name, length = types.concrete(self.common(items, node)), self.fresh("l"), len(items)
-        array = ArrayValue(name, kind, "function", (integer(length),), (integer(1),), integer(0), length)
-        self.variables[name] = f"array<{types.in_memory(kind).wgsl}, {length}>"
+        kind = types.concrete(self.common(items, node))
+        array = self.array(self.fresh("l"), kind, "function", (len(items),))
         for i, item in enumerate(items):
             self.store((array, f"{i}i"), self.convert(item, kind, node), node)
         return array
@@ -228,9 +225,8 @@ class Translation(Expressions):
         self.emit(f"var {at} = {self.convert(start, kind, node.iter)};")
         self.block("loop {", [*body, "continuing {", f"    {at} += {by};", "}"])
 
-    def do_return(self, node):
-        is_empty = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
-        if is_empty:
+    def visit_Return(self, node):
+        if node.value is None or self.static(node.value) is None:
             self.emit("return;")
             return
         if self.is_kernel:

@@ -68,12 +68,14 @@ def in_memory(kind):
 
 
 def of_number(number):
-    """The type of a literal or of a captured number, or None for another object."""
+    """The type of a literal or of another number that is known before the launch, or None for another object."""
     if isinstance(number, np.generic):
-        return BY_NAME.get(number.dtype.name)
+        return of_elements(number.dtype)
     if isinstance(number, bool):
         return BOOL
-    return {int: INT, float: FLOAT}.get(type(number))
+    if isinstance(number, int):
+        return INT if -(2**31) <= number < 2**31 else I64 if number < 2**63 else U64
+    return FLOAT if isinstance(number, float) else None
 
 
 def concrete(kind):
@@ -83,13 +85,21 @@ def concrete(kind):
     return BY_NAME[kind.name] if isinstance(kind, Scalar) else kind
 
 
+def parts(kind):
+    """The types of the numbers that a number or a tuple of numbers has."""
+    return kind.items if isinstance(kind, Tuple) else (kind,)
+
+
+def computed(kind):
+    """The type in which numbers are computed and compared: truths as integers."""
+    return I32 if kind == BOOL else concrete(kind)
+
+
 def join(a, b):
     """The type that has the values of both, by the tables of arrays; None if there is none."""
     if a == b:
         return a
-    if isinstance(a, Tuple) or isinstance(b, Tuple):
-        if not (isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items)):
-            return None
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(map(join, a.items, b.items))
         return None if None in items else Tuple(items)
     if not (isinstance(a, Scalar) and isinstance(b, Scalar)):
@@ -126,12 +136,18 @@ def literal(number, kind):
     if not np.isfinite(value) and math.isfinite(number):
         raise OverflowError(f"{number} is not in the range of {kind}")
     if not np.isfinite(value):
-        bits = value.view(f"u{value.itemsize}")
         if kind == F16:
-            return f"f16(bitcast<f32>({np.float32(value).view('u4')}u))"
-        return f"bitcast<{kind.wgsl}>({bits}{'lu' if kind == F64 else 'u'})"
+            return converted(literal(number, F32), F32, F16)
+        return f"bitcast<{kind.wgsl}>({value.view(f'u{value.itemsize}')}{'lu' if kind == F64 else 'u'})"
     text = f"{float(value)!r}{kind.suffix}"
     return f"({text})" if text.startswith("-") else text
+
+
+def stored(text, source, target):
+    """An element as memory has it, or the other way: floats may lie there as integers, for atomic operations."""
+    if source.kind != target.kind and "f" in (source.kind, target.kind):
+        return f"bitcast<{target.wgsl}>({text})"
+    return converted(text, source, target)
 
 
 def converted(text, source, target):

@@ -3,6 +3,7 @@
 import operator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 
 from . import types
 from .types import I32, Scalar
@@ -17,7 +18,7 @@ class Value:
 
     text: str
     kind: object
-    const: object = None
+    const: object = field(default=None, compare=False)  # A number is compared by its text, since NaN is not NaN.
     items: tuple = None
     natural: bool = False
 
@@ -26,9 +27,11 @@ class Value:
         """Whether every function can write it."""
         return self.const is not None or self.text.startswith("given.")
 
-    def key(self):
-        """What a device function is translated for: the type, and the number where it is known."""
-        return (self.kind, self.text) if is_known(self) else types.concrete(self.kind)
+    @property
+    def known(self):
+        """The number or the tuple of numbers, of a value that `is_known`."""
+        return self.const if self.items is None else tuple(item.known for item in self.items)
+
 
 
 @dataclass(frozen=True)
@@ -43,15 +46,6 @@ class ArrayValue:
     first: Value
     length: int = 0
 
-    @property
-    def numbers(self):
-        return (self.first, *self.shape, *self.strides)
-
-    def key(self):
-        """What a device function is translated for: everything but the numbers that are passed to it."""
-        numbers = tuple(each.text if each.is_global else None for each in self.numbers)
-        name = self.length if self.space == "function" else self.name
-        return (name, self.element, self.space, numbers)
 
 
 @dataclass(frozen=True)
@@ -59,10 +53,6 @@ class Known:
     """An object that a function is given and that is no value of WGSL: a function, a type."""
 
     found: object
-
-    def key(self):
-        """What a device function is translated for."""
-        return ("known", self.found)
 
 
 @dataclass
@@ -120,8 +110,5 @@ plus, times = partial(_combined, "+", operator.add, 0), partial(_combined, "*", 
 
 def packed_strides(shape):
     """The strides of an array in C order without gaps."""
-    strides, step = [], integer(1)
-    for length in reversed(shape):
-        strides.append(step)
-        step = times(step, length)
-    return tuple(reversed(strides))
+    strides = accumulate(reversed(shape[1:]), times, initial=integer(1))
+    return tuple(strides)[::-1][: len(shape)]
