@@ -16,7 +16,7 @@ use crate::array::DeviceNDArray;
 use crate::elementwise::{ElementwiseKernel, Evaluate};
 use crate::error::{Error, Result};
 use crate::expr::{Expr, IntoExpr};
-use crate::functions::operand::to_u32;
+use crate::functions::operand::{packed, to_u32};
 
 /// The positions of the least or the largest elements. Returns at once.
 pub(super) fn position<T: Reducible>(expr: &Expr<T>, axes: &Axes, reduction: Reduction) -> Result<DeviceNDArray<i64>> {
@@ -24,7 +24,8 @@ pub(super) fn position<T: Reducible>(expr: &Expr<T>, axes: &Axes, reduction: Red
         Err(error) if is_too_long(&error) && u32::try_from(axes.split(expr.shape())?.count).is_ok() => {
             let x = expr.eval()?;
             let stream = expr.stream().cloned().unwrap_or_else(|| x.context().default_stream().clone());
-            LongAxes { stream: &stream, axes, reduction }.position(&x)
+            // The half of an axis has half of the bytes only where its elements follow each other.
+            LongAxes { stream: &stream, axes, reduction }.position(&packed(&x.on(&stream))?)
         }
         result => result,
     }
