@@ -53,6 +53,7 @@ fn report_skips(file: &str, is_whole: bool) -> Result<bool> {
     Ok(true)
 }
 
+/// The command of the tests, whose programs are started by `runner`, this program.
 fn command(args: &[String], runner: &str) -> CommandLine {
     // If both `--workspace` and `--package` are given, cargo tests the whole workspace.
     let names_package = args
@@ -86,18 +87,20 @@ mod tests {
 
     #[test]
     fn all_crates_are_tested_unless_a_package_is_given() {
-        for (args, shown) in [
-            (&[][..], "VKARRAY_VALIDATION=1 cargo test --workspace"),
-            (&["reshape"], "VKARRAY_VALIDATION=1 cargo test --workspace reshape"),
-            (&["-p", "xtask"], "VKARRAY_VALIDATION=1 cargo test -p xtask"),
-            (&["-pxtask"], "VKARRAY_VALIDATION=1 cargo test -pxtask"),
-            (&["--package", "xtask"], "VKARRAY_VALIDATION=1 cargo test --package xtask"),
-            (&["--profile", "x"], "VKARRAY_VALIDATION=1 cargo test --workspace --profile x"), // Not -p.
+        for (args, before, after) in [
+            (&[][..], " --workspace", ""),
+            (&["reshape"], " --workspace", " reshape"),
+            (&["-p", "xtask"], "", " -p xtask"),
+            (&["-pxtask"], "", " -pxtask"),
+            (&["--package", "xtask"], "", " --package xtask"),
+            (&["--profile", "x"], " --workspace", " --profile x"), // Not -p.
             // The `-p` is an argument of the test binary.
-            (&["--", "-p"], "VKARRAY_VALIDATION=1 cargo test --workspace -- -p"),
+            (&["--", "-p"], " --workspace", " -- -p"),
         ] {
             let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
-            assert_eq!(command(&args).to_string(), shown, "{args:?}");
+            let runner = r#" --config 'target."cfg(all())".runner=["xtask", "shares"]'"#;
+            let shown = format!("VKARRAY_VALIDATION=1 cargo test{before}{runner}{after}");
+            assert_eq!(command(&args, "xtask").to_string(), shown, "{args:?}");
         }
     }
 

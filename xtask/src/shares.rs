@@ -1,0 +1,94 @@
+//! `cargo xtask shares PROGRAM …`: the runner of `cargo xtask test`, which starts a program of tests.
+//!
+//! The validation layer allows one test at a time in a process (`.cargo/config.toml`). Programs that take minutes
+//! therefore run as several processes at once, each with a share of the tests.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+
+use anyhow::{Context as _, Result};
+
+use crate::command::exit_code;
+
+/// The programs that take minutes.
+const LONG: [&str; 2] = ["device", "cli"];
+
+/// The most processes: their tests use memory of the host, gigabytes in some.
+const MOST: usize = 4;
+
+/// Runs a program with its arguments. The exit code is the one of the program, or of the first share that failed.
+pub(crate) fn run(program: &str, args: &[String]) -> Result<ExitCode> {
+    let command = || {
+        let mut command = Command::new(program);
+        command.args(args);
+        command
+    };
+    let cannot_start = || format!("cannot start {program}");
+    let n_shares = thread::available_parallelism().map_or(1, usize::from).min(MOST);
+    if !is_long(program) || n_shares == 1 {
+        return Ok(exit_code(command().status().with_context(cannot_start)?));
+    }
+    let list = command().args(["--list", "--format=terse"]).output().with_context(cannot_start)?;
+    let start =
+        |names: Vec<&str>| command().arg("--exact").args(names).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let list = String::from_utf8_lossy(&list.stdout);
+    let started: Vec<_> = shares(&list, n_shares).into_iter().map(start).collect::<io::Result<_>>()?;
+    let waiting: Vec<_> = started.into_iter().map(|share| thread::spawn(|| share.wait_with_output())).collect();
+    let mut code = ExitCode::SUCCESS;
+    for share in waiting {
+        let output = share.join().expect("waiting does not panic")?;
+        io::stdout().write_all(&output.stdout)?;
+        io::stderr().write_all(&output.stderr)?;
+        if code == ExitCode::SUCCESS {
+            code = exit_code(output.status);
+        }
+    }
+    Ok(code)
+}
+
+/// Whether the program is one of [`LONG`]; cargo puts a hash behind the name.
+fn is_long(program: &str) -> bool {
+    let stem = Path::new(program).file_stem().and_then(|stem| stem.to_str());
+    stem.and_then(|stem| stem.rsplit_once('-')).is_some_and(|(name, _)| LONG.contains(&name))
+}
+
+/// The tests of a list, in shares that are not empty. Neighbours, which take similar times, are in different shares.
+fn shares(list: &str, n: usize) -> Vec<Vec<&str>> {
+    let mut shares = vec![Vec::new(); n];
+    let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
+    names.enumerate().for_each(|(i, name)| shares[i % n].push(name));
+    shares.retain(|share| !share.is_empty());
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_test_is_in_one_share() {
+        let list = "a::b: test\na::c: test\nd: benchmark\ne: test\n";
+        assert_eq!(shares(list, 2), [vec!["a::b", "e"], vec!["a::c"]]);
+        assert_eq!(shares(list, 4), [["a::b"], ["a::c"], ["e"]]);
+        assert!(shares("", 2).is_empty());
+    }
+
+    #[test]
+    fn long_programs_are_known_by_the_name_before_the_hash() {
+        assert!(is_long("target/debug/deps/device-a0b4179f7cbca762") && is_long("cli-2ab8f5768cd5029b.exe"));
+        assert!(!is_long("target/debug/deps/vkarray_driver-4bd3acfe0a119543") && !is_long("device"));
+    }
+
+    /// This program of tests is the only one that is there, and it is not long.
+    #[test]
+    fn the_exit_code_of_a_program_is_kept() {
+        let program = std::env::current_exe().unwrap();
+        let run =
+            |args: &[&str]| run(program.to_str().unwrap(), &args.iter().map(|&arg| arg.into()).collect::<Vec<_>>());
+        assert_eq!(run(&["--list"]).unwrap(), ExitCode::SUCCESS);
+        assert_eq!(run(&["--no-such-option"]).unwrap(), ExitCode::from(101));
+        assert!(super::run("no-such-program-anywhere", &[]).is_err());
+    }
+}
