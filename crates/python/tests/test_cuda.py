@@ -102,8 +102,10 @@ def test_types_shapes_and_views(side):
         np.testing.assert_array_equal(vk.from_cuda(OnlyDlpack(theirs[1:] * 2)).copy_to_host(), host[1:] * 2)
         found = vk.from_cuda(OnlyDlpack(theirs))
         found[0] = 1
+        found.to_cuda()  # From here on the memory is CUDA's again.
         np.testing.assert_array_equal(unwrap(theirs)[0], np.ones(7))  # The same memory.
-        found[0] = host[0]
+        vk.from_cuda(theirs)[0] = host[0]
+        found.to_cuda()
         np.testing.assert_array_equal(vk.from_cuda(theirs + 1).copy_to_host(), host + np.dtype(dtype).type(1))
         with pytest.raises(ValueError, match="gaps"):
             vk.from_cuda(theirs[:, ::2])
