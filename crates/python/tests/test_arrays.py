@@ -239,6 +239,17 @@ def test_complex_functions_at_infinities_nan_and_cuts(name, dtype):
         np.testing.assert_allclose(abs(own[is_nan]), abs(other[is_nan]), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_the_inverse_tangents_are_right_beside_their_poles(dtype):
+    tiny, small = float(np.finfo(dtype).smallest_normal), 1e-3
+    for d in (tiny, 1e-30, 1e-10, small / 2, small, 2 * small, 0.1):
+        a = np.array([complex(1, d), complex(1, -d), complex(-1, d), complex(1 - d, 0), complex(1 + d, d)], dtype)
+        a = a[a != 1]
+        for x, function, expected in [(a, vk.atanh, np.arctanh(a)), (1j * a, vk.atan, np.arctan(1j * a))]:
+            found = function(vk.asarray(x.astype(dtype))).copy_to_host()
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std"])
 def test_reductions_are_numpys(name, axis):

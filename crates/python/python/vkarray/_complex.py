@@ -165,7 +165,10 @@ r = select(imaginary, vec2<R>(R_copysign(zero, a), angle), far);""")
 def _atanh(z):
     own, im = _parts(z)
     re = _of("abs", own)
-    size = _of("log1p", 4 * re / ((1 - re) * (1 - re) + im * im)) / 4
+    far = _of("log1p", 4 * re / ((1 - re) * (1 - re) + im * im))
+    # Near the pole the squares underflow.
+    distance = _of("hypot", 1 - re, im)
+    size = _of("where", distance < 0.001, _of("log", 4 * re) - 2 * _of("log", distance), far) / 4
     return _core.complex(_of("copysign", size, own), _of("atan2", 2 * im, (1 - re) * (1 + re) - im * im) / 2)
 
 
