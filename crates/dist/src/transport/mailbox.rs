@@ -42,7 +42,8 @@ pub(crate) const SLOTS: u64 = AHEAD + BEHIND;
 /// The bytes of the name of pages, with spaces behind it.
 const NAME: usize = 64;
 
-/// The others on a host with which a rank has mailboxes for chunks of the full length.
+/// The others on a host with which a rank has mailboxes for chunks of the full length. Not measured: hosts have eight GPUs at
+/// most.
 const FULL: u64 = 8;
 
 /// The memory that a rank shares with other ranks of its host, for [`Transport::mailboxes`]: 40 MiB for each rank with
