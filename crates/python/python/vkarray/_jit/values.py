@@ -33,7 +33,6 @@ class Value:
         return self.const if self.items is None else tuple(item.known for item in self.items)
 
 
-
 @dataclass(frozen=True)
 class ArrayValue:
     """An array or a view of one. Element (i, j) is `name[first + i * strides[0] + j * strides[1]]`."""
@@ -45,7 +44,6 @@ class ArrayValue:
     strides: tuple
     first: Value
     length: int = 0
-
 
 
 @dataclass(frozen=True)
