@@ -133,6 +133,15 @@ import vkarray as vk
 
 live = lambda: ctypes.CDLL("libcuda.so.1").double_live()
 
+def refuses(error, text, function, *args, **asked):
+    "Asserts that a call raises this error, whose message has the text."
+    try:
+        function(*args, **asked)
+    except error as raised:
+        assert text in str(raised), raised
+    else:
+        raise AssertionError(text)
+
 def seen(view):
     "The elements at the address, as CUDA has them: an array of NumPy that keeps the view, without a copy."
     given = dict(view.__cuda_array_interface__)
@@ -212,12 +221,7 @@ for error, text, given in [
     (ValueError, "gaps", Theirs(np.zeros((4, 4), "float32")[:, ::2])), (ValueError, "gaps", Theirs(np.zeros((4, 4)).T)),
     (TypeError, "datetime64", Theirs(np.zeros(3, "datetime64[s]"))), (AttributeError, "interface", np.zeros(3)),
 ]:
-    try:
-        vk.from_cuda(given)
-    except error as raised:
-        assert text in str(raised), raised
-    else:
-        raise AssertionError(text)
+    refuses(error, text, vk.from_cuda, given)
 """)
 
 
@@ -228,12 +232,7 @@ import os
 vk.ones(5).copy_to_host()
 n_open = len(os.listdir("/proc/self/fd"))
 for i in range(3):
-    try:
-        vk.ones(5).to_cuda()
-    except {error} as raised:
-        assert {text!r} in str(raised), raised
-    else:
-        raise AssertionError
+    refuses({error}, {text!r}, lambda: vk.ones(5).to_cuda())
 gc.collect()
 assert live() == 0 and len(os.listdir("/proc/self/fd")) == n_open
 """
@@ -349,12 +348,7 @@ for source, text, wrong in [
     (view, "stream 0", {"stream": 0}), (view, "(2, 0)", {"dl_device": (2, 0)}), (still, "readonly", {}),
     (view, "device memory", {"dl_device": (1, 0), "copy": False}),
 ]:
-    try:
-        source.__dlpack__(**wrong)
-    except BufferError as raised:
-        assert text in str(raised), raised
-    else:
-        raise AssertionError(text)
+    refuses(BufferError, text, source.__dlpack__, **wrong)
 """)
 
 
@@ -403,12 +397,7 @@ for versioned in (False, True):
     host = np.zeros((4, 4), "float16")
     with_gaps, without_type = Foreign(host[:, ::2], versioned), Foreign(host, versioned, kind=(4, 16))  # `bfloat16`
     for given, error, text in [(with_gaps, ValueError, "gaps"), (without_type, (BufferError, RuntimeError), "dtype")]:
-        try:
-            vk.from_cuda(given)
-        except error as raised:
-            assert text in str(raised), raised
-        else:
-            raise AssertionError(text)
+        refuses(error, text, vk.from_cuda, given)
     assert with_gaps.ended == [(2, 1)]
     assert (without_type.tensor.device_type, without_type.tensor.device_id) == (2, 1)
 """)
