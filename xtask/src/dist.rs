@@ -21,6 +21,13 @@ const EXAMPLES: [&str; 3] = ["heat", "wave", "statistics"];
 /// The numbers of ranks that the examples run with; more than this machine may have cores.
 const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
 
+/// Switches that are off, and what then carries the elements between ranks of the CPU driver, as a report says.
+const WAYS: [(Option<&str>, &str); 3] = [
+    (None, "by memory of the device"),
+    (Some("VKARRAY_SHARE_DEVICE_MEMORY"), "by pages of the host"),
+    (Some("VKARRAY_SHARE_PAGES"), "by messages"),
+];
+
 /// How long the other ranks may go on when one has failed.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
@@ -75,6 +82,20 @@ pub(crate) fn run(kills: usize, mpi: Option<&str>) -> Result<ExitCode> {
     for ranks in RANKS {
         for example in EXAMPLES {
             mpi.command(ranks, example).run_to_success()?;
+        }
+    }
+    for (switch, way) in WAYS {
+        for example in EXAMPLES {
+            let command = mpi.command(3, example);
+            let command = switch.into_iter().fold(command, |command, switch| command.with_env(switch, "0"));
+            println!("$ {command}");
+            let output = command.process().stderr(Stdio::inherit()).output()?;
+            let text = String::from_utf8_lossy(&output.stdout);
+            let is_reported = example != "heat" || text.contains(way);
+            ensure!(
+                output.status.success() && is_reported,
+                "`{command}` failed, or not all elements passed {way}: {text}"
+            );
         }
     }
     for (failure, reported) in FAILURES {

@@ -28,9 +28,9 @@ mod transport;
 
 pub use array::DistArray;
 pub use decomposition::{Border, Decomposition, DecompositionError, HaloMessage, HaloSchedule, Overlap, Region};
-pub use device::{Link, RankReport, Report, open_context};
+pub use device::{RankReport, Report, open_context};
 pub use error::DistError;
 pub use functions::{Operands, Reproducible, map};
 #[cfg(feature = "mpi")]
 pub use transport::MpiRank;
-pub use transport::{Mailboxes, Place, ThreadRank, Transport, TransportError};
+pub use transport::{Link, Mailboxes, Place, ThreadRank, Transport, TransportError};

@@ -1,10 +1,10 @@
 //! Memory for another process: [`IpcHandle`]s over a Unix socket.
 //!
 //! A handle is one message: a fixed head with its file descriptors beside it (one of the memory, and one of a timeline
-//! semaphore if it is sent), then the note of the crate above (for arrays: element type and layout). The receiver
-//! checks that the sender's process is of the same user (`SO_PEERCRED`), and the values of the head; the import then
-//! checks UUIDs, sizes and the memory type. What the descriptors refer to is trusted: a process of the same user could
-//! write to this process's memory in any case.
+//! semaphore if it is sent), then the note of the crate above (for arrays: element type and layout). Both sides
+//! check that the other process is of the same user (`SO_PEERCRED`), and the receiver checks the values of the head; the
+//! import then checks UUIDs, sizes and the memory type. What the descriptors refer to is trusted: a process of the same
+//! user could write to this process's memory in any case.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::iter;
@@ -54,8 +54,8 @@ pub enum IpcError {
     /// Bytes that are not a handle, or a handle of another version.
     #[error("what was received is no handle of this version")]
     NotAHandle,
-    /// The sender is a process of another user.
-    #[error("the handle was sent by user {sender}, and this process is of user {receiver}")]
+    /// The process at the other side of the socket is of another user.
+    #[error("the handle was sent by user {sender} to user {receiver}")]
     OtherUser { sender: u32, receiver: u32 },
     /// A handle without its file descriptors, or with more descriptors than these.
     #[error("the handle has {expected} file descriptors, and {received} were received")]
@@ -74,8 +74,10 @@ impl IpcHandle {
     ///
     /// # Errors
     ///
-    /// [`IpcError::Socket`], [`IpcError::Malformed`] for a longer note.
+    /// [`IpcError::OtherUser`], [`IpcError::Socket`], [`IpcError::Malformed`] for a longer note.
     pub fn send(&self, socket: &UnixStream, note: &[u8]) -> Result<(), IpcError> {
+        let (own, peer) = users(socket)?;
+        check_same_user(own, peer)?;
         let head = self.head(note)?;
         let fds: SmallVec<[_; 2]> = iter::once(self.memory().as_fd()).chain(self.timeline().map(AsFd::as_fd)).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
@@ -100,7 +102,8 @@ impl IpcHandle {
     /// Every variant of [`IpcError`] except [`IpcError::SameProcess`]. Close the socket after an error: the position in
     /// its stream of messages is lost.
     pub fn receive(socket: &UnixStream) -> Result<(Self, Vec<u8>), IpcError> {
-        check_user(socket)?;
+        let (own, peer) = users(socket)?;
+        check_same_user(peer, own)?;
         let mut head = [0; HEAD];
         let (received, mut fds) = receive_first(socket, &mut head)?;
         let mut socket = socket;
@@ -186,9 +189,10 @@ fn uuid(digits: [u8; 32]) -> Result<String, IpcError> {
     text.ok_or(IpcError::Malformed { what: "a UUID is not 32 hexadecimal digits" })
 }
 
-fn check_user(socket: &UnixStream) -> Result<(), IpcError> {
+/// The users of this process and of the one at the other side of a socket.
+fn users(socket: &UnixStream) -> Result<(u32, u32), IpcError> {
     let peer = rustix::net::sockopt::socket_peercred(socket).map_err(io::Error::from)?;
-    check_same_user(peer.uid.as_raw(), rustix::process::geteuid().as_raw())
+    Ok((rustix::process::geteuid().as_raw(), peer.uid.as_raw()))
 }
 
 fn check_same_user(sender: u32, receiver: u32) -> Result<(), IpcError> {

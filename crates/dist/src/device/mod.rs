@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use vkarray::Context;
 use vkarray::device::{DeviceInfo, DeviceType, Instance, Selection};
 
-pub use report::{Link, RankReport, Report};
+pub use report::{RankReport, Report};
 
 use crate::error::DistError;
 use crate::transport::{Transport, share_texts};

@@ -19,11 +19,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use vkarray::Context;
-#[cfg(not(target_os = "linux"))]
-use vkarray::memory::Error;
 use vkarray::memory::{Allocator, Block, Result};
 
-use super::{Transport, TransportError, received};
+use super::shared::{Shared, share};
+use super::{Link, Transport, TransportError};
 
 /// The most bytes of a message that are sent at a time, and in a mailbox of a rank with few others on its host. A bus of 50 GB/s carries them in 105 µs; a turn takes the host 30 to
 /// 60 µs. Copies above 4 MiB leave the queue of kernels, so that those of both directions run at once. Two H100 (580.159.04,
@@ -38,9 +37,6 @@ pub(crate) const BEHIND: u64 = 2;
 
 /// The chunks that one direction of a mailbox holds.
 pub(crate) const SLOTS: u64 = AHEAD + BEHIND;
-
-/// The bytes of the name of pages, with spaces behind it.
-const NAME: usize = 64;
 
 /// The others on a host with which a rank has mailboxes for chunks of the full length. Not measured: hosts have eight GPUs at
 /// most.
@@ -73,9 +69,9 @@ pub struct Mailboxes {
 /// The memory that two ranks share.
 #[derive(Debug)]
 struct Mailbox {
-    name: String,
-    /// The pages on each device of this rank that has used them. The first block of the rank that made the pages keeps
-    /// their name valid.
+    memory: Shared,
+    /// The memory on each device of this rank that has used it. The first block of the rank that made pages keeps their
+    /// name valid.
     blocks: Vec<Arc<Block>>,
     /// The turns of the pair so far.
     turn: u64,
@@ -121,11 +117,24 @@ impl Mailboxes {
     ) -> std::result::Result<(), TransportError> {
         let mut by_rank = self.by_rank.borrow_mut();
         let new: Vec<_> = ranks.iter().copied().filter(|rank| !by_rank.contains_key(rank)).collect();
-        by_rank.extend(connect(context, transport, &new)?);
+        by_rank.extend(new.iter().map(|&rank| (rank, None)));
+        for (rank, (memory, block)) in share(context, transport, &new, |near| 2 * SLOTS * chunk_for(near as u64))? {
+            let own = transport.rank();
+            let directions = [Direction::between(own, rank), Direction::between(rank, own)];
+            by_rank.insert(rank, Some(Mailbox { memory, blocks: vec![block], turn: 0, directions }));
+        }
         Ok(())
     }
 
-    /// The pages that a context shares with those of these ranks with which it can.
+    /// The way of elements to a rank, after [`Mailboxes::connect`].
+    pub(crate) fn link(&self, rank: usize) -> Link {
+        match self.by_rank.borrow().get(&rank) {
+            Some(Some(mailbox)) => mailbox.memory.link(),
+            _ => Link::Messages,
+        }
+    }
+
+    /// The memory that a context shares with those of these ranks with which it can.
     pub(crate) fn open(&self, context: &Context, ranks: &[usize]) -> Result<BTreeMap<usize, Arc<Block>>> {
         let mut by_rank = self.by_rank.borrow_mut();
         let mut shared = BTreeMap::new();
@@ -136,7 +145,7 @@ impl Mailboxes {
                 Some(block) => block,
                 // The other rank counts on this one to use the pages.
                 None => {
-                    let block = open_pages(context, &mailbox.name)?;
+                    let block = mailbox.memory.open(context)?;
                     mailbox.blocks.push(Arc::clone(&block));
                     block
                 }
@@ -185,52 +194,6 @@ fn is_of(block: &Block, allocator: &Arc<Allocator>) -> bool {
     Arc::ptr_eq(block.allocator(), allocator)
 }
 
-/// The mailboxes with ranks that have none yet. The rank with the smaller number makes the pages and tells their name, and
-/// the other one answers whether it can open them.
-fn connect(
-    context: &Context,
-    transport: &dyn Transport,
-    ranks: &[usize],
-) -> std::result::Result<BTreeMap<usize, Option<Mailbox>>, TransportError> {
-    let (own, host) = (transport.rank(), transport.place().host_rank.to_ne_bytes());
-    let hosts = tell(transport, ranks.iter().map(|&rank| (rank, host.to_vec())), ranks, host.len())?;
-    let mut mailboxes: BTreeMap<_, _> = ranks.iter().map(|&rank| (rank, None)).collect();
-    let near: Vec<usize> = ranks.iter().zip(hosts).filter(|of| of.1 == host).map(|(&rank, _)| rank).collect();
-    let chunk = chunk_for(near.len() as u64);
-    let (below, above): (Vec<usize>, Vec<usize>) = near.into_iter().partition(|&rank| rank < own);
-    // Where no pages can be made, nobody can open those with an empty name.
-    let made: Vec<_> = above.iter().map(|_| make_pages(context, chunk).ok()).collect();
-    let names = made.iter().map(|made| made.as_ref().map_or("", |(_, name)| name));
-    let offers = above.iter().copied().zip(names.map(|name| format!("{name:NAME$}").into_bytes()));
-    let names = tell(transport, offers, &below, NAME)?;
-    let open = |name: Vec<u8>| {
-        let name = String::from_utf8_lossy(&name).trim_end().to_owned();
-        open_pages(context, &name).ok().map(|block| (block, name))
-    };
-    let opened: Vec<_> = names.into_iter().map(open).collect();
-    let answers = below.iter().copied().zip(opened.iter().map(|opened| vec![u8::from(opened.is_some())]));
-    let answers = tell(transport, answers, &above, 1)?;
-    let accepted = made.into_iter().zip(answers).map(|(made, answer)| made.filter(|_| answer == [1]));
-    for (rank, pages) in below.into_iter().zip(opened).chain(above.into_iter().zip(accepted)) {
-        let directions = [Direction::between(own, rank), Direction::between(rank, own)];
-        let mailbox = pages.map(|(block, name)| Mailbox { name, blocks: vec![block], turn: 0, directions });
-        mailboxes.insert(rank, mailbox);
-    }
-    Ok(mailboxes)
-}
-
-/// Sends bytes to ranks, and receives `len` bytes from each of other ones.
-fn tell(
-    transport: &dyn Transport,
-    outgoing: impl Iterator<Item = (usize, Vec<u8>)>,
-    from: &[usize],
-    len: usize,
-) -> std::result::Result<Vec<Vec<u8>>, TransportError> {
-    let outgoing: Vec<_> = outgoing.collect();
-    let outgoing: Vec<_> = outgoing.iter().map(|(rank, bytes)| (*rank, bytes.as_slice())).collect();
-    received(transport, &outgoing, &from.iter().map(|&rank| (rank, len)).collect::<Vec<_>>())
-}
-
 /// The bytes of a chunk of a new mailbox of a rank with so many others on its host.
 fn chunk_for(n_others: u64) -> u64 {
     (CHUNK * FULL / n_others.max(FULL)).next_multiple_of(1 << 16)
@@ -239,28 +202,6 @@ fn chunk_for(n_others: u64) -> u64 {
 /// The bytes of a chunk of the mailbox in these pages.
 pub(crate) fn chunk_of(pages: &Block) -> u64 {
     pages.size() / (2 * SLOTS)
-}
-
-/// The pages of a new mailbox, with their name.
-#[cfg(target_os = "linux")]
-fn make_pages(context: &Context, chunk: u64) -> Result<(Arc<Block>, String)> {
-    context.allocator().named_pages(2 * SLOTS * chunk)
-}
-
-/// The pages with a name.
-#[cfg(target_os = "linux")]
-fn open_pages(context: &Context, name: &str) -> Result<Arc<Block>> {
-    context.allocator().open_named_pages(name)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn make_pages(_: &Context, _: u64) -> Result<(Arc<Block>, String)> {
-    Err(Error::Unsupported { what: "pages with a name" })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_pages(_: &Context, _: &str) -> Result<Arc<Block>> {
-    Err(Error::Unsupported { what: "pages with a name" })
 }
 
 #[cfg(test)]

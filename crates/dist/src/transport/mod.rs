@@ -5,6 +5,8 @@ mod error;
 mod mailbox;
 #[cfg(feature = "mpi")]
 mod mpi;
+#[cfg_attr(not(target_os = "linux"), path = "unshared.rs")]
+mod shared;
 mod threads;
 
 use std::fmt::Debug;
@@ -58,8 +60,8 @@ pub trait Transport: Debug {
     }
 
     /// The memory that this rank shares with other ranks of its host, through which all elements between them pass where
-    /// their devices allow it: one copy down and one up, and a message of eight bytes for each chunk. Without it, the
-    /// elements are messages too. Those of [`ThreadRank`] and `MpiRank` are there unless `VKARRAY_SHARE_PAGES` says no; a
+    /// their devices allow it, with a message of eight bytes for each chunk; see [`Link`]. Without it, the elements are
+    /// messages too. Those of [`ThreadRank`] and `MpiRank` are there unless `VKARRAY_SHARE_PAGES` says no; a
     /// transport has none by default. Either all ranks have mailboxes or none.
     ///
     /// # Errors
@@ -71,6 +73,21 @@ pub trait Transport: Debug {
 
 /// A switch that lets ranks of one host share memory, or not.
 const SHARE_PAGES: &str = "VKARRAY_SHARE_PAGES";
+
+/// A switch that lets processes of one device share memory of the device in place of pages of the host, or not.
+#[cfg(target_os = "linux")]
+const SHARE_DEVICE_MEMORY: &str = "VKARRAY_SHARE_DEVICE_MEMORY";
+
+/// The way of elements between two ranks; the earlier ones are faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Link {
+    /// Through memory of the device on which both compute, as processes: two copies on the device.
+    DeviceMemory,
+    /// Through pages of the host that the devices of both reach: one copy down, and one up.
+    HostPages,
+    /// By messages from and to pinned memory.
+    Messages,
+}
 
 /// Where a rank runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -161,5 +161,5 @@ fn random_heads_are_read_without_a_panic() {
 fn a_process_of_another_user_is_refused() {
     assert!(check_same_user(1000, 1000).is_ok());
     let refused = check_same_user(0, 1000).unwrap_err().to_string();
-    assert_eq!(refused, "the handle was sent by user 0, and this process is of user 1000");
+    assert_eq!(refused, "the handle was sent by user 0 to user 1000");
 }
