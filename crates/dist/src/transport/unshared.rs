@@ -9,9 +9,11 @@ use super::{Link, Transport, TransportError};
 
 /// Memory that another rank has too: none.
 #[derive(Debug)]
-pub(super) enum Shared {}
+pub(super) enum Unshared {}
 
-impl Shared {
+pub(super) use self::Unshared as Shared;
+
+impl Unshared {
     pub(super) fn link(&self) -> Link {
         match *self {}
     }
@@ -27,6 +29,6 @@ pub(super) fn share(
     _: &dyn Transport,
     _: &[usize],
     _: impl Fn(usize) -> u64,
-) -> std::result::Result<Vec<(usize, (Shared, Arc<Block>))>, TransportError> {
+) -> std::result::Result<Vec<(usize, (Unshared, Arc<Block>))>, TransportError> {
     Ok(Vec::new())
 }
