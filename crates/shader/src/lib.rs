@@ -44,7 +44,7 @@ pub use signature::{
     MatrixProduct, MatrixRole, MatrixUse, Param, ParamKind, Parameter, PushConstants, PushMember, ScalarValue,
     SharedVar, Signature, Subgroups, TexelFormat, UnknownDType, assert_field, assert_size,
 };
-pub use translate::{Bounds, BufferBounds, Fold, Library, Loops, Module, Options, Source, Translated};
+pub use translate::{Bounds, BufferBounds, Fold, Library, Loops, Module, Options, Source, Translated, WordMatrices};
 
 /// What serves the kernel crate alone.
 #[doc(hidden)]

@@ -45,8 +45,8 @@ pub struct Options {
     pub unchecked_division: bool,
     /// Whether each operation on floats rounds by itself (`NoContraction`). Otherwise a driver may fuse and rearrange them.
     pub exact_floats: bool,
-    /// Whether each cooperative matrix that WGSL loads from words is one of `bf16`, two in a word, the low half first.
-    pub bf16_matrices: bool,
+    /// What the numbers of each cooperative matrix are that WGSL loads from words.
+    pub word_matrices: WordMatrices,
     /// Whether `dot4I8Packed` and `dot4U8Packed` may use the device's instruction (`shaderIntegerDotProduct`).
     pub integer_dot_product: bool,
     /// The most bytes of a `var<uniform>`; one that declares more becomes read-only storage. `None` leaves all as they are.
@@ -140,6 +140,22 @@ pub enum Loops {
     Bounded,
     /// The kernel's author promises that every loop ends. A loop that does not is undefined behaviour.
     AssumeFinite,
+}
+
+/// What the numbers of a cooperative matrix are that WGSL loads from words (`u32`), the lowest bits first.
+///
+/// ```
+/// assert_eq!(vkarray_shader::Options::default().word_matrices, vkarray_shader::WordMatrices::Words);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WordMatrices {
+    /// The words, of which no device multiplies matrices.
+    #[default]
+    Words,
+    /// `bf16`, two in a word.
+    Bf16,
+    /// `i8`, four in a word. The inner axis has twice as many numbers as WGSL says, and matrices of `f32` are of `i32`.
+    I8,
 }
 
 /// What a translated kernel does with an index out of range of a buffer.
