@@ -85,7 +85,7 @@ fn product_by_matrices<T: Widen, U: Element>(
     let out = ctx.device_array::<U>([stack.as_slice(), &[m, n]].concat())?;
     let right = right.on(stream);
     let [left, right] = match form {
-        WordMatrices::I8 => [with_whole(left, -1, 16)?, with_whole(&right.swap_axes(-2, -1)?, -1, 16)?],
+        WordMatrices::I8 => [with_whole(left, -1, 16)?, columns(&right)?],
         _ => [left.view()?, right],
     };
     let [(left, stride_a), (right, stride_b)] = [stacked(packed(&left)?, &stack)?, stacked(packed(&right)?, &stack)?];
@@ -185,6 +185,17 @@ fn fours<T: Widen>(array: &DeviceNDArray<T>, axis: isize) -> Result<DeviceNDArra
     let (stack, [k, n]) = split(whole.shape());
     let rows = whole.reshape([stack, &[k / 4, 4, n]].concat())?.swap_axes(-2, -1)?.on(array.stream());
     packed(&rows)?.view::<T::Wide>()?.squeeze(Some(&[-1]))
+}
+
+/// Stacks of matrices of bytes column by column, with zeros behind each, so that its length is a multiple of 16. Where rows
+/// are contiguous, fours of rows are made words first: both copies together are faster than one of bytes.
+fn columns<T: Widen>(array: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+    let columns = array.swap_axes(-2, -1)?.on(array.stream());
+    if columns.strides().last() == Some(&1) {
+        return with_whole(&columns, -1, 16);
+    }
+    let words = fours(&with_whole(array, -2, 16)?, -2)?.swap_axes(-2, -1)?;
+    packed(&words.on(array.stream()))?.view()
 }
 
 /// Runs the kernel of a plan, which writes the sums of each part of the inner axis to `out`. Each operand comes with the
