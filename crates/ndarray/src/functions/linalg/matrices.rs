@@ -54,20 +54,6 @@ pub(super) fn numbers_of_matrices(
     (is_listed && is_enabled && has_subgroups && has_size && has_memory).then_some(numbers)
 }
 
-/// Where an invocation reads and writes the second operand row by row: eight numbers of a row.
-const ROWS_OF_B: &str = "let column = min(first_column + index % 16u * 8u, matmul.n - 8u);
-    let below = index / 16u;
-    let from_b = (result * matmul.stride_b + below * matmul.n + column) / 8u;
-    let width = matmul.n / 8u;
-    let at_b = below * 10u + index % 4u * 2u;
-    let half_b = index % 16u / 8u;
-    let pair_b = index % 8u / 4u;
-";
-
-/// Where it reads the second operand column by column, which it writes where it writes the first.
-const COLUMNS_OF_B: &str =
-    "let column = first_column + index / 8u;\nlet start_b = result * matmul.stride_b + beside;\n";
-
 /// Whether a product is one for the kernel, where two `i8` along the inner axis are one number.
 pub(super) fn are_suitable(Sizes { m, k, n, count }: Sizes) -> bool {
     let is_whole = k.is_multiple_of(8) && n.is_multiple_of(8);
@@ -82,27 +68,15 @@ pub(super) fn text(numbers: WordMatrices) -> String {
         WordMatrices::Bf16 => (functions::QUADS_BF16.concat(), "f32"),
         WordMatrices::I8 => (functions::QUADS_I8.to_owned(), "f32"),
     };
-    let is_columns = numbers == WordMatrices::I8;
-    let places = if is_columns { COLUMNS_OF_B } else { ROWS_OF_B };
+    let second = Second { is_columns: numbers == WordMatrices::I8 };
     let blocks = || (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
     // What an invocation reads: eight numbers of eight rows of each operand.
-    let starts = (0..8).map(|i| {
-        let from_b = format!("let from_b{i} = (start_b + min(column + {}u, matmul.n - 1u) * matmul.k) / 8u;\n", 16 * i);
-        let from_b = if is_columns { &from_b } else { "" };
-        format!("let from_a{i} = (start_a + min(row + {}u, matmul.m - 1u) * matmul.k) / 8u;\n{from_b}", 16 * i)
-    });
+    let starts =
+        (0..8).map(|i| format!("let from_a{i} = (start_a + min(row + {}u, matmul.m - 1u) * matmul.k) / 8u;\n", 16 * i));
     let sums = starts.chain(blocks().map(|(i, j)| format!("var s{i}{j}: coop_mat16x16<f32, C>;\n")));
     let registers = (0..8).map(|i| format!("var a{i} = vec4<u32>();\nvar b{i} = vec4<u32>();\n"));
-    let left = (0..8).map(|i| {
-        let right = if is_columns { format!("b{i} = b[from_b{i} + l / 8u];\n") } else { String::new() };
-        format!("a{i} = a[from_a{i} + l / 8u];\n{right}")
-    });
-    let right = (0..8).filter(|_| !is_columns).map(|i| {
-        let below = 8 * i;
-        format!("if l + below + {below}u < matmul.k {{ b{i} = b[from_b + (l + {below}u) * width]; }}\n")
-    });
-    let left = left.collect::<String>();
-    let reads = registers.chain([format!("if l + beside < matmul.k {{\n{left}}}\n")]).chain(right);
+    let left = (0..8).map(|i| format!("a{i} = a[from_a{i} + l / 8u];\n")).collect::<String>();
+    let reads = registers.chain([format!("if l + beside < matmul.k {{\n{left}}}\n"), second.reads()]);
     let multiplied: String =
         blocks().map(|(i, j)| format!("s{i}{j} = coopMultiplyAdd(m{i}, n{j}, s{i}{j});\n")).collect();
     let loads = |depth: u32| {
@@ -110,25 +84,15 @@ pub(super) fn text(numbers: WordMatrices) -> String {
             format!("let m{i} = coopLoadT<coop_mat16x16<{number}, A>>(&tile_a[half_m][{i}][{}], 18u);\n", 4 * depth)
         });
         let right = (0..4).map(move |j| {
-            let (pair, at) = (j / 2, j % 2 * 4);
-            let (load, place) = if is_columns {
-                ("coopLoad", format!("[half_n][{j}][{}], 18u", 4 * depth))
-            } else {
-                ("coopLoadT", format!("[{depth}][half_n][{pair}][{at}], 10u"))
-            };
+            let (load, place) = second.load(depth, j);
             format!("let n{j} = {load}<coop_mat16x16<{number}, B>>(&tile_b{place});\n")
         });
         left.chain(right).collect::<String>()
     };
     let products = (0..4).map(|depth| format!("{{\n{}{multiplied}}}\n", loads(depth)));
     let stores = (0..8).flat_map(|i| {
-        let place = format!("[{}][{}][at_a", i / 4, i % 4);
-        let right = if is_columns {
-            format!("tile_b{place}")
-        } else {
-            format!("tile_b[{}][half_b][pair_b][at_b + {}u", i / 2, i % 2 * 80)
-        };
-        [(format!("tile_a{place}"), format!("a{i}")), (right, format!("b{i}"))]
+        let left = format!("tile_a[{}][{}][at_a", i / 4, i % 4);
+        [(left, format!("a{i}")), (format!("tile_b{}", second.place(i)), format!("b{i}"))]
     });
     let stores =
         stores.map(|(place, words)| format!("{place}] = quad({words}.xy);\n{place} + 1u] = quad({words}.zw);\n"));
@@ -141,7 +105,7 @@ pub(super) fn text(numbers: WordMatrices) -> String {
         )
     });
     let lines = [
-        ("PLACES", places.to_owned()),
+        ("PLACES", second.places()),
         ("SUMS", sums.collect::<String>()),
         ("READS", reads.collect()),
         ("PRODUCTS", products.collect()),
@@ -149,6 +113,60 @@ pub(super) fn text(numbers: WordMatrices) -> String {
         ("WRITES", writes.collect()),
     ];
     with_lines(functions::MATMUL_MATRICES, lines) + &quads
+}
+
+/// The text for the second operand, which lies row by row, or column by column as the rows of the first.
+#[derive(Clone, Copy)]
+struct Second {
+    is_columns: bool,
+}
+
+impl Second {
+    /// Where an invocation reads and writes.
+    fn places(self) -> String {
+        if !self.is_columns {
+            return "let column = min(first_column + index % 16u * 8u, matmul.n - 8u);
+    let below = index / 16u;
+    let from_b = (result * matmul.stride_b + below * matmul.n + column) / 8u;
+    let width = matmul.n / 8u;
+    let at_b = below * 10u + index % 4u * 2u;
+    let half_b = index % 16u / 8u;
+    let pair_b = index % 8u / 4u;\n"
+                .to_owned();
+        }
+        let starts = (0..8).map(|i| {
+            format!("let from_b{i} = (start_b + min(column + {}u, matmul.n - 1u) * matmul.k) / 8u;\n", 16 * i)
+        });
+        let places = "let column = first_column + index / 8u;\nlet start_b = result * matmul.stride_b + beside;\n";
+        [places.to_owned()].into_iter().chain(starts).collect()
+    }
+
+    fn reads(self) -> String {
+        if self.is_columns {
+            let reads: String = (0..8).map(|i| format!("b{i} = b[from_b{i} + l / 8u];\n")).collect();
+            return format!("if l + beside < matmul.k {{\n{reads}}}\n");
+        }
+        let read = |i| format!("if l + below + {i}u < matmul.k {{ b{} = b[from_b + (l + {i}u) * width]; }}\n", i / 8);
+        (0..64).step_by(8).map(read).collect()
+    }
+
+    /// Where what is read as the `i`-th is written, without the end of the index.
+    fn place(self, i: u32) -> String {
+        if self.is_columns {
+            format!("[{}][{}][at_a", i / 4, i % 4)
+        } else {
+            format!("[{}][half_b][pair_b][at_b + {}u", i / 2, i % 2 * 80)
+        }
+    }
+
+    /// The function that loads the `j`-th matrix, from where, and its stride.
+    fn load(self, depth: u32, j: u32) -> (&'static str, String) {
+        if self.is_columns {
+            ("coopLoad", format!("[half_n][{j}][{}], 18u", 4 * depth))
+        } else {
+            ("coopLoadT", format!("[{depth}][half_n][{}][{}], 10u", j / 2, j % 2 * 4))
+        }
+    }
 }
 
 #[cfg(test)]
