@@ -7,10 +7,26 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use spirv::{Capability, CooperativeMatrixOperands as Signed, FPEncoding, Op};
 
 use super::words::{HEADER_WORDS, instructions, op};
-use crate::translate::WordMatrices;
+
+/// What the numbers of a cooperative matrix are that WGSL loads from words (`u32`), the lowest bits first.
+///
+/// ```
+/// assert_eq!(vkarray_shader::Options::default().word_matrices, vkarray_shader::WordMatrices::Words);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WordMatrices {
+    /// The words, of which no device multiplies matrices.
+    #[default]
+    Words,
+    /// `bf16`, two in a word.
+    Bf16,
+    /// `i8`, four in a word. The inner axis has twice as many numbers as WGSL says, and matrices of `f32` are of `i32`.
+    I8,
+}
 
 /// The word of a header that holds the bound of ids.
 const BOUND: usize = 3;

@@ -18,8 +18,8 @@ use crate::spirv::exact_floats::with_exact_floats;
 use crate::spirv::not_equal::with_nan_unequal;
 use crate::spirv::plain_types::with_plain_types;
 use crate::spirv::shared_accesses::with_shared_accesses;
-use crate::spirv::word_matrices::with_word_matrices;
-use crate::translate::options::{Bounds, BufferBounds, Options, WordMatrices};
+use crate::spirv::word_matrices::{WordMatrices, with_word_matrices};
+use crate::translate::options::{Bounds, BufferBounds, Options};
 
 /// What to write.
 pub(crate) struct EmitRequest<'a> {

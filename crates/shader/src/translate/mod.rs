@@ -17,7 +17,7 @@ mod text;
 pub(crate) mod validate;
 
 pub use module::Module;
-pub use options::{Bounds, BufferBounds, Loops, Options, Translated, WordMatrices};
+pub use options::{Bounds, BufferBounds, Loops, Options, Translated};
 pub use passes::Fold;
 pub use passes::Part;
 pub use sizes::Sizes;

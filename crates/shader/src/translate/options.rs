@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sanitize::{Sanitize, Sanitized};
 use crate::signature::{MAX_COUNTED, ScalarValue, Signature, Subgroups};
+use crate::spirv::word_matrices::WordMatrices;
 use crate::translate::passes::fold::Fold;
 
 /// How a kernel is translated. `KernelBuilder` chooses these from the device and from its own settings.
@@ -140,22 +141,6 @@ pub enum Loops {
     Bounded,
     /// The kernel's author promises that every loop ends. A loop that does not is undefined behaviour.
     AssumeFinite,
-}
-
-/// What the numbers of a cooperative matrix are that WGSL loads from words (`u32`), the lowest bits first.
-///
-/// ```
-/// assert_eq!(vkarray_shader::Options::default().word_matrices, vkarray_shader::WordMatrices::Words);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum WordMatrices {
-    /// The words, of which no device multiplies matrices.
-    #[default]
-    Words,
-    /// `bf16`, two in a word.
-    Bf16,
-    /// `i8`, four in a word. The inner axis has twice as many numbers as WGSL says, and matrices of `f32` are of `i32`.
-    I8,
 }
 
 /// What a translated kernel does with an index out of range of a buffer.
