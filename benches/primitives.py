@@ -53,6 +53,12 @@ class Cupy(arrays.Cupy):
     def half(self, x):
         return x.astype(self.xp.float16)
 
+    def bytes(self, x):
+        return x.to(self.xp.int8)
+
+    def product_of_bytes(self, a, b):
+        return self.xp._int_mm(a, b)
+
     def complex(self, x):
         return x.view(self.xp.complex64)
 
@@ -269,6 +275,11 @@ class Suite:
             self.product(f"f16_{edge}", *(self.library.half(self.uniform(n, n)) for _ in range(2)))
             if bfloat16 := getattr(self.library, "bfloat16", None):  # CuPy has no such type.
                 self.product(f"bf16_{edge}", *(bfloat16(self.uniform(n, n)) for _ in range(2)))
+        if product := getattr(self.library, "product_of_bytes", None):  # PyTorch alone has such a product.
+            n = self.edge(4096)
+            a, b = (self.library.bytes(self.uniform(n, n) * 255 - 128) for _ in range(2))
+            for name, b in [("i8_4096", b), ("i8_4096_columns", b.T)]:
+                self.rate(f"product_{name}", 2 * n**3 / 1e6, "TOP/s", lambda b=b: product(a, b))
         count, n = self.size(16), self.edge(16384)
         a, b = self.uniform(count, 32, 32), self.uniform(count, 32, 32)
         self.bytes("product_batched_32_f32", 12 * count * 32 * 32, lambda: a @ b)

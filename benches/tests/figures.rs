@@ -55,7 +55,7 @@ fn names(suite: &str) -> Vec<String> {
         let (value, min, max) = (number("value"), number("min"), number("max"));
         assert!(min <= value && value <= max, "{figure}");
         match figure["unit"].as_str() {
-            Some("us" | "GB/s" | "Gkeys/s" | "TFLOP/s" | "MiB") => assert!(min > 0.0, "{figure}"),
+            Some("us" | "GB/s" | "Gkeys/s" | "TFLOP/s" | "TOP/s" | "MiB") => assert!(min > 0.0, "{figure}"),
             Some("ratio") if figure["name"] != "replay_fragmentation" => assert!(min > 0.0, "{figure}"),
             Some("count" | "ratio") => assert!(min >= 0.0, "{figure}"),
             _ => panic!("no known unit in {figure}"),
@@ -138,7 +138,16 @@ fn a_log_is_replayed_on_the_manager_of_choice() {
 fn primitives() {
     let data = ["uniform", "constant", "skewed"];
     let histograms = data.map(|data| ["f32", "u32"].map(|ty| format!("histogram_{ty}_{data}")));
-    let products = ["f32_4096", "f32_1000x777x1333", "f16_4096", "f16_8192", "bf16_4096", "bf16_8192"];
+    let products = [
+        "f32_4096",
+        "f32_1000x777x1333",
+        "f16_4096",
+        "f16_8192",
+        "bf16_4096",
+        "bf16_8192",
+        "i8_4096",
+        "i8_4096_columns",
+    ];
     let products = products.into_iter().chain(["batched_32_f32", "vector_f32"]);
     let mut expected = ["scan_f32", "compact_f32", "var_f32", "scan_u32"].map(str::to_owned).to_vec();
     expected.extend(["sort", "argsort", "unique"].map(|what| format!("{what}_u32")));

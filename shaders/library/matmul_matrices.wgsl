@@ -1,16 +1,17 @@
-// c[b, i, j] = sum over l of a[b, i, l] * b[b, l, j], of f16 or bf16, by cooperative matrices of 16 × 16 whose sums are f32
+// c[b, i, j] = sum over l of a[b, i, l] * b[b, l, j], of f16, bf16 or i8, by cooperative matrices of 16 × 16 sums
 //
 // Contiguous matrices of m × k and k × n numbers, k and n multiples of 8; an operand with one matrix has stride 0 between
-// matrices. A workgroup of four subgroups of 32 computes a tile of 128 × 128, a subgroup 64 × 64 of it in 4 × 4 matrices.
+// matrices. Of i8, two along the inner axis count as one number here, and `b` is n × k: no device reads columns of bytes
+// from shared memory as fast as rows. A workgroup of four subgroups of 32 computes a tile of 128 × 128, a subgroup 64 × 64 of it in 4 × 4 matrices.
 // It reads 64 columns of `a` and rows of `b` into registers, while it multiplies those in shared memory. The generated
-// lines SUMS, READS, PRODUCTS, STORES and WRITES name the registers and the matrices. One workgroup for each tile and
+// lines PLACES, SUMS, READS, PRODUCTS, STORES and WRITES name the registers and the matrices. One workgroup for each tile and
 // matrix, along x.
 //
 // Sixteen rows of a tile are an array of their own, in which matrices lie at constant indices: so they are known to be
 // inside. A row of 64 numbers of `a`, or 32 of `b`, has 8 numbers more, so that eight rows at a time fall on different
 // banks. Operands are read as words, eight numbers at once: reads are what limits the kernel.
 //
-// `quads_f16.wgsl` and `quads_bf16.wgsl` have the type of four numbers, and its conversions.
+// `quads_f16.wgsl`, `quads_bf16.wgsl` and `quads_i8.wgsl` have the type of four numbers, its conversions, and `tile_b`.
 
 enable f16;
 enable wgpu_cooperative_matrix;
@@ -19,13 +20,11 @@ struct Matmul { m: u32, k: u32, n: u32, stride_a: u32, stride_b: u32 }
 
 @group(0) @binding(0) var<storage, read> a: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> b: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> c: array<Quad>;
+@group(0) @binding(2) var<storage, read_write> c: array<Result>;
 var<immediate> matmul: Matmul;
 
 // By half of the rows, and 16 rows of these.
 var<workgroup> tile_a: array<array<array<Quad, 288>, 4>, 2>;
-// By 16 rows, half of the columns, and 32 columns of these.
-var<workgroup> tile_b: array<array<array<array<Quad, 168>, 2>, 2>, 4>;
 // By subgroup, a matrix of sums.
 var<workgroup> sums: array<array<vec4<f32>, 80>, 4>;
 
@@ -55,19 +54,13 @@ fn matmul_matrices(
     let first_row = tile / tiles_n * 128u;
     let first_column = tile % tiles_n * 128u;
 
-    // What this invocation reads: eight numbers of eight rows of `a`, 16 rows apart, and of eight rows of `b`, 8 apart.
-    // Rows and columns outside repeat the last.
+    // What this invocation reads: eight numbers of eight rows of `a`, 16 rows apart, and of eight rows of `b`, 8 apart, or
+    // 16 as those of `a`. Rows and columns outside repeat the last.
     let row = first_row + index / 8u;
     let beside = index % 8u * 8u;
-    let column = min(first_column + index % 16u * 8u, matmul.n - 8u);
-    let below = index / 16u;
     let start_a = result * matmul.stride_a + beside;
-    let from_b = (result * matmul.stride_b + below * matmul.n + column) / 8u;
-    let width = matmul.n / 8u;
     let at_a = index / 8u * 18u + index % 8u * 2u;
-    let at_b = below * 10u + index % 4u * 2u;
-    let half_b = index % 16u / 8u;
-    let pair_b = index % 8u / 4u;
+    PLACES
 
     let half_m = subgroup / 2u;
     let half_n = subgroup % 2u;

@@ -162,6 +162,96 @@ fn products_of_bf16_are_as_near_as_sums_in_f32() {
     }
 }
 
+/// Numbers of the whole range of `i8`.
+fn bytes(ctx: &Context, shape: &[usize], seed: usize) -> DeviceNDArray<i8> {
+    let bits = |at: usize| ((at * 31 + seed) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let numbers: Vec<i8> = (0..shape.iter().product()).map(|at| bits(at) as i8).collect();
+    ctx.slice_to_device(&numbers).unwrap().reshape(shape).unwrap()
+}
+
+/// Compares the product of two stacks of matrices of `i8` with sums in 64 bits.
+fn compare_bytes(a: &DeviceNDArray<i8>, b: &DeviceNDArray<i8>) {
+    let product = a.matmul_i32(b).unwrap();
+    let (stack, &[m, n]) = product.shape().split_at(product.ndim() - 2) else { panic!("{:?}", product.shape()) };
+    let k = b.shape()[b.ndim() - 2];
+    let [x, y] = [(a, [m, k]), (b, [k, n])]
+        .map(|(array, matrix)| contents(&array.broadcast_to([stack, &matrix].concat().as_slice()).unwrap()));
+    let sum = |at: usize| {
+        let (matrix, i, j) = (at / (m * n), at / n % m, at % n);
+        let products = (0..k).map(|l| i64::from(x[(matrix * m + i) * k + l]) * i64::from(y[(matrix * k + l) * n + j]));
+        products.sum::<i64>() as i32
+    };
+    let expected: Vec<i32> = (0..product.size()).map(sum).collect();
+    assert_eq!(contents(&product), expected, "{:?} {:?}", a.shape(), b.shape());
+}
+
+#[test]
+fn products_of_bytes_have_every_edge_of_tiles_and_of_words() {
+    let ctx = Fixture::open();
+    let edges = [[128, 128, 128], [129, 97, 136], [33, 131, 40], [64, 16, 32], [65, 15, 248], [127, 257, 64]];
+    for [m, k, n] in mixed_sizes(39).chain(edges).chain([[3, 0, 4], [0, 5, 4], [3, 5, 0], [40, 0, 40]]) {
+        compare_bytes(&bytes(&ctx, &[m, k], 1), &bytes(&ctx, &[k, n], 2));
+    }
+}
+
+#[test]
+fn products_of_bytes_are_of_views_and_stacks() {
+    let ctx = Fixture::open();
+    let x = bytes(&ctx, &[200, 144], 3);
+    for (a, b) in [
+        (x.slice(s![1..;2, 3..]).unwrap(), x.slice(s![..141, ..;-3]).unwrap()),
+        (x.slice(s![.., ..;-1]).unwrap(), x.t()),
+        (x.t().slice(s![..70, 1..]).unwrap(), x.slice(s![1.., 5..6]).unwrap()),
+        (x.t().slice(s![.., 7..]).unwrap(), x.slice(s![7.., 8..]).unwrap()),
+        (x.slice(s![7..8, ..]).unwrap(), x.t()),
+        (x.slice(s![.., 4..132]).unwrap(), x.slice(s![8..136, ..128]).unwrap()),
+    ] {
+        compare_bytes(&a, &b);
+    }
+    for (left, right) in [(vec![5], vec![5]), (vec![], vec![5]), (vec![5], vec![1]), (vec![2, 1], vec![3])] {
+        for [m, k, n] in [[32, 32, 32], [7, 9, 11], [1, 33, 6], [6, 33, 1], [34, 50, 40], [1, 5, 1]] {
+            let [a, b] = [(&left, [m, k], 4), (&right, [k, n], 5)]
+                .map(|(stack, matrix, seed)| bytes(&ctx, &[stack.as_slice(), &matrix].concat(), seed));
+            compare_bytes(&a, &b);
+        }
+    }
+    let (row, column) = (bytes(&ctx, &[144], 6), bytes(&ctx, &[200], 7));
+    assert_eq!(contents(&x.matmul_i32(&row).unwrap()), contents(&x.matmul_i32(&row.expand_dims(1).unwrap()).unwrap()));
+    assert_eq!(column.matmul_i32(&x).unwrap().shape(), [144]);
+    assert_eq!(row.matmul_i32(&row).unwrap().shape(), [0; 0]);
+}
+
+#[test]
+fn sums_of_bytes_wrap_around_at_32_bits() {
+    let ctx = Fixture::open();
+    for k in [131_071, 131_072, 131_077] {
+        let wrapped = (16_384 * k as i64) as i32;
+        for [m, n] in [[1, 3], [33, 40], [5, 7]] {
+            let [a, b] = [[m, k], [k, n]].map(|shape| ctx.full(shape, -128_i8).unwrap());
+            let product = contents(&a.matmul_i32(&b).unwrap());
+            assert_eq!(product.iter().find(|&&sum| sum != wrapped), None, "{m} {k} {n}, not {wrapped}");
+            assert_eq!(product.len(), m * n);
+        }
+    }
+    for (x, y) in [(-128, -128), (-128, 127), (127, 127), (127, -1)] {
+        let [a, b] = [([36, 100], x), ([100, 40], y)].map(|(shape, x)| ctx.full(shape, x as i8).unwrap());
+        let product = contents(&a.matmul_i32(&b).unwrap());
+        assert_eq!(product.iter().find(|&&sum| sum != 100 * x * y), None, "{x} · {y}");
+    }
+}
+
+#[test]
+fn products_of_bytes_refuse_what_matmul_refuses() {
+    let ctx = Fixture::open();
+    let of = |shape: &[usize]| ctx.zeros::<i8>(shape).unwrap();
+    let error = of(&[2, 3]).matmul_i32(&of(&[4, 5])).unwrap_err();
+    assert!(matches!(error, Error::Lengths { operation: "matmul_i32", axes: [1, 0], .. }), "{error}");
+    let error = of(&[]).matmul_i32(&of(&[4, 5])).unwrap_err();
+    assert!(matches!(error, Error::Shapes { operation: "matmul_i32", .. }), "{error}");
+    let error = of(&[2, 3, 4]).matmul_i32(&of(&[3, 4, 5])).unwrap_err();
+    assert!(matches!(error, Error::Layout(_)), "{error}");
+}
+
 #[test]
 fn stacks_of_matrices_broadcast() {
     let ctx = Fixture::open();
@@ -214,6 +304,7 @@ fn smaller_devices_take_smaller_tiles_or_one_stage() {
                 compare(&ctx, sizes, [2, 1], 1, |x| x as f32);
             }
             compare(&ctx, [36, 20, 68], [1, 2], 1 << 40 | 77, |x| x);
+            compare_bytes(&bytes(&ctx, &[65, 33], 1), &bytes(&ctx, &[33, 68], 2));
         });
     }
 }
@@ -224,5 +315,6 @@ fn kernels_of_products_pass_the_sanitizer() {
     ctx.kernel_cache().set_sanitize(true);
     for sizes in [[20, 12, 24], [7, 5, 9]] {
         compare(&ctx, sizes, [1, 2], 1, |x| x as f32);
+        compare_bytes(&bytes(&ctx, &sizes[..2], 1), &bytes(&ctx, &sizes[1..], 2));
     }
 }

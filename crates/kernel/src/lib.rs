@@ -43,6 +43,6 @@ pub use vkarray_shader::{
     FloatAtomicOp, Fold, Hint, ImageDim, ImageRole, ImageType, Leaf, Library, Limits, Loops, Malformed, MatrixProduct,
     MatrixRole, MatrixUse, MemorySpan, Module, Names, Options, OtherAccess, Param, ParamKind, Parameter, PushConstants,
     PushMember, Resource, Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, SitePlace, Source, Subgroups,
-    Subject, TexelFormat, Translated, Uncompiled, UnknownDType, Unvalidated, assert_field, assert_size, check_bindings,
-    check_workgroup,
+    Subject, TexelFormat, Translated, Uncompiled, UnknownDType, Unvalidated, WordMatrices, assert_field, assert_size,
+    check_bindings, check_workgroup,
 };

@@ -44,6 +44,7 @@ pub use signature::{
     MatrixProduct, MatrixRole, MatrixUse, Param, ParamKind, Parameter, PushConstants, PushMember, ScalarValue,
     SharedVar, Signature, Subgroups, TexelFormat, UnknownDType, assert_field, assert_size,
 };
+pub use spirv::word_matrices::WordMatrices;
 pub use translate::{Bounds, BufferBounds, Fold, Library, Loops, Module, Options, Source, Translated};
 
 /// What serves the kernel crate alone.

@@ -169,7 +169,20 @@ impl Primitives<'_> {
             self.rate(&format!("product_f32_{name}"), operations([rows, inner, columns]), || a.matmul(&b))?;
         }
         self.short_products::<f16>("f16")?;
-        self.short_products::<bf16>("bf16")
+        self.short_products::<bf16>("bf16")?;
+        self.products_of_bytes()
+    }
+
+    /// Of a second operand that is contiguous in the order of C, and of F.
+    fn products_of_bytes(&mut self) -> Result<()> {
+        let edge = self.edge(4096);
+        let (a, b) =
+            ((self.matrix(edge, edge)? * 255.0 - 128.0).eval()?, (self.matrix(edge, edge)? * 255.0 - 128.0).eval()?);
+        let (a, b) = (a.astype::<i8>()?, b.astype::<i8>()?);
+        for (name, b) in [("product_i8_4096", b.view()?), ("product_i8_4096_columns", b.t())] {
+            self.rate(name, (operations([edge; 3]).0, "TOP/s"), || a.matmul_i32(&b))?;
+        }
+        Ok(())
     }
 
     fn short_products<T: Element + Widen>(&mut self, dtype: &str) -> Result<()> {

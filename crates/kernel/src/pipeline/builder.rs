@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vkarray_shader::internal::Sizes;
-use vkarray_shader::{Options, Sanitize, Source};
+use vkarray_shader::{Options, Sanitize, Source, WordMatrices};
 
 use super::cache::{KernelCache, KernelKey};
 use crate::error::Result;
@@ -228,10 +228,10 @@ impl KernelBuilder {
         self
     }
 
-    /// Takes each cooperative matrix that WGSL loads from words (`u32`) as one of `bf16`, two in a word, the low half first.
+    /// What the numbers of each cooperative matrix are that WGSL loads from words (`u32`).
     #[doc(hidden)]
-    pub fn bf16_matrices(mut self, on: bool) -> Self {
-        self.options.bf16_matrices = on;
+    pub fn word_matrices(mut self, numbers: WordMatrices) -> Self {
+        self.options.word_matrices = numbers;
         self
     }
 

@@ -317,6 +317,11 @@ fn the_channel_kernel_follows_from_strides_and_sizes() {
         (&pixels(6002, 4), &planes(6002, 4), 1, &GPU, "ToPlanes 4 of 4 x 1, by words"), // Planes that start in the middle of a word.
         (&pixels(60, 4), &planes(60, 4), 1, &GPU, "tile 1: 4 x 256"),                   // Too few pixels.
     ]);
+    // Rows of bytes to words of four rows, as products of `i8` have them: with rows of the order of C and of F.
+    let rows = Layout::contiguous(&[256, 4, 1024], crate::Order::C).unwrap().transpose(Some(&[0, 2, 1])).unwrap();
+    let columns = Layout::contiguous(&[1024, 256, 4], crate::Order::C).unwrap().transpose(Some(&[1, 0, 2])).unwrap();
+    let words = Layout::contiguous(&[256, 1024, 4], crate::Order::C).unwrap();
+    assert_plans(&[(&rows, &words, 1, &GPU, "ToPixels 4 x 1, 16 at a time"), (&columns, &words, 1, &GPU, "quads")]);
 }
 
 /// Source, target, element size, limits, expected steps.

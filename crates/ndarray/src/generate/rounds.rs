@@ -12,7 +12,7 @@ pub(crate) const MAX_ROUNDS: u64 = 65_535;
 /// round, or in 18 where the sanitizer is on.
 pub(crate) const PRODUCTS: usize = 1 << 15;
 
-/// The longest inner axis that `matmul_matrices.wgsl` adds up, 32 products in a round.
+/// The longest inner axis that `matmul_matrices.wgsl` adds up, 64 numbers in a round, each of which may be two `i8`.
 pub(crate) const MOST_INNER: usize = 1 << 20;
 
 #[cfg(test)]

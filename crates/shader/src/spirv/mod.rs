@@ -11,7 +11,6 @@
 //! Called by `translate/module.rs`. Read next: `instruction.rs`.
 
 mod atomics;
-pub(crate) mod bf16_matrices;
 pub(crate) mod binding_arrays;
 mod bounded;
 pub(crate) mod capabilities;
@@ -35,6 +34,7 @@ mod types;
 mod unique_names;
 pub(crate) mod uses;
 pub(crate) mod validator;
+pub(crate) mod word_matrices;
 pub(crate) mod words;
 pub(crate) mod zero_shared;
 

@@ -49,7 +49,7 @@ const UNCHECKED: Options = Options {
     loops: crate::Loops::AssumeFinite,
     unchecked_division: false,
     exact_floats: false,
-    bf16_matrices: false,
+    word_matrices: crate::WordMatrices::Words,
     integer_dot_product: false,
     max_uniform_bytes: None,
     robust_buffers: false,

@@ -12,13 +12,13 @@ use naga::valid::ModuleInfo;
 
 use crate::error::{Error, Result};
 use crate::signature::{ParamKind, Signature};
-use crate::spirv::bf16_matrices::with_bf16_matrices;
 use crate::spirv::binding_arrays::{non_uniform_capabilities, with_capabilities};
 use crate::spirv::capabilities::declared;
 use crate::spirv::exact_floats::with_exact_floats;
 use crate::spirv::not_equal::with_nan_unequal;
 use crate::spirv::plain_types::with_plain_types;
 use crate::spirv::shared_accesses::with_shared_accesses;
+use crate::spirv::word_matrices::{WordMatrices, with_word_matrices};
 use crate::translate::options::{Bounds, BufferBounds, Options};
 
 /// What to write.
@@ -123,8 +123,8 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
     let pipeline = PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: request.entry.to_owned() };
     let words = with_plain_types(&write_vec(request.module, request.info, &writer_options, Some(&pipeline))?);
     let mut words = with_shared_accesses(with_nan_unequal(words));
-    if options.bf16_matrices {
-        words = with_bf16_matrices(&words);
+    if options.word_matrices != WordMatrices::Words {
+        words = with_word_matrices(&words, options.word_matrices);
     }
     let words = with_index_capabilities(words, request.signature);
     Ok(if options.exact_floats { with_exact_floats(&words) } else { words })

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sanitize::{Sanitize, Sanitized};
 use crate::signature::{MAX_COUNTED, ScalarValue, Signature, Subgroups};
+use crate::spirv::word_matrices::WordMatrices;
 use crate::translate::passes::fold::Fold;
 
 /// How a kernel is translated. `KernelBuilder` chooses these from the device and from its own settings.
@@ -45,8 +46,8 @@ pub struct Options {
     pub unchecked_division: bool,
     /// Whether each operation on floats rounds by itself (`NoContraction`). Otherwise a driver may fuse and rearrange them.
     pub exact_floats: bool,
-    /// Whether each cooperative matrix that WGSL loads from words is one of `bf16`, two in a word, the low half first.
-    pub bf16_matrices: bool,
+    /// What the numbers of each cooperative matrix are that WGSL loads from words.
+    pub word_matrices: WordMatrices,
     /// Whether `dot4I8Packed` and `dot4U8Packed` may use the device's instruction (`shaderIntegerDotProduct`).
     pub integer_dot_product: bool,
     /// The most bytes of a `var<uniform>`; one that declares more becomes read-only storage. `None` leaves all as they are.

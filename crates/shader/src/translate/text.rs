@@ -23,6 +23,7 @@ use crate::signature::{Param, ScalarValue, Signature, range_of};
 use crate::spirv::capabilities::{capabilities, declared};
 use crate::spirv::folded::with_folded_launch;
 use crate::spirv::sources::without_sources;
+use crate::spirv::word_matrices::WordMatrices;
 use crate::spirv::{DeviceBounds, matrices_of, with_bounded_bindings, with_checks};
 use crate::translate::linked::LinkedSource;
 use crate::translate::options::{Bounds, BufferBounds, Loops, Options, Translated};
@@ -143,8 +144,8 @@ impl Text {
         }
         signature.capabilities = capabilities(&declared(&written.words), &written.words);
         signature.add_capabilities_of_lists();
-        let is_bounded =
-            options.bounds == Bounds::Unchecked || bounds::have_matrices_inside(module, index, options.bf16_matrices);
+        let is_bounded = options.bounds == Bounds::Unchecked
+            || bounds::have_matrices_inside(module, index, options.word_matrices != WordMatrices::Words);
         emit::check_cooperative(entry, &signature.capabilities, is_bounded)?;
         signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
         signature.subgroups = options.subgroups;

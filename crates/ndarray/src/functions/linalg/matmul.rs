@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytemuck::Zeroable;
-use vkarray_kernel::{Arg, DType, Element, Groups, ScalarValue, Source};
+use vkarray_kernel::{Arg, DType, Element, Groups, ScalarValue, Source, WordMatrices};
 use vkarray_layout::{LayoutError, broadcast_shapes};
 use vkarray_shaders::functions;
 
@@ -14,8 +14,8 @@ use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::expr::Operand;
 use crate::functions::operand::{
-    Arithmetic, Units, Widen, converted, flat, kernel, longest, numbers, packed, part, parts, run, to_u32, widened,
-    words,
+    Arithmetic, Units, Widen, axis_of, converted, flat, kernel, longest, numbers, packed, part, parts, run, to_u32,
+    widened, words,
 };
 use crate::functions::reduce::{IntoAxes, Reduction, dot, reduce};
 use crate::generate::dtype_code;
@@ -24,8 +24,24 @@ use crate::generate::dtype_code;
 const KEY: u32 = 0x6d61_746d;
 
 pub(super) fn matmul<T: Widen>(x: &DeviceNDArray<T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
-    let (a, stream) = (x, x.stream());
-    let mismatch = || Error::Shapes { operation: "matmul", first: a.shape().to_vec(), second: other.shape().to_vec() };
+    of_stacks("matmul", x, other, |left, right| match product_by_matrices(left, right)? {
+        Some(out) => Ok(out),
+        None => converted(&product(left, right)?, left.stream()),
+    })
+}
+
+pub(super) fn matmul_i32(x: &DeviceNDArray<i8>, other: &DeviceNDArray<i8>) -> Result<DeviceNDArray<i32>> {
+    of_stacks("matmul_i32", x, other, product)
+}
+
+/// What an operation gives for two stacks of matrices, of which arrays of one axis are a row and a column.
+fn of_stacks<T: Element, U: Element>(
+    operation: &'static str,
+    a: &DeviceNDArray<T>,
+    other: &DeviceNDArray<T>,
+    product: impl FnOnce(&DeviceNDArray<T>, &DeviceNDArray<T>) -> Result<DeviceNDArray<U>>,
+) -> Result<DeviceNDArray<U>> {
+    let mismatch = || Error::Shapes { operation, first: a.shape().to_vec(), second: other.shape().to_vec() };
     if a.ndim() == 0 || other.ndim() == 0 {
         return Err(mismatch());
     }
@@ -35,46 +51,51 @@ pub(super) fn matmul<T: Widen>(x: &DeviceNDArray<T>, other: &DeviceNDArray<T>) -
     if k != inner {
         let (first, second) = (a.shape().to_vec(), other.shape().to_vec());
         let axes = [first.len() - 1, second.len().saturating_sub(2)];
-        return Err(Error::Lengths { operation: "matmul", first, second, axes });
+        return Err(Error::Lengths { operation, first, second, axes });
     }
-    let left = left.on(stream);
-    let out = match product_by_matrices(&left, &right)? {
-        Some(out) => out,
-        None => converted(&product(&left, &right)?, stream)?,
-    };
+    let out = product(&left.on(a.stream()), &right)?;
     let axes = [(a.ndim() == 1, -2), (other.ndim() == 1, -1)];
     let axes: Vec<isize> = axes.into_iter().filter_map(|(is_added, axis)| is_added.then_some(axis)).collect();
     out.squeeze(Some(&axes))
 }
 
-/// The products of two stacks of matrices of `f16` or `bf16` by cooperative matrices, if the device has them and the sizes
-/// are for the kernel. Its text has no place for the sanitizer's checks.
-fn product_by_matrices<T: Widen>(
+/// The products of two stacks of matrices of `f16`, `bf16` or `i8` by cooperative matrices, if the device has those with
+/// this result and the sizes are for the kernel. Its text has no place for the sanitizer's checks.
+fn product_by_matrices<T: Widen, U: Element>(
     left: &DeviceNDArray<T>,
     right: &DeviceNDArray<T>,
-) -> Result<Option<DeviceNDArray<T>>> {
+) -> Result<Option<DeviceNDArray<U>>> {
     let (ctx, stream) = (left.context(), left.stream());
     let ((stack_a, [m, k]), (stack_b, [_, n])) = (split(left.shape()), split(right.shape()));
     let stack = broadcast_shapes(&[stack_a, stack_b])?;
+    let types = [DType::of::<T>(), DType::of::<U>()];
+    let Some(form) = matrices::numbers_of_matrices(types, ctx.info(), &ctx.device().plan().features) else {
+        return Ok(None);
+    };
+    // Two `i8` are one number of the kernel, which reads 16 bytes of a row at a time.
+    let per_number = if form == WordMatrices::I8 { 2 } else { 1 };
+    let k = if form == WordMatrices::I8 { k.div_ceil(16) * 8 } else { k };
     let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, usize::saturating_mul) };
-    let dtype = DType::of::<T>();
     if !matrices::are_suitable(sizes)
-        || !matrices::has_matrices(dtype, ctx.info(), &ctx.device().plan().features)
         || ctx.kernel_cache().sanitizes()
-        || most_elements([stack_a, stack_b], sizes) > longest(ctx, size_of::<T>(), 1)
+        || most_elements([stack_a, stack_b], sizes) > longest(ctx, size_of::<U>(), 1)
     {
         return Ok(None);
     }
-    let out = ctx.device_array::<T>([stack.as_slice(), &[m, n]].concat())?;
-    let right = packed(&right.on(stream))?;
-    let [(left, stride_a), (right, stride_b)] = [stacked(packed(left)?, &stack)?, stacked(right, &stack)?];
-    let is_brain = dtype == DType::BF16;
-    let kernel = ctx.generated_kernel(&[KEY, 0, is_brain.into()], || {
-        let source = Source::wgsl(matrices::text(is_brain)).named("matmul_matrices.wgsl");
-        ctx.kernel(source).subgroup_size(matrices::SUBGROUP).full_subgroups(true).bf16_matrices(is_brain)
+    let out = ctx.device_array::<U>([stack.as_slice(), &[m, n]].concat())?;
+    let right = right.on(stream);
+    let [left, right] = match form {
+        WordMatrices::I8 => [with_whole(left, -1, 16)?, columns(&right)?],
+        _ => [left.view()?, right],
+    };
+    let [(left, stride_a), (right, stride_b)] = [stacked(packed(&left)?, &stack)?, stacked(packed(&right)?, &stack)?];
+    let kernel = ctx.generated_kernel(&[KEY, 0, form as u32], || {
+        let source = Source::wgsl(matrices::text(form)).named("matmul_matrices.wgsl");
+        ctx.kernel(source).subgroup_size(matrices::SUBGROUP).full_subgroups(true).word_matrices(form)
     })?;
-    let mut args = vec![words(&left), words(&right), if is_brain { words(&out) } else { numbers(&out) }];
-    for length in [m, k, n, stride_a, stride_b] {
+    let mut args =
+        vec![words(&left), words(&right), if form == WordMatrices::Bf16 { words(&out) } else { numbers(&out) }];
+    for length in [m, k, n, stride_a / per_number, stride_b / per_number] {
         args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
     }
     let n_groups = sizes.count * m.div_ceil(matrices::TILE) * n.div_ceil(matrices::TILE);
@@ -98,6 +119,9 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
     let shape = [stack.as_slice(), &[m, n]].concat();
     let sizes = Sizes { m, k, n, count: stack.iter().copied().fold(1, usize::saturating_mul) };
     let largest = most_elements([stack_a, stack_b], sizes);
+    if let Some(out) = product_by_matrices::<T, T::Wide>(x, right)? {
+        return Ok(out);
+    }
     let (ctx, itemsize) = (left.context(), size_of::<T::Wide>());
     let (longest, features) = (longest(ctx, itemsize, 1), &ctx.device().plan().features);
     // A reduction reads integers of 64 bits in the device's own type, and the tiles as pairs of words.
@@ -113,23 +137,65 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
         out.on(stream).fill(T::Wide::zeroed())?;
         return Ok(out);
     }
+    // Four `i8` along the inner axis are one number of the kernel.
+    let is_bytes = DType::of::<T>() == DType::I8;
+    let sizes = Sizes { k: if is_bytes { k.div_ceil(4) } else { k }, ..sizes };
     let is_unrolled = !ctx.kernel_cache().sanitizes();
     let plan = ProductPlan::new(ctx.info(), sizes, itemsize, longest / out.size(), is_unrolled);
-    let n_parts = k.div_ceil(plan.part);
+    let n_parts = sizes.k.div_ceil(plan.part);
     if largest.max(n_parts * out.size()) > longest {
         products_of_halves(x, right, &out)?;
         return Ok(out);
     }
-    let operands = [stacked(widened(x)?, &stack)?, stacked(widened(&right.on(stream))?, &stack)?];
+    let right = right.on(stream);
+    let (left, right) = if is_bytes { (fours(x, -1)?, fours(&right, -2)?) } else { (widened(x)?, widened(&right)?) };
+    let operands = [stacked(left, &stack)?, stacked(right, &stack)?];
     if n_parts == 1 {
-        products_in_tiles(&operands, &out, sizes, plan)?;
+        products_in_tiles(&operands, &out, sizes, plan, is_bytes)?;
         return Ok(out);
     }
     let parts = ctx.device_array::<T::Wide>([&[n_parts], shape.as_slice()].concat())?.on(stream);
-    products_in_tiles(&operands, &parts, sizes, plan)?;
+    products_in_tiles(&operands, &parts, sizes, plan, is_bytes)?;
     // Integers wrap around.
     let sums = reduce::<T::Wide, <T::Wide as Widen>::Sum>(&parts.expr(), &0.into_axes(), Reduction::Sum)?;
     converted(&sums, stream)
+}
+
+/// The array with zeros behind an axis, counted from the end, whose length is then a multiple of `unit`.
+fn with_whole<T: Element>(array: &DeviceNDArray<T>, axis: isize, unit: usize) -> Result<DeviceNDArray<T>> {
+    let axis = axis_of(axis, array.ndim())?;
+    let length = array.shape()[axis];
+    if length.is_multiple_of(unit) {
+        return array.view();
+    }
+    let mut shape = array.shape().to_vec();
+    shape[axis] = length.next_multiple_of(unit);
+    let whole = array.context().device_array::<T>(shape)?.on(array.stream());
+    whole.fill(T::zeroed())?;
+    whole.slice_axis(axis, 0..length.cast_signed())?.on(array.stream()).assign(array)?;
+    Ok(whole)
+}
+
+/// Stacks of matrices of bytes whose fours along an axis are one number, which are next to each other in the result.
+fn fours<T: Widen>(array: &DeviceNDArray<T>, axis: isize) -> Result<DeviceNDArray<T::Wide>> {
+    let whole = with_whole(array, axis, 4)?;
+    if axis == -1 {
+        return packed(&whole)?.view();
+    }
+    let (stack, [k, n]) = split(whole.shape());
+    let rows = whole.reshape([stack, &[k / 4, 4, n]].concat())?.swap_axes(-2, -1)?.on(array.stream());
+    packed(&rows)?.view::<T::Wide>()?.squeeze(Some(&[-1]))
+}
+
+/// Stacks of matrices of bytes column by column, with zeros behind each, so that its length is a multiple of 16. Where rows
+/// are contiguous, fours of rows are made words first: both copies together are faster than one of bytes.
+fn columns<T: Widen>(array: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+    let columns = array.swap_axes(-2, -1)?.on(array.stream());
+    if columns.strides().last() == Some(&1) {
+        return with_whole(&columns, -1, 16);
+    }
+    let words = fours(&with_whole(array, -2, 16)?, -2)?.swap_axes(-2, -1)?;
+    packed(&words.on(array.stream()))?.view()
 }
 
 /// Runs the kernel of a plan, which writes the sums of each part of the inner axis to `out`. Each operand comes with the
@@ -139,9 +205,11 @@ fn products_in_tiles<W: Widen>(
     out: &DeviceNDArray<W>,
     Sizes { m, k, n, count }: Sizes,
     plan: ProductPlan,
+    is_bytes: bool,
 ) -> Result<()> {
-    let (ctx, key) = (left.context(), [KEY, dtype_code(DType::of::<W>()), plan.key()]);
-    let source = || Source::wgsl(plan.text(Arithmetic::of::<W>())).named("matmul.wgsl");
+    let dtype = if is_bytes { DType::I8 } else { DType::of::<W>() };
+    let (ctx, key) = (left.context(), [KEY, dtype_code(dtype), plan.key()]);
+    let source = || Source::wgsl(plan.text(Arithmetic::of::<W>(), is_bytes)).named("matmul.wgsl");
     let kernel = ctx.generated_kernel(&key, || ctx.kernel(source()))?;
     let mut args = vec![numbers(left), numbers(right), numbers(out)];
     for length in [m, k, n, *stride_a, *stride_b, plan.part, count] {

@@ -1,10 +1,10 @@
-//! Products of `f16` and `bf16` by cooperative matrices: whether a device and a product take them, and the text of the
+//! Products of `f16`, `bf16` and `i8` by cooperative matrices: whether a device and a product take them, and the text of the
 //! kernel. Pure.
 //!
 //! `matmul.rs` runs it.
 
 use vkarray_driver::{DeviceInfo, Features};
-use vkarray_kernel::DType;
+use vkarray_kernel::{DType, WordMatrices};
 use vkarray_shaders::functions;
 
 use super::tile::Sizes;
@@ -18,42 +18,57 @@ pub(super) const SUBGROUP: u32 = 32;
 pub(super) const LANES: usize = 128;
 pub(super) const TILE: usize = 128;
 
-/// Bytes of shared memory of the kernel: both tiles, and sums of four subgroups.
+/// Bytes of shared memory of the kernel for floats, which is the larger: both tiles, and sums of four subgroups.
 const SHARED_BYTES: u32 = 8 * (8 * 288 + 16 * 168) + 4 * 16 * 80;
 
 /// The least rows and columns for which a tile that is mostly empty is worth it.
 const LEAST: usize = 32;
 
-/// Whether a device multiplies matrices of numbers of a type, with what it was opened with.
-pub(super) fn has_matrices(dtype: DType, device: &DeviceInfo, enabled: &Features) -> bool {
-    // What is `bf16` is so in matrices alone: in memory it is words.
-    let (number, has_numbers) = match dtype {
-        DType::F16 => ("f16", enabled.shader_float16 && enabled.storage_buffer_16bit),
-        DType::BF16 => ("bf16", enabled.bfloat16 && enabled.bfloat16_cooperative_matrix),
-        _ => return false,
+/// The numbers of matrices that a device multiplies to a result of a type, with what it was opened with.
+pub(super) fn numbers_of_matrices(
+    [dtype, result]: [DType; 2],
+    device: &DeviceInfo,
+    enabled: &Features,
+) -> Option<WordMatrices> {
+    // What is `bf16` or `i8` is so in matrices alone: in memory it is words.
+    let (numbers, has_numbers, inner, sum) = match (dtype, result) {
+        (DType::F16, DType::F16) => {
+            (WordMatrices::Words, enabled.shader_float16 && enabled.storage_buffer_16bit, SIDE, "f32")
+        }
+        (DType::BF16, DType::BF16) => {
+            (WordMatrices::Bf16, enabled.bfloat16 && enabled.bfloat16_cooperative_matrix, SIDE, "f32")
+        }
+        (DType::I8, DType::I32) => (WordMatrices::I8, enabled.shader_int8, 2 * SIDE, "i32"),
+        _ => return None,
     };
+    let number = &dtype.to_string();
     let subgroup = &device.subgroup;
     let is_listed = device.matrix_shapes.iter().any(|shape| {
         let is_plain = !shape.saturating && shape.scope == "subgroup";
-        is_plain && [shape.m, shape.n, shape.k] == [SIDE; 3] && shape.types == [number, number, "f32", "f32"]
+        is_plain && [shape.m, shape.n, shape.k] == [SIDE, SIDE, inner] && shape.types == [number, number, sum, sum]
     });
     let is_enabled = enabled.cooperative_matrix && has_numbers;
     let has_subgroups = enabled.subgroup_size_control && enabled.compute_full_subgroups && subgroup.in_compute;
     let has_size = (subgroup.min_size..=subgroup.max_size).contains(&SUBGROUP);
     let has_memory = device.limits.max_compute_shared_memory_size >= SHARED_BYTES;
-    is_listed && is_enabled && has_subgroups && has_size && has_memory
+    (is_listed && is_enabled && has_subgroups && has_size && has_memory).then_some(numbers)
 }
 
-/// Whether a product is one for the kernel.
+/// Whether a product is one for the kernel, where two `i8` along the inner axis are one number.
 pub(super) fn are_suitable(Sizes { m, k, n, count }: Sizes) -> bool {
     let is_whole = k.is_multiple_of(8) && n.is_multiple_of(8);
     is_whole && (1..=MOST_INNER).contains(&k) && m >= LEAST && n >= LEAST && count > 0
 }
 
-/// The kernel `matmul_matrices` of `bf16`, which is built with `bf16_matrices`, or of `f16`.
-pub(super) fn text(is_brain: bool) -> String {
+/// The kernel `matmul_matrices`, which is built with these `word_matrices`: of `f16`, if these are words.
+pub(super) fn text(numbers: WordMatrices) -> String {
     // What a matrix is loaded from decides about the type of its numbers, not what the call says.
-    let number = if is_brain { "f32" } else { "f16" };
+    let (quads, number) = match numbers {
+        WordMatrices::Words => (functions::QUADS_F16.to_owned(), "f16"),
+        WordMatrices::Bf16 => (functions::QUADS_BF16.concat(), "f32"),
+        WordMatrices::I8 => (functions::QUADS_I8.to_owned(), "f32"),
+    };
+    let second = Second { is_columns: numbers == WordMatrices::I8 };
     let blocks = || (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
     // What an invocation reads: eight numbers of eight rows of each operand.
     let starts =
@@ -61,11 +76,7 @@ pub(super) fn text(is_brain: bool) -> String {
     let sums = starts.chain(blocks().map(|(i, j)| format!("var s{i}{j}: coop_mat16x16<f32, C>;\n")));
     let registers = (0..8).map(|i| format!("var a{i} = vec4<u32>();\nvar b{i} = vec4<u32>();\n"));
     let left = (0..8).map(|i| format!("a{i} = a[from_a{i} + l / 8u];\n")).collect::<String>();
-    let right = (0..8).map(|i| {
-        let below = 8 * i;
-        format!("if l + below + {below}u < matmul.k {{ b{i} = b[from_b + (l + {below}u) * width]; }}\n")
-    });
-    let reads = registers.chain([format!("if l + beside < matmul.k {{\n{left}}}\n")]).chain(right);
+    let reads = registers.chain([format!("if l + beside < matmul.k {{\n{left}}}\n"), second.reads()]);
     let multiplied: String =
         blocks().map(|(i, j)| format!("s{i}{j} = coopMultiplyAdd(m{i}, n{j}, s{i}{j});\n")).collect();
     let loads = |depth: u32| {
@@ -73,16 +84,15 @@ pub(super) fn text(is_brain: bool) -> String {
             format!("let m{i} = coopLoadT<coop_mat16x16<{number}, A>>(&tile_a[half_m][{i}][{}], 18u);\n", 4 * depth)
         });
         let right = (0..4).map(move |j| {
-            let (pair, at) = (j / 2, j % 2 * 4);
-            format!("let n{j} = coopLoadT<coop_mat16x16<{number}, B>>(&tile_b[{depth}][half_n][{pair}][{at}], 10u);\n")
+            let (load, place) = second.load(depth, j);
+            format!("let n{j} = {load}<coop_mat16x16<{number}, B>>(&tile_b{place});\n")
         });
         left.chain(right).collect::<String>()
     };
     let products = (0..4).map(|depth| format!("{{\n{}{multiplied}}}\n", loads(depth)));
     let stores = (0..8).flat_map(|i| {
         let left = format!("tile_a[{}][{}][at_a", i / 4, i % 4);
-        let right = format!("tile_b[{}][half_b][pair_b][at_b + {}u", i / 2, i % 2 * 80);
-        [(left, format!("a{i}")), (right, format!("b{i}"))]
+        [(left, format!("a{i}")), (format!("tile_b{}", second.place(i)), format!("b{i}"))]
     });
     let stores =
         stores.map(|(place, words)| format!("{place}] = quad({words}.xy);\n{place} + 1u] = quad({words}.zw);\n"));
@@ -95,13 +105,68 @@ pub(super) fn text(is_brain: bool) -> String {
         )
     });
     let lines = [
+        ("PLACES", second.places()),
         ("SUMS", sums.collect::<String>()),
         ("READS", reads.collect()),
         ("PRODUCTS", products.collect()),
         ("STORES", stores.collect()),
         ("WRITES", writes.collect()),
     ];
-    with_lines(&functions::matmul_matrices(is_brain), lines)
+    with_lines(functions::MATMUL_MATRICES, lines) + &quads
+}
+
+/// The text for the second operand, which lies row by row, or column by column as the rows of the first.
+#[derive(Clone, Copy)]
+struct Second {
+    is_columns: bool,
+}
+
+impl Second {
+    /// Where an invocation reads and writes.
+    fn places(self) -> String {
+        if !self.is_columns {
+            return "let column = min(first_column + index % 16u * 8u, matmul.n - 8u);
+    let below = index / 16u;
+    let from_b = (result * matmul.stride_b + below * matmul.n + column) / 8u;
+    let width = matmul.n / 8u;
+    let at_b = below * 10u + index % 4u * 2u;
+    let half_b = index % 16u / 8u;
+    let pair_b = index % 8u / 4u;\n"
+                .to_owned();
+        }
+        let starts = (0..8).map(|i| {
+            format!("let from_b{i} = (start_b + min(column + {}u, matmul.n - 1u) * matmul.k) / 8u;\n", 16 * i)
+        });
+        let places = "let column = first_column + index / 8u;\nlet start_b = result * matmul.stride_b + beside;\n";
+        [places.to_owned()].into_iter().chain(starts).collect()
+    }
+
+    fn reads(self) -> String {
+        if self.is_columns {
+            let reads: String = (0..8).map(|i| format!("b{i} = b[from_b{i} + l / 8u];\n")).collect();
+            return format!("if l + beside < matmul.k {{\n{reads}}}\n");
+        }
+        let read = |i| format!("if l + below + {i}u < matmul.k {{ b{} = b[from_b + (l + {i}u) * width]; }}\n", i / 8);
+        (0..64).step_by(8).map(read).collect()
+    }
+
+    /// Where what is read as the `i`-th is written, without the end of the index.
+    fn place(self, i: u32) -> String {
+        if self.is_columns {
+            format!("[{}][{}][at_a", i / 4, i % 4)
+        } else {
+            format!("[{}][half_b][pair_b][at_b + {}u", i / 2, i % 2 * 80)
+        }
+    }
+
+    /// The function that loads the `j`-th matrix, from where, and its stride.
+    fn load(self, depth: u32, j: u32) -> (&'static str, String) {
+        if self.is_columns {
+            ("coopLoad", format!("[half_n][{j}][{}], 18u", 4 * depth))
+        } else {
+            ("coopLoadT", format!("[{depth}][half_n][{}][{}], 10u", j / 2, j % 2 * 4))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -118,21 +183,43 @@ mod tests {
     fn the_kernel_is_one_that_can_be_checked() {
         use Capability as C;
         let matrices = [C::Subgroup, C::CooperativeMatrix, C::VulkanMemoryModel];
-        for (is_brain, number, expected) in [
-            (false, "f16", &[C::Float16, C::Storage16, C::Uniform16][..]),
-            (true, "bf16", &[C::BFloat16, C::BFloat16Matrix]),
+        let floats = ["a 16×16 matrix A of", "a 16×16 matrix B of"];
+        for (word_matrices, number, expected, operands, product, unused_bytes) in [
+            (
+                WordMatrices::Words,
+                "f16",
+                &[C::Float16, C::Storage16, C::Uniform16][..],
+                floats,
+                "16×16×16 f16 × f16 + f32 → f32",
+                0,
+            ),
+            (
+                WordMatrices::Bf16,
+                "bf16",
+                &[C::BFloat16, C::BFloat16Matrix],
+                floats,
+                "16×16×16 bf16 × bf16 + f32 → f32",
+                0,
+            ),
+            (
+                WordMatrices::I8,
+                "i8",
+                &[C::Int8],
+                ["a 16×32 matrix A of", "a 32×16 matrix B of"],
+                "16×16×32 i8 × i8 + i32 → i32",
+                3072,
+            ),
         ] {
-            let module = Module::parse(&Source::wgsl(text(is_brain))).unwrap();
+            let module = Module::parse(&Source::wgsl(text(word_matrices))).unwrap();
             let robust = Options { driver_zeroes: true, robust_buffers: true, ..Options::default() };
-            let options = Options { bf16_matrices: is_brain, ..robust };
+            let options = Options { word_matrices, ..robust };
             let signature = module.translate(None, &BTreeMap::new(), &options).unwrap().signature;
-            assert_eq!(signature.shared_bytes, u64::from(SHARED_BYTES));
+            assert_eq!(signature.shared_bytes, u64::from(SHARED_BYTES) - unused_bytes);
             assert_eq!(signature.capabilities, [expected, &matrices].concat());
             let used: Vec<_> = signature.matrices.iter().map(ToString::to_string).collect();
-            let operands = ["A", "B"].map(|role| format!("a 16×16 matrix {role} of {number}"));
-            assert!(operands.iter().all(|operand| used.contains(operand)), "{used:?}");
-            assert!(used.contains(&format!("16×16×16 {number} × {number} + f32 → f32")), "{used:?}");
-            assert!(used.iter().all(|matrix| !matrix.contains("u32")), "{used:?}");
+            assert!(operands.iter().all(|operand| used.contains(&format!("{operand} {number}"))), "{used:?}");
+            assert!(used.contains(&product.to_owned()), "{used:?}");
+            assert!(used.iter().all(|matrix| !matrix.contains("A of u32") && !matrix.contains("B of u32")), "{used:?}");
         }
     }
 
@@ -142,6 +229,7 @@ mod tests {
         let features = Features {
             cooperative_matrix: true,
             shader_float16: true,
+            shader_int8: true,
             storage_buffer_16bit: true,
             bfloat16: true,
             bfloat16_cooperative_matrix: true,
@@ -149,26 +237,37 @@ mod tests {
             compute_full_subgroups: true,
             ..Features::default()
         };
-        let shape = |types: [&str; 4], scope: &str| MatrixShape {
+        let shape = |k: u32, types: [&str; 4], scope: &str| MatrixShape {
             m: 16,
             n: 16,
-            k: 16,
+            k,
             types: types.map(str::to_owned),
             saturating: false,
             scope: scope.to_owned(),
         };
-        let of = |number: &str, scope: &str| shape([number, number, "f32", "f32"], scope);
-        device.matrix_shapes = vec![shape(["f16"; 4], "subgroup"), of("f16", "workgroup"), of("bf16", "workgroup")];
-        for (dtype, number) in [(DType::F16, "f16"), (DType::BF16, "bf16")] {
-            assert!(!has_matrices(dtype, &device, &features));
-            device.matrix_shapes.push(of(number, "subgroup"));
-            assert!(has_matrices(dtype, &device, &features));
-            assert!(!has_matrices(dtype, &device, &Features { cooperative_matrix: false, ..features }));
+        let of = |k, number: &str, sum: &str, scope: &str| shape(k, [number, number, sum, sum], scope);
+        let types = [
+            ([DType::F16; 2], 16, "f16", "f32"),
+            ([DType::BF16; 2], 16, "bf16", "f32"),
+            ([DType::I8, DType::I32], 32, "i8", "i32"),
+        ];
+        device.matrix_shapes =
+            vec![shape(16, ["f16"; 4], "subgroup"), of(16, "i8", "i32", "subgroup"), of(32, "u8", "u32", "subgroup")];
+        device.matrix_shapes.extend(types.map(|(_, k, number, sum)| of(k, number, sum, "workgroup")));
+        for (dtypes, k, number, sum) in types {
+            assert_eq!(numbers_of_matrices(dtypes, &device, &features), None);
+            device.matrix_shapes.push(of(k, number, sum, "subgroup"));
+            assert!(numbers_of_matrices(dtypes, &device, &features).is_some());
+            let without = Features { cooperative_matrix: false, ..features };
+            assert_eq!(numbers_of_matrices(dtypes, &device, &without), None);
         }
-        assert!(!has_matrices(DType::F32, &device, &features));
-        let without = Features { bfloat16_cooperative_matrix: false, shader_float16: false, ..features };
-        assert!([DType::F16, DType::BF16].iter().all(|&dtype| !has_matrices(dtype, &device, &without)));
+        for other in [[DType::F32; 2], [DType::I8; 2], [DType::F16, DType::F32]] {
+            assert_eq!(numbers_of_matrices(other, &device, &features), None);
+        }
+        let without =
+            Features { bfloat16_cooperative_matrix: false, shader_float16: false, shader_int8: false, ..features };
+        assert!(types.iter().all(|&(dtypes, ..)| numbers_of_matrices(dtypes, &device, &without).is_none()));
         device.limits.max_compute_shared_memory_size = 32 << 10;
-        assert!([DType::F16, DType::BF16].iter().all(|&dtype| !has_matrices(dtype, &device, &features)));
+        assert!(types.iter().all(|&(dtypes, ..)| numbers_of_matrices(dtypes, &device, &features).is_none()));
     }
 }

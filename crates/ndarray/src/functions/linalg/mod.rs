@@ -2,7 +2,7 @@
 //!
 //! A tensor product is a matrix product of arrays whose axes are permuted and joined. `matmul.rs` has the calls of the
 //! kernels, `tile.rs` decides how a product is shared out among workgroups, and `text.rs` writes its kernel. `matrices.rs` has the
-//! kernel for `f16` and `bf16` on devices with cooperative matrices.
+//! kernel for `f16`, `bf16` and `i8` on devices with cooperative matrices.
 
 mod matmul;
 mod matrices;
@@ -15,6 +15,36 @@ use crate::array::{DeviceNDArray, Number};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::functions::operand::{Widen, axis_of};
+
+impl DeviceNDArray<i8> {
+    /// The product of two matrices of `i8`, or of stacks of them, as `i32`: [`DeviceNDArray::matmul`] with its shapes and
+    /// errors, and with results that are not cut to `i8`. PyTorch's `torch._int_mm`.
+    ///
+    /// Sums are exact; those beyond `i32` wrap around, which takes an inner axis of 131,072 or longer. Fastest is a
+    /// second operand whose columns are contiguous, as those of `weights.t()`: it is not copied. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[-128_i8, 127, 100, -50])?.reshape([2, 2])?;
+    /// assert_eq!(x.matmul_i32(&x.t())?.to_vec()?, [32_513, -19_150, -19_150, 12_500]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ;
+    /// [`Error::Shapes`](crate::Error::Shapes) if an operand has no axis;
+    /// [`Error::Layout`](crate::Error::Layout) if stacks do not broadcast;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn matmul_i32(&self, other: &Self) -> Result<DeviceNDArray<i32>> {
+        matmul::matmul_i32(self, other)
+    }
+}
 
 impl<T: Widen> DeviceNDArray<T> {
     /// The product of two matrices, or of stacks of them: NumPy's `matmul`. An array of one axis is a row on the left and a

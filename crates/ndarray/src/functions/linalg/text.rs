@@ -12,9 +12,18 @@ use super::tile::{DEPTH, ProductPlan, ProductTile, Rows};
 use crate::functions::operand::Arithmetic;
 use crate::generate::with_lines;
 
+/// The definitions of `Four` and `add_products` for numbers that are four `i8` each, and sums of their products.
+const FOURS_OF_BYTES: &str = "alias Four = vec4<T>;
+fn add_products(sum: Four, a: T, b: Four) -> Four {
+    let x = bitcast<u32>(a);
+    let y = bitcast<vec4<u32>>(b);
+    return sum + Four(dot4I8Packed(x, y.x), dot4I8Packed(x, y.y), dot4I8Packed(x, y.z), dot4I8Packed(x, y.w));
+}
+";
+
 impl ProductPlan {
-    /// The kernel `matmul_tile`.
-    pub(super) fn text(&self, arithmetic: Arithmetic) -> String {
+    /// The kernel `matmul_tile`. Numbers may be four `i8` each.
+    pub(super) fn text(&self, arithmetic: Arithmetic, are_bytes: bool) -> String {
         let Self { tile: ProductTile { lanes, blocks }, stages, has_gap, rows, .. } = *self;
         let access = if rows == Rows::Numbers { functions::MATMUL_NUMBERS } else { functions::MATMUL_QUADS };
         let gap = if has_gap { ", gap: Four" } else { "" };
@@ -25,7 +34,7 @@ impl ProductPlan {
              const DEPTH = {DEPTH}u;\nconst STAGES = {stages}u;\nconst INSIDE = {};\n\
              struct Column {{ quads: array<array<Four, LANES_M>, BLOCKS_M>{gap} }}\n{access}{main}",
             arithmetic.text(),
-            arithmetic.fours(),
+            if are_bytes { FOURS_OF_BYTES } else { arithmetic.fours() },
             lanes[0],
             lanes[1],
             blocks[0],

@@ -75,7 +75,7 @@ fn is_runtime_array(module: &Module, ty: Handle<naga::Type>, member: u32) -> boo
 
 /// Whether every cooperative matrix that is loaded or stored lies in one array of fixed length in shared memory, from a
 /// constant index on, in rows that are aligned as Vulkan asks. naga clamps the other indices of such a pointer. `halves`
-/// says that words in memory are two numbers each.
+/// says that words in memory are two numbers each; a row of 16 halves is as long as one of 32 `i8`.
 pub(crate) fn have_matrices_inside(module: &Module, index: usize, halves: bool) -> bool {
     let entry = &module.entry_points[index].function;
     let functions = module.functions.iter().map(|(_, function)| function);

@@ -122,7 +122,7 @@ const OPTIONS: [Options; 5] = {
         unchecked_division: false,
         assume_addresses: false,
         exact_floats: false,
-        bf16_matrices: false,
+        word_matrices: crate::WordMatrices::Words,
         integer_dot_product: false,
         max_uniform_bytes: None,
         robust_matrices: false,
