@@ -5,14 +5,19 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use vkarray::DType;
-use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category};
+use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category, default_on};
 
 use crate::class::Array;
 use crate::context::Stream;
-use crate::convert::{Operand, axes, compute, dtype, from_host, number, numpy_dtype, shape, to_host};
+use crate::convert::{Operand, axes, compute, computed, dtype, from_host, number, numpy_dtype, shape, to_host};
 use crate::error::raise;
 use crate::index::{Key, get, put};
 use crate::operate::{assign_result, operate, operate_in_place};
+
+/// Places in the type of integers.
+fn places(places: &AnyArray) -> vkarray::Result<AnyArray> {
+    places.astype(default_on(places.context(), DType::I64))
+}
 
 #[pymethods]
 impl Array {
@@ -228,7 +233,7 @@ impl Array {
     /// A copy with elements of another type.
     #[pyo3(signature = (dtype, /, *, copy=true))]
     fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Self> {
-        let dtype = self::dtype(dtype)?;
+        let dtype = computed(self.0.context(), dtype)?;
         if !copy && dtype == self.0.dtype() {
             return Ok(Self(self.0.clone()));
         }
@@ -334,7 +339,7 @@ impl Array {
 
     /// The places of the elements along an axis in order.
     fn argsort(&self, py: Python<'_>, axis: isize, descending: bool) -> PyResult<Self> {
-        py.detach(|| self.0.argsort(axis, descending)).map(Self).map_err(raise)
+        py.detach(|| places(&self.0.argsort(axis, descending)?)).map(Self).map_err(raise)
     }
 
     /// The elements at places along an axis; with `along`, a list of places for each row.
@@ -349,17 +354,22 @@ impl Array {
 
     /// The places of the elements that are not zero, one array for each axis. Waits for their number.
     fn nonzero(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
-        Ok(py.detach(|| self.0.nonzero()).map_err(raise)?.into_iter().map(Self).collect())
+        let found = py.detach(|| self.0.nonzero()?.iter().map(places).collect::<vkarray::Result<Vec<_>>>());
+        Ok(found.map_err(raise)?.into_iter().map(Self).collect())
     }
 
     /// Values, first places, inverse and counts. Waits for their number.
     fn unique_all(&self, py: Python<'_>) -> PyResult<[Self; 4]> {
-        py.detach(|| self.0.unique_all()).map(|parts| parts.map(Self)).map_err(raise)
+        let find = || {
+            let [values, first, inverse, counts] = self.0.unique_all()?;
+            Ok([values, places(&first)?, places(&inverse)?, places(&counts)?])
+        };
+        py.detach(find).map(|parts| parts.map(Self)).map_err(|error: vkarray::Error| raise(error))
     }
 
     /// Where values are to be put into the sorted array.
     fn searchsorted(&self, py: Python<'_>, values: &Self, right: bool) -> PyResult<Self> {
-        py.detach(|| self.0.searchsorted(&values.0, right)).map(Self).map_err(raise)
+        py.detach(|| places(&self.0.searchsorted(&values.0, right)?)).map(Self).map_err(raise)
     }
 
     /// The elements shifted along an axis, where the last come round to the front.
