@@ -5,19 +5,14 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use vkarray::DType;
-use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category, default_on};
+use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category};
 
 use crate::class::Array;
 use crate::context::Stream;
 use crate::convert::{Operand, axes, compute, computed, dtype, from_host, number, numpy_dtype, shape, to_host};
 use crate::error::raise;
-use crate::index::{Key, get, put};
+use crate::index::{Key, get, places, put};
 use crate::operate::{assign_result, operate, operate_in_place};
-
-/// Places in the type of integers.
-fn places(places: &AnyArray) -> vkarray::Result<AnyArray> {
-    places.astype(default_on(places.context(), DType::I64))
-}
 
 #[pymethods]
 impl Array {
@@ -360,11 +355,8 @@ impl Array {
 
     /// Values, first places, inverse and counts. Waits for their number.
     fn unique_all(&self, py: Python<'_>) -> PyResult<[Self; 4]> {
-        let find = || {
-            let [values, first, inverse, counts] = self.0.unique_all()?;
-            Ok([values, places(&first)?, places(&inverse)?, places(&counts)?])
-        };
-        py.detach(find).map(|parts| parts.map(Self)).map_err(|error: vkarray::Error| raise(error))
+        let typed = |[values, a, b, c]: [AnyArray; 4]| Ok([values, places(&a)?, places(&b)?, places(&c)?]);
+        py.detach(|| self.0.unique_all().and_then(typed)).map(|parts| parts.map(Self)).map_err(raise)
     }
 
     /// Where values are to be put into the sorted array.

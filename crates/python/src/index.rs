@@ -213,6 +213,11 @@ fn put_points(array: &AnyArray, places: &[AnyArray], values: &AnyArray) -> vkarr
     array.put(&within(&flat.reshape(&[-1, 1])?, n_rest, &columns)?.reshape(&[-1])?, &values.reshape(&[-1])?)
 }
 
+/// Places in the type of integers.
+pub(crate) fn places(places: &AnyArray) -> vkarray::Result<AnyArray> {
+    places.astype(default_on(places.context(), I64))
+}
+
 /// Places as integers of 32 or 64 bits, which kernels take.
 pub(crate) fn wide(places: &AnyArray) -> vkarray::Result<AnyArray> {
     use vkarray::DType::{I8, I16, I32, U8, U16};
