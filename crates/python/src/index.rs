@@ -120,7 +120,11 @@ pub(crate) fn get(array: &AnyArray, key: &Key) -> PyResult<AnyArray> {
     match key {
         Key::View(view) => array.slice(view).map_err(raise),
         // A mask without elements selects nothing, also where it is shorter than the array, as in NumPy.
-        Key::Mask(mask) if mask.size() == 0 && mask.ndim() <= array.ndim() => {
+        Key::Mask(mask)
+            if mask.size() == 0
+                && mask.ndim() <= array.ndim()
+                && mask.shape().iter().zip(array.shape()).all(|(&own, &len)| own == len || own == 0) =>
+        {
             let shape: Vec<usize> = std::iter::once(0).chain(array.shape()[mask.ndim()..].iter().copied()).collect();
             AnyArray::empty(array.context(), array.dtype(), &shape).map_err(raise)
         }

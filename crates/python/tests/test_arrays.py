@@ -368,3 +368,9 @@ def test_types_that_the_device_does_not_compute_are_refused(name):
     ]:
         with pytest.raises(TypeError, match=f"does not compute {name}"):
             make()
+
+
+@pytest.mark.parametrize("shape, mask", [((0, 0), (0, 3)), ((0, 2), (0, 3)), ((2, 3), (0, 4)), ((0, 0), (3,))])
+def test_masks_of_other_shapes_are_refused_also_without_elements(shape, mask):
+    with pytest.raises(IndexError):
+        vk.zeros(shape)[vk.zeros(mask, dtype=vk.bool)]
