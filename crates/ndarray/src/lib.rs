@@ -33,7 +33,7 @@ mod generate;
 mod io;
 mod multi_device;
 
-pub use any::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, promote};
+pub use any::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, computes, default_on, promote};
 pub use array::{
     DeviceNDArray, HostElements, HostRead, HostWrite, Lend, LendAll, MirroredArray, Number, PendingCopy, PinnedArray,
     Prototype, Registered, Strided, array_text,

@@ -89,6 +89,8 @@ def side(on_device, path, modules):
     result = Result(used or iter(range(0, sys.maxsize, 2)))
     for module in modules:
         unittest.defaultTestLoader.loadTestsFromName(f"numba.cuda.tests.{module}").run(result)
+    if failed := {test: said for test, said in result.said.items() if "_FailedTest" in test}:
+        sys.exit("\n".join(f"{test.rpartition('.')[2]} cannot be imported: {said}" for test, said in failed.items()))
     pathlib.Path(path).write_text(json.dumps(result.said))
 
 
@@ -97,7 +99,8 @@ def both(modules):
     said = []
     for name in ("device", "simulator"):
         with tempfile.NamedTemporaryFile() as file:
-            subprocess.run([sys.executable, __file__, name, file.name, *modules], check=True)
+            if code := subprocess.run([sys.executable, __file__, name, file.name, *modules]).returncode:
+                sys.exit(f"the tests on the {name} did not run: status {code}")
             said.append(json.loads(pathlib.Path(file.name).read_text()))
     return said
 

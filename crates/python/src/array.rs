@@ -9,9 +9,9 @@ use vkarray::array::{AnyArray, AnyReduction, AnyScalar, Category};
 
 use crate::class::Array;
 use crate::context::Stream;
-use crate::convert::{Operand, axes, compute, dtype, from_host, number, numpy_dtype, shape, to_host};
+use crate::convert::{Operand, axes, compute, computed, dtype, from_host, number, numpy_dtype, shape, to_host};
 use crate::error::raise;
-use crate::index::{Key, get, put};
+use crate::index::{Key, get, places, put};
 use crate::operate::{assign_result, operate, operate_in_place};
 
 #[pymethods]
@@ -228,7 +228,7 @@ impl Array {
     /// A copy with elements of another type.
     #[pyo3(signature = (dtype, /, *, copy=true))]
     fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Self> {
-        let dtype = self::dtype(dtype)?;
+        let dtype = computed(self.0.context(), dtype)?;
         if !copy && dtype == self.0.dtype() {
             return Ok(Self(self.0.clone()));
         }
@@ -334,7 +334,7 @@ impl Array {
 
     /// The places of the elements along an axis in order.
     fn argsort(&self, py: Python<'_>, axis: isize, descending: bool) -> PyResult<Self> {
-        py.detach(|| self.0.argsort(axis, descending)).map(Self).map_err(raise)
+        py.detach(|| places(&self.0.argsort(axis, descending)?)).map(Self).map_err(raise)
     }
 
     /// The elements at places along an axis; with `along`, a list of places for each row.
@@ -349,17 +349,19 @@ impl Array {
 
     /// The places of the elements that are not zero, one array for each axis. Waits for their number.
     fn nonzero(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
-        Ok(py.detach(|| self.0.nonzero()).map_err(raise)?.into_iter().map(Self).collect())
+        let found = py.detach(|| self.0.nonzero()?.iter().map(places).collect::<vkarray::Result<Vec<_>>>());
+        Ok(found.map_err(raise)?.into_iter().map(Self).collect())
     }
 
     /// Values, first places, inverse and counts. Waits for their number.
     fn unique_all(&self, py: Python<'_>) -> PyResult<[Self; 4]> {
-        py.detach(|| self.0.unique_all()).map(|parts| parts.map(Self)).map_err(raise)
+        let typed = |[values, a, b, c]: [AnyArray; 4]| Ok([values, places(&a)?, places(&b)?, places(&c)?]);
+        py.detach(|| self.0.unique_all().and_then(typed)).map(|parts| parts.map(Self)).map_err(raise)
     }
 
     /// Where values are to be put into the sorted array.
     fn searchsorted(&self, py: Python<'_>, values: &Self, right: bool) -> PyResult<Self> {
-        py.detach(|| self.0.searchsorted(&values.0, right)).map(Self).map_err(raise)
+        py.detach(|| places(&self.0.searchsorted(&values.0, right)?)).map(Self).map_err(raise)
     }
 
     /// The elements shifted along an axis, where the last come round to the front.

@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyComplex, PyFloat, PyInt, PyTuple};
-use vkarray::array::{AnyArray, AnyOperand, AnyScalar};
+use vkarray::array::{AnyArray, AnyOperand, AnyScalar, computes, default_on};
 use vkarray::{Context, DType};
 
 use crate::class::{Array, is_viewed};
@@ -27,6 +27,16 @@ pub(crate) fn dtype(like: &Bound<'_, PyAny>) -> PyResult<DType> {
         return Err(PyTypeError::new_err(format!("{name} of the other byte order; convert it with `astype` first")));
     }
     own.ok_or_else(|| PyTypeError::new_err(format!("vkarray has no arrays of {name}")))
+}
+
+/// An element type that a call asks for, which the device has to compute.
+pub(crate) fn computed(ctx: &Context, like: &Bound<'_, PyAny>) -> PyResult<DType> {
+    let dtype = dtype(like)?;
+    if computes(ctx, dtype) {
+        return Ok(dtype);
+    }
+    let text = format!("{} does not compute {}: use a type of 32 bits", ctx.info().name, dtype.numpy_name());
+    Err(PyTypeError::new_err(text))
 }
 
 /// The `numpy.dtype` of an element type.
@@ -112,9 +122,14 @@ pub(crate) fn from_host(ctx: &Context, value: &Bound<'_, PyAny>, wanted: Option<
         (Some(dtype), ..) => Some(dtype),
         (None, false, "float64") => Some(DType::F32),
         (None, false, "complex128") => Some(DType::Complex32),
+        (None, false, "int64") => Some(default_on(ctx, DType::I64)),
         _ => None,
     };
     let array = match wanted {
+        Some(DType::I32) if !is_typed && own == "int64" => {
+            // A Python integer that does not fit raises `OverflowError`.
+            numpy(py, "asarray")?.call1((value, numpy_dtype(py, DType::I32)?))?
+        }
         Some(dtype) => array.call_method1("astype", (numpy_dtype(py, dtype)?,))?,
         None => array,
     };

@@ -4,12 +4,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use vkarray::DType;
-use vkarray::array::{AnyArray, AnyScalar};
+use vkarray::array::{AnyArray, AnyScalar, Category, default_on};
 use vkarray::primitives::FftNorm;
 
 use crate::class::Array;
 use crate::context::context;
-use crate::convert::{Operand, any_array, compute as apply, dtype, from_host, numpy_dtype, scalar, shape};
+use crate::convert::{Operand, any_array, compute as apply, computed, dtype, from_host, numpy_dtype, scalar, shape};
 use crate::error::raise;
 
 /// An elementwise function by its name in the array API standard.
@@ -32,7 +32,7 @@ fn asarray(
     dtype: Option<&Bound<'_, PyAny>>,
     copy: Option<bool>,
 ) -> PyResult<Array> {
-    let dtype = dtype.map(self::dtype).transpose()?;
+    let dtype = dtype.map(|dtype| computed(&context(py)?, dtype)).transpose()?;
     let Ok(array) = value.cast::<Array>() else {
         if copy == Some(false) {
             return Err(PyValueError::new_err("elements of the host are copied to the device"));
@@ -48,10 +48,13 @@ fn asarray(
     }
 }
 
-/// An array whose elements are not set.
+/// An array whose elements are not set, in a type that the device stores, or with `computes` in one that it computes.
 #[pyfunction]
-fn empty(py: Python<'_>, shape: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<Array> {
-    AnyArray::empty(&context(py)?, self::dtype(dtype)?, &self::shape(shape)?).map(Array).map_err(raise)
+#[pyo3(signature = (shape, dtype, computes=false))]
+fn empty(py: Python<'_>, shape: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>, computes: bool) -> PyResult<Array> {
+    let ctx = context(py)?;
+    let dtype = if computes { computed(&ctx, dtype)? } else { self::dtype(dtype)? };
+    AnyArray::empty(&ctx, dtype, &self::shape(shape)?).map(Array).map_err(raise)
 }
 
 fn expect_scalar(value: &Bound<'_, PyAny>) -> PyResult<AnyScalar> {
@@ -67,9 +70,11 @@ fn full(
     value: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Array> {
-    let value = expect_scalar(value)?;
-    let dtype = dtype.map(self::dtype).transpose()?.unwrap_or_else(|| value.default_dtype());
-    AnyArray::full(&context(py)?, dtype, &self::shape(shape)?, value).map(Array).map_err(raise)
+    let (ctx, value) = (context(py)?, expect_scalar(value)?);
+    let dtype = dtype.map(|dtype| computed(&ctx, dtype)).transpose()?;
+    AnyArray::full(&ctx, dtype.unwrap_or_else(|| default_on(&ctx, value.default_dtype())), &self::shape(shape)?, value)
+        .map(Array)
+        .map_err(raise)
 }
 
 /// Evenly spaced numbers from `start` to before `stop`.
@@ -82,7 +87,8 @@ fn arange(
     dtype: &Bound<'_, PyAny>,
 ) -> PyResult<Array> {
     let ends = [expect_scalar(start)?, expect_scalar(stop)?, expect_scalar(step)?];
-    AnyArray::arange(&context(py)?, self::dtype(dtype)?, ends).map(Array).map_err(raise)
+    let ctx = context(py)?;
+    AnyArray::arange(&ctx, computed(&ctx, dtype)?, ends).map(Array).map_err(raise)
 }
 
 /// The arrays one behind the other along an axis, or with `stack` along a new axis. All have one type.
@@ -122,6 +128,14 @@ fn promote<'py>(py: Python<'py>, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -
     common.map(|common| numpy_dtype(py, common)).transpose()
 }
 
+/// The types that arrays have by default on the device: floats, complex numbers, integers.
+#[pyfunction]
+fn default_types(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    let ctx = context(py)?;
+    let kinds = [Category::Float, Category::Complex, Category::Integer];
+    kinds.iter().map(|kind| numpy_dtype(py, default_on(&ctx, kind.default_dtype()))).collect()
+}
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compute, module)?)?;
     module.add_function(wrap_pyfunction!(asarray, module)?)?;
@@ -131,5 +145,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(join, module)?)?;
     module.add_function(wrap_pyfunction!(complex_of, module)?)?;
     module.add_function(wrap_pyfunction!(fft, module)?)?;
+    module.add_function(wrap_pyfunction!(default_types, module)?)?;
     module.add_function(wrap_pyfunction!(promote, module)?)
 }

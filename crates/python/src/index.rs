@@ -3,8 +3,9 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+use vkarray::DType::I64;
 use vkarray::Index;
-use vkarray::array::{AnyArray, AnyOperand, AnyScalar, LayoutError};
+use vkarray::array::{AnyArray, AnyOperand, AnyScalar, LayoutError, default_on};
 
 use crate::class::Array;
 use crate::context::context;
@@ -88,7 +89,7 @@ fn advanced(part: &Bound<'_, PyAny>) -> PyResult<Option<AnyArray>> {
         return Ok(None);
     }
     // An empty list has no numbers whose type it could have.
-    let dtype = (is_list && part.len()? == 0).then_some(vkarray::DType::I64);
+    let dtype = (is_list && part.len()? == 0).then_some(I64);
     from_host(&context(part.py())?, part, dtype).map(Some)
 }
 
@@ -119,7 +120,11 @@ pub(crate) fn get(array: &AnyArray, key: &Key) -> PyResult<AnyArray> {
     match key {
         Key::View(view) => array.slice(view).map_err(raise),
         // A mask without elements selects nothing, also where it is shorter than the array, as in NumPy.
-        Key::Mask(mask) if mask.size() == 0 && mask.ndim() <= array.ndim() => {
+        Key::Mask(mask)
+            if mask.size() == 0
+                && mask.ndim() <= array.ndim()
+                && mask.shape().iter().zip(array.shape()).all(|(&own, &len)| own == len || own == 0) =>
+        {
             let shape: Vec<usize> = std::iter::once(0).chain(array.shape()[mask.ndim()..].iter().copied()).collect();
             AnyArray::empty(array.context(), array.dtype(), &shape).map_err(raise)
         }
@@ -151,7 +156,7 @@ fn flat_places(array: &AnyArray, places: &[AnyArray]) -> vkarray::Result<AnyArra
     };
     let mut flat = None;
     for (&len, places) in lens.iter().zip(places) {
-        let own = AnyArray::arange(ctx, vkarray::DType::I64, [0, len, 1].map(number))?.take(&wide(places)?, 0)?;
+        let own = AnyArray::arange(ctx, default_on(ctx, I64), [0, len, 1].map(number))?.take(&wide(places)?, 0)?;
         flat = Some(match flat {
             None => own,
             Some(flat) => within(&flat, len, &own)?,
@@ -204,12 +209,17 @@ fn put_points(array: &AnyArray, places: &[AnyArray], values: &AnyArray) -> vkarr
     let flat = flat_places(array, places)?;
     let rest = &array.shape()[places.len()..];
     let n_rest = rest.iter().product();
-    let columns = AnyArray::arange(array.context(), vkarray::DType::I64, [0, n_rest, 1].map(number))?;
+    let columns = AnyArray::arange(array.context(), flat.dtype(), [0, n_rest, 1].map(number))?;
     let values = values.broadcast_to(&[flat.shape(), rest].concat())?.astype(array.dtype())?;
     if values.size() == 0 {
         return Ok(());
     }
     array.put(&within(&flat.reshape(&[-1, 1])?, n_rest, &columns)?.reshape(&[-1])?, &values.reshape(&[-1])?)
+}
+
+/// Places in the type of integers.
+pub(crate) fn places(places: &AnyArray) -> vkarray::Result<AnyArray> {
+    places.astype(default_on(places.context(), I64))
 }
 
 /// Places as integers of 32 or 64 bits, which kernels take.

@@ -12,6 +12,7 @@ SHAPES = [(), (0,), (1,), (5,), (2, 3), (3, 0, 2), (4, 1, 7), (257,), (31, 33)]
 TYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32"]
 DOUBLES, LONGS = vk._core.device_has_doubles_and_longs()
 TYPES += ["int64", "uint64"] * LONGS + ["float64"] * DOUBLES
+COMPLEX = ["complex64"] + ["complex128"] * DOUBLES
 
 
 def host(shape, dtype, seed=0):
@@ -192,7 +193,7 @@ def test_mistakes_of_texts_are_errors(error, call):
 def test_transforms_are_numpys(n):
     rng = np.random.default_rng(n)
     a = (rng.random((3, n)) + 1j * rng.random((3, n))).astype("complex64")
-    for dtype, rtol in [("complex64", 3e-5), ("complex128", 1e-12)]:
+    for dtype, rtol in list(zip(COMPLEX, [3e-5, 1e-12])):
         x, host_x = vk.asarray(a.astype(dtype)), a.astype(dtype)
         for name in ["fft", "ifft", "fftn", "ifftn", "hfft", "irfft"]:
             for norm in ["backward", "ortho", "forward"] if n > 1 or name not in ("hfft", "irfft") else []:
@@ -224,7 +225,7 @@ def test_products_and_norms_are_numpys():
         np.testing.assert_allclose(found.copy_to_host(), expected, rtol=2e-5)
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("dtype", COMPLEX)
 @pytest.mark.parametrize("name", "exp cosh tanh cos tan arcsinh arccosh arctanh arcsin arccos arctan".split())
 def test_complex_functions_at_infinities_nan_and_cuts(name, dtype):
     parts = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
@@ -239,7 +240,7 @@ def test_complex_functions_at_infinities_nan_and_cuts(name, dtype):
         np.testing.assert_allclose(abs(own[is_nan]), abs(other[is_nan]), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("dtype", COMPLEX)
 def test_the_inverse_tangents_are_right_beside_their_poles(dtype):
     tiny, small = float(np.finfo(dtype).smallest_normal), 1e-3
     for d in (tiny, 1e-30, 1e-10, small / 2, small, 2 * small, 0.1):
@@ -275,7 +276,7 @@ def test_elements_are_sorted_and_found():
         np.testing.assert_array_equal(found.copy_to_host(), places)
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("dtype", COMPLEX)
 def test_complex_numbers_are_unique_and_multiplied_in_turn(dtype):
     parts = np.random.default_rng(5).integers(-1, 2, (2, 11, 13))
     a = (parts[0] + 1j * parts[1]).astype(dtype)
@@ -339,3 +340,37 @@ def test_dropped_arrays_give_their_memory_back():
     for _ in range(2000):
         vk.zeros(1 << 20) + 1
     assert before - free() < 64 << 20
+
+
+def test_default_types_are_those_that_the_device_computes():
+    info = vk.__array_namespace_info__()
+    integer = vk.int64 if LONGS else vk.int32
+    assert info.default_dtypes() == {
+        "real floating": vk.float32, "complex floating": vk.complex64, "integral": integer, "indexing": integer,
+    }
+    assert set(info.default_dtypes().values()) <= set(info.dtypes().values())
+    small, truths = vk.asarray([3, 0, 3], dtype=vk.int16), vk.asarray([True, False, True])
+    assert {
+        vk.asarray(1).dtype, vk.asarray([1, 2]).dtype, vk.full(2, 7).dtype, vk.arange(3).dtype, vk.sum(small).dtype,
+        vk.prod(small).dtype, vk.cumulative_sum(small).dtype, vk.argmax(small).dtype, vk.count_nonzero(small).dtype,
+        vk.nonzero(small)[0].dtype, vk.argsort(small).dtype, vk.searchsorted(small, small).dtype, (truths + 1).dtype,
+        vk.result_type(vk.bool, 1), *(each.dtype for each in vk.unique_all(small)[1:]),
+    } == {integer}
+    assert vk.mean(small).dtype == vk.linspace(0, 1, 3).dtype == vk.float32
+    assert vk.sum(vk.asarray([250, 250], dtype=vk.uint8)).dtype == (vk.uint64 if LONGS else vk.uint32)
+
+
+@pytest.mark.parametrize("name", ["int64"] * (not LONGS) + ["float64", "complex128"] * (not DOUBLES))
+def test_types_that_the_device_does_not_compute_are_refused(name):
+    for make in [
+        lambda: vk.zeros(3, dtype=name), lambda: vk.empty(3, dtype=name), lambda: vk.asarray([1], dtype=name),
+        lambda: vk.ones(3).astype(name), lambda: vk.arange(3, dtype=name),
+    ]:
+        with pytest.raises(TypeError, match=f"does not compute {name}"):
+            make()
+
+
+@pytest.mark.parametrize("shape, mask", [((0, 0), (0, 3)), ((0, 2), (0, 3)), ((2, 3), (0, 4)), ((0, 0), (3,))])
+def test_masks_of_other_shapes_are_refused_also_without_elements(shape, mask):
+    with pytest.raises(IndexError):
+        vk.zeros(shape)[vk.zeros(mask, dtype=vk.bool)]

@@ -139,7 +139,7 @@ def test_errors_name_function_and_shape():
         vk.linalg.inv(vk.zeros((2, 2)))
     with pytest.raises(ValueError, match=r"solve of shape \(2, 2\) and \(3, 1\)"):
         vk.linalg.solve(vk.eye(2), vk.ones((3, 1)))
-    with pytest.raises(TypeError, match="det takes arrays of float32, .* not arrays of int64"):
+    with pytest.raises(TypeError, match="det takes arrays of float32, .* not arrays of int(32|64)"):
         vk.linalg.det(vk.asarray([[1, 2], [3, 4]]))
     with pytest.raises(TypeError, match="det takes arrays of float32, .* not ndarray"):
         vk.linalg.det(np.eye(2))

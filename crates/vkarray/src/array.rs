@@ -26,7 +26,9 @@ pub use vkarray_ndarray::{
     MirroredArray, MultiDeviceArray, MultiDeviceError, Number, PendingCopy, PinnedArray, RangeProblem, Registered,
     ReplicaState, Strided, array_text, broadcast_shapes,
 };
-pub use vkarray_ndarray::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, promote};
+pub use vkarray_ndarray::{
+    AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, computes, default_on, promote,
+};
 pub use vkarray_ndarray::{Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Numeric, Operand};
 
 pub use crate::{Context, DType, DeviceNDArray, Element, Index, Order, s};

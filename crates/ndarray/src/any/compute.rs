@@ -7,7 +7,7 @@ use vkarray_driver::Stream;
 use vkarray_kernel::DType;
 
 use super::promote::{Category, promote};
-use super::{AnyArray, AnyScalar, with_any, with_type};
+use super::{AnyArray, AnyScalar, default_on, with_any, with_type};
 use crate::elementwise::Evaluate;
 use crate::error::{Error, ExprError, Result};
 use crate::expr::{Expr, IntoExpr, Node, Op};
@@ -79,10 +79,16 @@ pub(super) fn common(operation: &'static str, operands: &[AnyOperand<'_>]) -> Re
             Some(before) => promote(before, own).ok_or(ExprError::NoCommonType { operation, dtypes: [before, own] })?,
         });
     }
-    let Some(dtype) = dtype else { return Err(ExprError::NoArray.into()) };
+    let ctx = operands.iter().find_map(|operand| match operand {
+        AnyOperand::Array(array) => Some(array.context()),
+        AnyOperand::Number(_) => None,
+    });
+    let (Some(dtype), Some(ctx)) = (dtype, ctx) else { return Err(ExprError::NoArray.into()) };
     Ok(operands.iter().fold(dtype, |dtype, operand| match operand {
-        AnyOperand::Number(number) => number.dtype_beside(dtype),
-        AnyOperand::Array(_) => dtype,
+        AnyOperand::Number(number) if number.dtype_beside(dtype) != dtype => {
+            default_on(ctx, number.dtype_beside(dtype))
+        }
+        _ => dtype,
     }))
 }
 

@@ -12,9 +12,9 @@ use crate::functions::{self, Axes, FftNorm, IntoAxes, Reduce, Side, Statistics, 
 /// A reduction over axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AnyReduction {
-    /// The sum; integers in 64 bits.
+    /// The sum; integers in 64 bits, of which a device without them gives the lower 32.
     Sum,
-    /// The product; integers in 64 bits.
+    /// The product; integers as in the sum.
     Prod,
     /// The least element.
     Min,
@@ -121,7 +121,7 @@ impl AnyArray {
             Var(_) => "var",
             Std(_) => "std",
             _ => {
-                return with_any!(self, array => Ok(match reduction {
+                let result: Self = with_any!(self, array => match reduction {
                     Sum => array.sum(over)?.into(),
                     Prod => array.prod(over)?.into(),
                     Min => array.min(over)?.into(),
@@ -131,7 +131,9 @@ impl AnyArray {
                     Argmin => array.argmin(over)?.into(),
                     Argmax => array.argmax(over)?.into(),
                     _ => array.count_nonzero(over)?.into(),
-                }));
+                });
+                let keeps_type = matches!(reduction, Min | Max);
+                return if keeps_type { Ok(result) } else { result.into_default() };
             }
         };
         let is_integer = Category::of(self.dtype()) == Some(Category::Integer);
@@ -143,12 +145,13 @@ impl AnyArray {
         }), else self.not_defined(statistic))
     }
 
-    /// Running sums along an axis, or running products; integers in 64 bits.
+    /// Running sums along an axis, or running products; integers as in [`AnyReduction::Sum`].
     pub fn cumulate(&self, product: bool, axis: isize) -> Result<Self> {
-        with_any!(self, numbers array => Ok(match product {
+        let result: Self = with_any!(self, numbers array => match product {
             false => array.cumulative_sum(axis)?.into(),
             true => array.cumulative_prod(axis)?.into(),
-        }), else self.not_defined("cumulative_sum"))
+        }, else return self.not_defined("cumulative_sum"));
+        result.into_default()
     }
 
     /// The elements along an axis in order. The order of equal elements is kept.

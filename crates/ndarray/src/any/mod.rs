@@ -139,6 +139,26 @@ macro_rules! with_type {
 }
 use {with_any, with_type};
 
+/// Whether the device computes numbers of a type: 64-bit floats and integers are missing on some. Arrays of the others are
+/// stored, copied and converted there.
+pub fn computes(ctx: &Context, dtype: DType) -> bool {
+    let features = ctx.info().features;
+    match dtype {
+        DType::F64 | DType::Complex64 => features.shader_float64,
+        DType::I64 | DType::U64 => features.shader_int64,
+        _ => true,
+    }
+}
+
+/// The type that a result has by default: where the device does not compute 64-bit integers, those of 32 bits.
+pub fn default_on(ctx: &Context, dtype: DType) -> DType {
+    match dtype {
+        DType::I64 if !computes(ctx, dtype) => DType::I32,
+        DType::U64 if !computes(ctx, dtype) => DType::U32,
+        _ => dtype,
+    }
+}
+
 impl AnyArray {
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
@@ -202,6 +222,12 @@ impl AnyArray {
         let block = |any: &'_ Self| with_any!(any, array => Arc::as_ptr(array.block()));
         let (own, others) = (bytes(self), bytes(other));
         block(self) == block(other) && own.start < others.end && others.start < own.end
+    }
+
+    /// The array in the type that [`default_on`] gives.
+    fn into_default(self) -> Result<Self> {
+        let dtype = default_on(self.context(), self.dtype());
+        if dtype == self.dtype() { Ok(self) } else { self.astype(dtype) }
     }
 
     /// The error of an operation that is not defined for the array's elements.

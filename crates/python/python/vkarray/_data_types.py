@@ -58,7 +58,7 @@ def result_type(*arrays_and_dtypes):
         own = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[common.kind]
         if kinds[type(number)] > own:
             wide = common == float64
-            common = [bool, int64, float32, complex128 if wide else complex64][kinds[type(number)]]
+            common = [bool, _core.default_types()[2], float32, complex128 if wide else complex64][kinds[type(number)]]
     return common
 
 
@@ -110,12 +110,9 @@ class __array_namespace_info__:
 
     def default_dtypes(self, *, device=None):
         """The types of arrays that are created without one."""
-        return {
-            "real floating": float32,
-            "complex floating": complex64,
-            "integral": int64,
-            "indexing": int64,
-        }
+        kinds = ["real floating", "complex floating", "integral", "indexing"]
+        own = _core.default_types()
+        return dict(zip(kinds, [*own, own[-1]]))
 
     def dtypes(self, *, device=None, kind=None):
         """The types that the device computes, by their names."""

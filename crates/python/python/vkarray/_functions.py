@@ -128,15 +128,23 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """An array with a copy of the elements of another library's array in host memory."""
+    """An array with the elements of another library's array: a copy of those in host memory, and `vk.from_cuda` of others.
+    """
     _check_device(device)
+    if getattr(x, "__dlpack_device__", tuple)()[:1] == (2,):  # `kDLCUDA`.
+        from ._cuda import from_cuda
+
+        if copy is False:
+            raise BufferError("memory of CUDA is copied where vkarray cannot use it; `vk.from_cuda` says where")
+        array = from_cuda(x)
+        return array.copy() if copy else array
     return _core.asarray(x if isinstance(x, Array) else _np.from_dlpack(x), None, copy)
 
 
 def empty(shape, *, dtype=None, device=None):
     """An array whose elements are not set."""
     _check_device(device)
-    return _core.empty(shape, dtype or _data_types.float32)
+    return _core.empty(shape, dtype or _data_types.float32, True)
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
@@ -183,7 +191,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     if stop is None:
         start, stop = 0, start
     is_float = _builtins.any(isinstance(end, float) for end in (start, stop, step))
-    dtype = _np.dtype(dtype or (_data_types.float32 if is_float else _data_types.int64))
+    dtype = _np.dtype(dtype or (_data_types.float32 if is_float else _core.default_types()[2]))
     if dtype.kind in "iu" and is_float:
         count = _builtins.max(_math.ceil((stop - start) / step), 0)
         return _core.asarray(_np.arange(start, stop, step, dtype=dtype)[:count], None, None)
@@ -330,7 +338,7 @@ def repeat(x, repeats, /, *, axis=None):
     if isinstance(repeats, int):
         return x.repeat(repeats, axis)
     counts = _np.broadcast_to(_np.asarray(repeats), (x.shape[axis],))
-    return x.take(_core.asarray(_np.repeat(_np.arange(x.shape[axis]), counts), None, None), axis)
+    return x.take(_core.asarray(_np.repeat(_np.arange(x.shape[axis]), counts), _core.default_types()[2], None), axis)
 
 
 def tile(x, repetitions, /):
@@ -382,12 +390,12 @@ def _total(name, x, axis, dtype, keepdims):
 
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
-    """The sum over axes. Integers are added in 64 bits."""
+    """The sum over axes. Integers are added in 64 bits, of which a device without them has the lower 32."""
     return _total("sum", x, axis, dtype, keepdims)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
-    """The product over axes. Integers are multiplied in 64 bits."""
+    """The product over axes, of integers as in the sum."""
     return _total("prod", x, axis, dtype, keepdims)
 
 
@@ -508,14 +516,14 @@ def sort(x, /, *, axis=-1, descending=False, stable=True):
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
     """The places of the elements along an axis in order."""
-    return _ordered(x).argsort(axis, descending).astype(_data_types.int64)
+    return _ordered(x).argsort(axis, descending)
 
 
 def nonzero(x, /):
     """The places of the elements that are not zero, one array for each axis."""
     if x.ndim == 0:
         raise ValueError("an array without axes has no places")
-    return tuple(places.astype(_data_types.int64) for places in x.nonzero())
+    return tuple(x.nonzero())
 
 
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
@@ -524,7 +532,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
         raise ValueError(f"side is 'left' or 'right', not {side!r}")
     x1 = x1 if sorter is None else take(x1, sorter)
     x1, x2 = _common([x1, x2 if isinstance(x2, Array) else asarray(x2, dtype=x1.dtype)])
-    return _ordered(x1).searchsorted(_ordered(x2), side == "right").astype(_data_types.int64)
+    return _ordered(x1).searchsorted(_ordered(x2), side == "right")
 
 
 def take(x, indices, /, *, axis=None):
@@ -550,8 +558,8 @@ def _unique_complex(x):
     ordered = flat[order]
     is_new = ones(flat.shape, dtype=_data_types.bool)
     is_new[1:] = ordered[1:] != ordered[:-1]
-    inverse = zeros(flat.shape, dtype=_data_types.int64)
-    inverse[order] = cumulative_sum(is_new, dtype=_data_types.int64) - 1
+    inverse = zeros(flat.shape, dtype=order.dtype)
+    inverse[order] = cumulative_sum(is_new, dtype=order.dtype) - 1
     [starts] = nonzero(is_new)
     counts = diff(starts, append=asarray([flat.size]))
     return ordered[starts], order[starts], inverse.reshape(x.shape), counts
@@ -560,8 +568,7 @@ def _unique_complex(x):
 def _unique(x):
     if x.dtype.kind == "c":
         return _unique_complex(x)
-    values, *places = _ordered(x).unique_all()
-    first, inverse, counts = (each.astype(_data_types.int64) for each in places)
+    values, first, inverse, counts = _ordered(x).unique_all()
     return values.astype(x.dtype, copy=False), first, inverse.reshape(x.shape), counts
 
 
