@@ -53,12 +53,6 @@ class Cupy(arrays.Cupy):
     def half(self, x):
         return x.astype(self.xp.float16)
 
-    def bytes(self, x):
-        return x.to(self.xp.int8)
-
-    def product_of_bytes(self, a, b):
-        return self.xp._int_mm(a, b)
-
     def complex(self, x):
         return x.view(self.xp.complex64)
 
@@ -110,6 +104,12 @@ class Torch(arrays.Torch):
 
     def integers(self, x):
         return x.to(self.xp.int32)
+
+    def bytes(self, x):
+        return x.to(self.xp.int8)
+
+    def product_of_bytes(self, a, b):
+        return self.xp._int_mm(a, b)
 
     def half(self, x):
         return x.half()

@@ -140,7 +140,18 @@ macro_rules! with_type {
 use {with_any, with_type};
 
 /// Whether the device computes numbers of a type: 64-bit floats and integers are missing on some. Arrays of the others are
-/// stored, copied and converted there.
+/// stored, copied and converted there. Blocks for nothing.
+///
+/// ```
+/// use vkarray::array::{computes, default_on};
+/// use vkarray::prelude::*;
+///
+/// let ctx = Context::open_default()?;
+/// assert!(computes(&ctx, DType::F32) && computes(&ctx, DType::I32));
+/// let integer = if computes(&ctx, DType::I64) { DType::I64 } else { DType::I32 };
+/// assert_eq!(default_on(&ctx, DType::I64), integer);
+/// # anyhow::Ok(())
+/// ```
 pub fn computes(ctx: &Context, dtype: DType) -> bool {
     let features = ctx.info().features;
     match dtype {
@@ -150,7 +161,8 @@ pub fn computes(ctx: &Context, dtype: DType) -> bool {
     }
 }
 
-/// The type that a result has by default: where the device does not compute 64-bit integers, those of 32 bits.
+/// The type that a result has by default: where the device does not compute 64-bit integers, those of 32 bits; see
+/// [`computes`]. The array API standard leaves default types to the device (`__array_namespace_info__`).
 pub fn default_on(ctx: &Context, dtype: DType) -> DType {
     match dtype {
         DType::I64 if !computes(ctx, dtype) => DType::I32,
