@@ -56,7 +56,7 @@ impl<T: Element> Transfer<T> {
             None => BTreeMap::new(),
         };
         let slots = |other, direction: Direction| {
-            shared.get(&other).map(|pages| (Arc::clone(pages), direction.start(chunk_of(pages))))
+            shared.get(&other).map(|memory| (Arc::clone(memory), direction.start(chunk_of(memory))))
         };
         let sends = Side::new(context, sends, |other| slots(other, Direction::between(rank, other)))?;
         let receives = Side::new(context, receives, |other| slots(other, Direction::between(other, rank)))?;

@@ -104,8 +104,8 @@ fn place_bytes(bytes: u64) -> u64 {
 }
 
 impl<T: Element> Side<T> {
-    /// Messages of these views. Those with the ranks of `shared` pass through slots in these pages, of which the first one
-    /// starts at this byte, and the others through pinned memory.
+    /// Messages of these views. Messages with the ranks of `shared` pass through slots in this memory, of which the first
+    /// one starts at this byte, and all others through pinned memory.
     pub(super) fn new(
         context: &Context,
         views: ByRank<T>,

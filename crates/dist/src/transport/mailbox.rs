@@ -1,5 +1,5 @@
-//! Memory that two ranks of one host share: both devices reach it, so that elements pass with one copy down, one copy up,
-//! and none by the host.
+//! Memory that two ranks of one host share: the devices of both reach it, so that elements pass by two copies of devices
+//! and none of the host. `shared.rs` makes it.
 //!
 //! A pair of ranks has one [`Mailbox`], which all transfers between them use one after the other. It has a ring of slots
 //! for each direction, each for one chunk of a message. A pair exchanges in turns, which both ranks count through all
@@ -143,7 +143,7 @@ impl Mailboxes {
             let of_context = mailbox.blocks.iter().find(|block| is_of(block, context.allocator())).cloned();
             let block = match of_context {
                 Some(block) => block,
-                // The other rank counts on this one to use the pages.
+                // The other rank counts on this one to use the memory.
                 None => {
                     let block = mailbox.memory.open(context)?;
                     mailbox.blocks.push(Arc::clone(&block));
@@ -155,7 +155,8 @@ impl Mailboxes {
         Ok(shared)
     }
 
-    /// The turn of each pair that the next message belongs to. Blocks until no other device of this rank uses the pages.
+    /// The turn of each pair that the next message belongs to. Blocks until no other device of this rank uses the
+    /// memory.
     pub(crate) fn turns(&self, context: &Context, ranks: impl Iterator<Item = usize>) -> Result<BTreeMap<usize, u64>> {
         let by_rank = self.by_rank.borrow();
         let mut turns = BTreeMap::new();
@@ -199,9 +200,9 @@ fn chunk_for(n_others: u64) -> u64 {
     (CHUNK * FULL / n_others.max(FULL)).next_multiple_of(1 << 16)
 }
 
-/// The bytes of a chunk of the mailbox in these pages.
-pub(crate) fn chunk_of(pages: &Block) -> u64 {
-    pages.size() / (2 * SLOTS)
+/// The bytes of a chunk of the mailbox in this memory.
+pub(crate) fn chunk_of(memory: &Block) -> u64 {
+    memory.size() / (2 * SLOTS)
 }
 
 #[cfg(test)]
