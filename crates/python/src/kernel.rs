@@ -1,13 +1,14 @@
 //! The class `Kernel`: a compute shader that is called with arrays and numbers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyTuple};
 use vkarray::array::AnyArray;
-use vkarray::kernel::{Arg, AsArg, Param, ScalarValue, Signature, given_numbers};
+use vkarray::kernel::{Arg, AsArg, Error as KernelError, KernelBuilder, Param, ScalarValue, Signature, given_numbers};
 use vkarray::{Context, DType, Groups, Source};
 
 use crate::class::Array;
@@ -36,9 +37,10 @@ struct Launch {
 }
 
 /// Builds a kernel of a shader in WGSL or GLSL (text) or in SPIR-V (bytes). `language` is `wgsl`, `glsl` or `spirv`; without
-/// it, bytes are SPIR-V, and a text that begins with `#version` is GLSL.
+/// it, bytes are SPIR-V, and a text that begins with `#version` is GLSL. While the driver compiles, a warning of the logger
+/// `vkarray` says so every `report_every` seconds, and Ctrl-C ends the call.
 #[pyfunction]
-#[pyo3(signature = (source, entry=None, *, language=None, constants=None, sanitize=None))]
+#[pyo3(signature = (source, entry=None, *, language=None, constants=None, sanitize=None, report_every=5.0))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords of Python")]
 pub(crate) fn kernel(
     py: Python<'_>,
@@ -47,6 +49,7 @@ pub(crate) fn kernel(
     language: Option<&str>,
     constants: Option<&Bound<'_, PyDict>>,
     sanitize: Option<bool>,
+    report_every: f64,
 ) -> PyResult<Kernel> {
     let source = match (source.cast::<PyBytes>(), language) {
         (Ok(bytes), None | Some("spirv")) => Source::spirv(bytes.as_bytes().to_vec()),
@@ -68,9 +71,29 @@ pub(crate) fn kernel(
     if let Some(sanitize) = sanitize {
         builder = builder.sanitize(sanitize);
     }
-    let kernel = py.detach(|| builder.build()).map_err(raise)?;
+    let kernel = built(py, &builder, report_every)?;
     let expected = expected(kernel.signature(), &[]);
     Ok(Kernel(Arc::new(Built { kernel, context, expected })))
+}
+
+/// Builds a kernel, and reports while it takes long. A driver's compiler cannot be stopped: where Python ends the wait, the
+/// build goes on.
+fn built(py: Python<'_>, builder: &KernelBuilder, report_every: f64) -> PyResult<vkarray::Kernel> {
+    let unusable = |_| PyValueError::new_err(format!("report_every is {report_every}, not a number of seconds"));
+    let limit = Duration::try_from_secs_f64(report_every).map_err(unusable)?.max(Duration::from_millis(1));
+    let mut waited = Duration::ZERO;
+    loop {
+        match py.detach(|| builder.clone().build_within(limit)) {
+            Err(KernelError::BuildLimit { source_name, kernel, .. }) => {
+                py.check_signals()?;
+                waited += limit;
+                let text = format!("still building {kernel} of {source_name}, for {:.3} s", waited.as_secs_f64());
+                let logger = py.import("logging")?.call_method1("getLogger", ("vkarray",))?;
+                logger.call_method1("warning", (text,))?;
+            }
+            result => return result.map_err(raise),
+        }
+    }
 }
 
 /// Whether the device adds and exchanges 32-bit floats in buffers atomically, which decides how kernels are translated.

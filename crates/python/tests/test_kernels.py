@@ -27,6 +27,18 @@ def test_a_kernel_runs_on_arrays_of_both_sides(n):
     np.testing.assert_array_equal(y, 1 + 2 * x)
 
 
+def test_a_long_build_is_reported(caplog):
+    lines = "".join(f"x[{i}] += cos(x[{i + 1}]) * f32({i});\n" for i in range(500))
+    text = f"@group(0) @binding(0) var<storage, read_write> x: array<f32>;\n" \
+        f"@compute @workgroup_size(1) fn slow() {{ {lines} }}"
+    assert vk.kernel(text, "slow", report_every=0.001).signature
+    said = [record.getMessage() for record in caplog.records if record.name == "vkarray"]
+    assert said[0].startswith("still building kernel `slow` of ") and said[0].endswith(", for 0.001 s")
+    for seconds in (-1.0, float("nan")):
+        with pytest.raises(ValueError, match="is no|not a number of seconds"):
+            vk.kernel(text, report_every=seconds)
+
+
 def test_streams_are_ordered_by_what_they_touch():
     saxpy, one = vk.kernel(SAXPY), vk.ones(1 << 16)
     streams, y = [vk.Stream() for _ in range(3)], vk.zeros(1 << 16)
