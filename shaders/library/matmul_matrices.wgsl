@@ -1,11 +1,13 @@
 // c[b, i, j] = sum over l of a[b, i, l] * b[b, l, j], of f16, bf16 or i8, by cooperative matrices of 16 × 16 sums
 //
 // Contiguous matrices of m × k and k × n numbers, k and n multiples of 8; an operand with one matrix has stride 0 between
-// matrices. Of i8, two along the inner axis count as one number here, and `b` is n × k: no device reads columns of bytes
-// from shared memory as fast as rows. A workgroup of four subgroups of 32 computes a tile of 128 × 128, a subgroup 64 × 64 of it in 4 × 4 matrices.
-// It reads 64 columns of `a` and rows of `b` into registers, while it multiplies those in shared memory. The generated
-// lines PLACES, SUMS, READS, PRODUCTS, STORES and WRITES name the registers and the matrices. One workgroup for each tile and
-// matrix, along x.
+// matrices. Of i8, two along the inner axis count as one number here, and `b` is n × k: devices of NVIDIA have no
+// instruction that turns bytes on their way from shared memory. A workgroup of four subgroups of 32 computes a tile of
+// 128 × 128, and a subgroup 64 × 64 of it in 4 × 4 matrices.
+//
+// A workgroup reads 64 columns of `a` and rows of `b` into registers, while it multiplies those in shared memory. The
+// generated lines PLACES, SUMS, READS, PRODUCTS, STORES and WRITES name the registers and the matrices. One workgroup for
+// each tile and matrix, along x.
 //
 // Sixteen rows of a tile are an array of their own, in which matrices lie at constant indices: so they are known to be
 // inside. A row of 64 numbers of `a`, or 32 of `b`, has 8 numbers more, so that eight rows at a time fall on different

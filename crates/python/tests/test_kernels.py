@@ -35,7 +35,7 @@ def test_a_long_build_is_reported(caplog):
     said = [record.getMessage() for record in caplog.records if record.name == "vkarray"]
     assert said[0].startswith("still building kernel `slow` of ") and said[0].endswith(", for 0.001 s")
     for seconds in (-1.0, float("nan")):
-        with pytest.raises(ValueError, match="is no|not a number of seconds"):
+        with pytest.raises(ValueError, match="not a number of seconds"):
             vk.kernel(text, report_every=seconds)
 
 
