@@ -92,6 +92,50 @@ fn threads_callbacks_futures_and_points_report_the_lost_device() {
     table.close(device);
 }
 
+/// NVIDIA's driver ends the work of a process without a word to those that wait for a timeline.
+#[test]
+fn a_loss_that_no_timeline_reports_ends_every_wait() {
+    let table = Table::take();
+    let instance = table.instance();
+    for waiter in ["stream", "event", "any event", "query", "callback", "future", "drop"] {
+        let (device, ctx) = open(&instance);
+        watched(waiter, || {
+            let (spin, stream, event) = (spin(&ctx), ctx.stream().unwrap(), ctx.event());
+            let array = ctx.slice_to_device(&[1_u32]).unwrap();
+            (0..4).for_each(|_| keep_busy(&stream, &spin, &array));
+            event.record(&stream).unwrap();
+            stream.flush().unwrap();
+            table.arm(lose_at("vkWaitForFences", u32::MAX));
+            let (sender, callback) = mpsc::channel();
+            let outcome = match waiter {
+                "stream" => stream.synchronize(),
+                "event" => event.synchronize(),
+                "any event" => vkarray::Event::wait_any(&[&event], None).map(drop),
+                "query" => loop {
+                    match event.query() {
+                        Ok(false) => thread::sleep(std::time::Duration::from_millis(1)),
+                        ended => break ended.map(drop),
+                    }
+                },
+                "callback" => stream
+                    .add_callback(move |outcome| sender.send(outcome).unwrap())
+                    .and_then(|()| callback.recv().unwrap()),
+                "future" => stream.async_done().and_then(block_on),
+                _ => {
+                    drop(stream);
+                    drop(array);
+                    device.synchronize()
+                }
+            };
+            let lost = outcome.map_or_else(|error| error.to_string(), |()| "nothing was lost".to_owned());
+            assert!(lost.starts_with("device lost during vkWaitForFences; last work: "), "{waiter}: {lost}");
+            table.disarm();
+        });
+        drop(ctx);
+        table.close(device);
+    }
+}
+
 #[test]
 fn waiting_for_a_batch_lost_at_submission_is_an_error() {
     let table = Table::take();

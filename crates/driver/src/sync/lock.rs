@@ -130,6 +130,8 @@ ranks! {
     DeviceExtensions,
     /// The spare semaphores of a device.
     Semaphores,
+    /// The fence by which a device is asked whether it is lost.
+    LossProbe,
     /// The names of a device's kernels.
     Labels,
     /// Devices without holders that are not closed yet.

@@ -65,7 +65,11 @@ impl Point {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Forked`](crate::Error::Forked)
     /// in a forked process.
     pub fn is_complete(&self) -> Result<bool> {
-        Ok(self.timeline.last_seen() >= self.value || self.timeline.reached()? >= self.value)
+        if self.timeline.last_seen() >= self.value || self.timeline.reached()? >= self.value {
+            return Ok(true);
+        }
+        self.timeline.device().ask_lost()?;
+        Ok(false)
     }
 
     /// Submits the work up to the point, if it is still being recorded. Does not wait for it.

@@ -12,7 +12,7 @@ use ash::{khr, vk};
 
 use super::close::{OpenDevice, close_kept};
 use super::create;
-use super::loss::DeviceLoss;
+use super::loss::{DeviceLoss, LossProbe};
 use super::queue::{Queue, QueueIndex};
 use crate::error::Result;
 use crate::instance::{DeviceInfo, DevicePlan, DeviceType, External, PhysicalDevice, ProcessId};
@@ -43,6 +43,7 @@ pub struct LogicalDevice {
     /// The compute queues come first, then the transfer queues, then the queues of external streams.
     queues: Mutex<Vec<Arc<Queue>>>,
     pub(super) loss: DeviceLoss,
+    pub(super) loss_probe: LossProbe,
     trace: TraceSlot,
     /// Timeline semaphores that are not in use, and the values that they have reached.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
@@ -87,6 +88,7 @@ impl LogicalDevice {
             push_descriptor,
             queues: Mutex::new(Rank::QueueList, queues.into_iter().map(Arc::new).collect()),
             loss: DeviceLoss::default(),
+            loss_probe: LossProbe::new(),
             trace: TraceSlot::default(),
             semaphores: Mutex::new(Rank::Semaphores, Vec::new()),
             retired: Mutex::new(Rank::Semaphores, Vec::new()),
@@ -273,6 +275,7 @@ impl Drop for LogicalDevice {
         let spare = self.semaphores.get_mut().drain(..).map(|(semaphore, _)| semaphore);
         let device = OpenDevice {
             semaphores: spare.chain(self.retired.get_mut().drain(..)).collect(),
+            fence: self.loss_probe.take_fence(),
             queues: mem::take(self.queues.get_mut()),
             raw: self.raw.clone(),
             is_adopted: self.is_adopted,

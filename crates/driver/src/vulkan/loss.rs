@@ -4,6 +4,9 @@
 //! work must get an error, and later work would use results that were never computed. Memory that the device used may
 //! be freed once the driver is done with it. To that end the specification counts `VK_ERROR_DEVICE_LOST` from a wait as
 //! success, so nothing has to be leaked.
+//!
+//! A driver may know of a loss that a wait for a timeline does not report, so long waits ask for it:
+//! [`LogicalDevice::ask_lost`].
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,12 +19,17 @@ use ash::vk;
 use super::label::Labels;
 use super::{Label, LogicalDevice};
 use crate::error::{Error, Result};
+use crate::lock::{Mutex, Rank};
 
 /// How long a drop waits for the device before it leaks what the device may still use.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The pause before a wait that failed for lack of memory is tried again.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// The shortest time between two questions whether a device is lost. One takes some 3 µs on an H200 (580.159.04,
+/// 2026-11-28).
+pub(super) const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// The first error of a failed device, and the labels of its last work.
 #[derive(Debug, Default)]
@@ -30,6 +38,28 @@ pub(crate) struct DeviceLoss {
     /// Whether a submission failed although the driver may have taken it.
     is_unsure: AtomicBool,
     labels: Labels,
+}
+
+/// What asks the driver whether a device is lost.
+#[derive(Debug)]
+pub(super) struct LossProbe(Mutex<ProbeState>);
+
+#[derive(Debug)]
+struct ProbeState {
+    last_asked: Instant,
+    /// A fence that nothing signals; none before the first question.
+    fence: Option<vk::Fence>,
+}
+
+impl LossProbe {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(Rank::LossProbe, ProbeState { last_asked: Instant::now(), fence: None }))
+    }
+
+    /// Takes the fence out, to destroy it with the device.
+    pub(super) fn take_fence(&mut self) -> Option<vk::Fence> {
+        self.0.get_mut().fence.take()
+    }
 }
 
 impl LogicalDevice {
@@ -62,6 +92,41 @@ impl LogicalDevice {
     fn lost(&self) -> Result<()> {
         self.check_process()?;
         self.loss.first.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// [`LogicalDevice::check_lost`], and the driver's own answer, unless it was asked within the last [`ASK_EVERY`]. Never
+    /// blocks.
+    ///
+    /// NVIDIA's driver (580.159.04, an H100 and an H200) ends a process's work where a kernel of some seconds keeps it from
+    /// switching to another process. Waits for timelines never report that: they run into their timeouts. A wait for a fence
+    /// reports it, even one with a timeout of zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LogicalDevice::check_lost`], and [`Error::Vulkan`] if the driver has no memory for the answer.
+    pub(crate) fn ask_lost(&self) -> Result<()> {
+        self.check_lost()?;
+        self.ask_driver().map_err(self.failed("vkWaitForFences"))
+    }
+
+    /// Asks the driver whether the device is lost, unless it was asked within the last [`ASK_EVERY`].
+    pub(super) fn ask_driver(&self) -> VkResult<()> {
+        // A thread that finds the lock taken leaves the question to the other thread.
+        let Some(mut probe) = self.loss_probe.0.try_lock() else { return Ok(()) };
+        if probe.last_asked.elapsed() < ASK_EVERY {
+            return Ok(());
+        }
+        probe.last_asked = Instant::now();
+        let fence = match probe.fence {
+            Some(fence) => fence,
+            // SAFETY: the device is open. It destroys the fence when its last handle is dropped.
+            None => *probe.fence.insert(unsafe { self.raw().create_fence(&vk::FenceCreateInfo::default(), None) }?),
+        };
+        // SAFETY: the fence is of this device, which destroys it when its last handle is dropped.
+        match unsafe { self.raw().wait_for_fences(&[fence], true, 0) } {
+            Err(vk::Result::TIMEOUT) => Ok(()),
+            answer => answer,
+        }
     }
 
     /// Returns a converter for `map_err` that turns a Vulkan result into an error of `call`. A result that says that

@@ -16,7 +16,7 @@ use ash::prelude::VkResult;
 use ash::vk::{self, Handle};
 
 use super::LogicalDevice;
-use super::loss::{self, DRAIN_TIMEOUT};
+use super::loss::{self, ASK_EVERY, DRAIN_TIMEOUT};
 use crate::error::{Error, Result};
 use crate::hazard::LaneId;
 use crate::trace::BatchId;
@@ -225,7 +225,7 @@ impl Timeline {
                 // If this device failed because an awaited device did, its work is complete too, but ran without what
                 // it waited for.
                 Ok(()) => return self.device().check_lost(),
-                Err(vk::Result::TIMEOUT) => self.device().check_lost()?,
+                Err(vk::Result::TIMEOUT) => self.device().ask_lost()?,
                 Err(code) => return Err(self.device().failed("vkWaitSemaphores")(code)),
             }
         }
@@ -270,10 +270,23 @@ impl Timeline {
             return Ok(());
         }
         let begun = Instant::now();
-        loss::retry_wait(|| self.call_wait(value, Some(DRAIN_TIMEOUT))).map_err(|code| match code {
-            vk::Result::TIMEOUT => Error::Timeout { waited: begun.elapsed() },
-            code => Error::from_call("vkWaitSemaphores")(code),
-        })
+        loop {
+            let code = match loss::retry_wait(|| self.call_wait(value, Some(ASK_EVERY))) {
+                Err(code) => code,
+                Ok(()) => return Ok(()),
+            };
+            if code != vk::Result::TIMEOUT {
+                return Err(Error::from_call("vkWaitSemaphores")(code));
+            }
+            if let Err(lost @ vk::Result::ERROR_DEVICE_LOST) = self.device().ask_driver() {
+                self.device().failed("vkWaitForFences")(lost);
+                return Ok(()); // A lost device executes nothing any more.
+            }
+            let waited = begun.elapsed();
+            if waited >= DRAIN_TIMEOUT {
+                return Err(Error::Timeout { waited });
+            }
+        }
     }
 }
 
@@ -324,17 +337,16 @@ pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>
     let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();
     let info =
         vk::SemaphoreWaitInfo::default().flags(vk::SemaphoreWaitFlags::ANY).semaphores(&semaphores).values(&values);
-    let mut sleep = timeout;
+    let mut sleep = timeout.unwrap_or(Duration::MAX);
     loop {
-        let timeout_ns = sleep.map_or(u64::MAX, nanoseconds);
         // SAFETY: `info` borrows both lists; `waits` keeps the semaphores alive.
-        match unsafe { device.raw().wait_semaphores(&info, timeout_ns) } {
+        match unsafe { device.raw().wait_semaphores(&info, nanoseconds(sleep.min(ASK_EVERY))) } {
             Ok(()) => return Ok(()),
-            Err(vk::Result::TIMEOUT) => {}
+            Err(vk::Result::TIMEOUT) => device.ask_lost()?,
             Err(code) => return Err(device.failed("vkWaitSemaphores")(code)),
         }
         let waited = begun.elapsed();
-        sleep = Some(next_sleep(timeout, waited).ok_or(Error::Timeout { waited })?);
+        sleep = next_sleep(timeout, waited).ok_or(Error::Timeout { waited })?;
     }
 }
 
