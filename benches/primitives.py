@@ -8,7 +8,6 @@ integers, so its integers are `int32`.
 """
 
 import sys
-import time
 
 import numpy as np
 
@@ -49,9 +48,6 @@ class Cupy(arrays.Cupy):
 
     def integers(self, x):
         return x.astype(self.xp.uint32)
-
-    def half(self, x):
-        return x.astype(self.xp.float16)
 
     def complex(self, x):
         return x.view(self.xp.complex64)
@@ -111,12 +107,6 @@ class Torch(arrays.Torch):
     def product_of_bytes(self, a, b):
         return self.xp._int_mm(a, b)
 
-    def half(self, x):
-        return x.half()
-
-    def bfloat16(self, x):
-        return x.bfloat16()
-
     def complex(self, x):
         return x.view(self.xp.complex64)
 
@@ -131,33 +121,13 @@ class Torch(arrays.Torch):
         x[places] = values
 
 
-class Jax:
+class Jax(arrays.Jax):
     def __init__(self, jax):
-        import jax.numpy
-
-        jax.config.update("jax_enable_x64", True)
+        super().__init__(jax)
         jax.config.update("jax_default_matmul_precision", "highest")  # Products of f32 are computed in f32.
-        self.jax, self.xp = jax, jax.numpy
-        self.upload = self.keys = self.indices = jax.numpy.asarray
-        self.unique, self.argsort, self.top_k = jax.numpy.unique, jax.numpy.argsort, jax.lax.top_k
-        key = jax.random.key(2)
-        self.normal = lambda n: jax.random.normal(key, n, dtype=jax.numpy.float32)
-
-    def event(self):
-        self.xp.zeros(()).block_until_ready()  # Its stream runs in order.
-        return time.perf_counter()
-
-    def micros(self, begin, end):
-        return 1e6 * (end - begin)
-
-    def full(self, n, value):
-        return self.xp.full(n, value, dtype="float32")
-
-    def compact(self, x, mask):
-        return x[mask]
-
-    def scan(self, x):
-        return self.xp.cumsum(x, 0, dtype="uint64" if x.dtype == "uint32" else None)
+        self.upload = self.keys = self.indices = self.xp.asarray
+        self.unique, self.argsort, self.top_k = self.xp.unique, self.xp.argsort, jax.lax.top_k
+        self.normal = lambda n: jax.random.normal(self.key, n, dtype=self.xp.float32)
 
     def take(self, x, indices):
         return x[indices]
@@ -176,12 +146,6 @@ class Jax:
 
     def integers(self, x):
         return x.astype("uint32")
-
-    def half(self, x):
-        return x.astype("float16")
-
-    def bfloat16(self, x):
-        return x.astype("bfloat16")
 
     def complex(self, x):
         return x.view("complex64")

@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::timed;
+
 /// The exit code of a program that has printed [`Line::Absent`].
 pub const ABSENT: u8 = 2;
 
@@ -92,6 +94,14 @@ impl Report {
         self.figure(name, "us", times.iter().map(|time| time.as_secs_f64() * 1e6 / f64::from(n)));
     }
 
+    /// Prints the time of one wait as `name`, and its processor time as `processor_NAME` where the system tells it.
+    pub fn wait(self, name: &str, waits: &Waits) {
+        self.micros(name, &waits.times, 1);
+        if let (Some(time), Ok(n)) = (waits.processor, u32::try_from(waits.times.len())) {
+            self.micros(&format!("processor_{name}"), &[time], n);
+        }
+    }
+
     /// Prints a rate, from times in which `bytes` were moved.
     pub fn rate(self, name: &str, times: &[Duration], bytes: u64) {
         self.figure(name, "GB/s", times.iter().map(|time| bytes as f64 / 1e9 / time.as_secs_f64()));
@@ -126,19 +136,54 @@ impl Report {
     /// # Errors
     ///
     /// The errors that `run` returns.
-    pub fn runs<T>(self, run: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
-        self.samples(self.runs, run)
+    pub fn runs<T>(self, mut run: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+        run()?;
+        (0..self.runs).map(|_| run()).collect()
     }
 
-    /// Runs once to warm up and then `n` times, and returns the results.
+    /// Runs `run`, which ends with a wait, once to warm up and then `n` times, and returns the times.
     ///
     /// # Errors
     ///
     /// The errors that `run` returns.
-    pub fn samples<T>(self, n: u32, mut run: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<Vec<T>> {
+    pub fn waits(self, n: u32, mut run: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<Waits> {
         run()?;
-        (0..n).map(|_| run()).collect()
+        let begin = processor_time();
+        let times = (0..n).map(|_| timed(&mut run)).collect::<anyhow::Result<_>>()?;
+        let processor = processor_time().zip(begin).map(|(end, begin)| end.saturating_sub(begin));
+        Ok(Waits { times, processor })
     }
+}
+
+/// The times of operations that were waited for one by one.
+#[derive(Debug)]
+pub struct Waits {
+    times: Vec<Duration>,
+    /// The processor time of all threads of the process, for all of the operations. The clock is read only at both
+    /// ends, since reading it is a call of the system.
+    processor: Option<Duration>,
+}
+
+impl AsRef<[Duration]> for Waits {
+    fn as_ref(&self) -> &[Duration] {
+        &self.times
+    }
+}
+
+/// The processor time of this process so far, where the system tells it.
+fn processor_time() -> Option<Duration> {
+    #[cfg(unix)]
+    return rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).try_into().ok();
+    #[cfg(not(unix))]
+    None
+}
+
+/// Prints the figures of several ways to do the same, and the one with the least median time again as `name`.
+pub fn print_best<T: AsRef<[Duration]>>(name: &str, ways: &[(String, T)], print: impl Fn(&str, &T)) {
+    ways.iter().for_each(|(way, times)| print(way, times));
+    let middle = |times: &T| median(&mut times.as_ref().iter().map(Duration::as_secs_f64).collect::<Vec<_>>());
+    let best = ways.iter().min_by(|(_, a), (_, b)| middle(a).total_cmp(&middle(b)));
+    best.into_iter().for_each(|(_, times)| print(name, times));
 }
 
 /// Sorts some values, at least one, and returns the middle one; of an even number of values the upper of the middle
@@ -151,6 +196,8 @@ pub fn median(values: &mut [f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     fn figure(value: f64, [min, max]: [f64; 2]) -> Line {
@@ -171,6 +218,25 @@ mod tests {
             let value = median(&mut sorted);
             assert_eq!([value, sorted[0], sorted[sorted.len() - 1]], expected, "{values:?}");
         }
+    }
+
+    #[test]
+    fn the_way_with_the_least_median_is_printed_again() {
+        let ways = [("slow", [9, 1, 9]), ("fast", [2, 3, 50])];
+        let ways = ways.map(|(way, times)| (way.to_owned(), times.map(Duration::from_secs).to_vec()));
+        let printed = RefCell::new(Vec::new());
+        print_best("best", &ways, |name, times| printed.borrow_mut().push((name.to_owned(), times[0].as_secs())));
+        let expected = [("slow", 9), ("fast", 2), ("best", 2)].map(|(name, first)| (name.to_owned(), first));
+        assert_eq!(printed.into_inner(), expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_wait_that_works_takes_processor_time() {
+        let spin = || Ok((0..1_000_000).for_each(|i| _ = std::hint::black_box(i)));
+        let waits = Report { runs: 1 }.waits(3, spin).unwrap();
+        assert_eq!(waits.times.len(), 3);
+        assert!(waits.processor.unwrap() > Duration::ZERO);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use self::figure::{ABSENT, Figure, Line, Report, median};
+pub use self::figure::{ABSENT, Figure, Line, Report, Waits, median, print_best};
 pub use self::merge::{Cell, Row, Sample, canonical, merge};
 pub use self::settings::{Settings, Suite};
 pub use self::table::table;

@@ -69,7 +69,7 @@ fn names(suite: &str) -> Vec<String> {
 fn launches() {
     let mut expected = Vec::new();
     for kernel in ["nop1", "nop16", "axpy1", "axpy16"] {
-        expected.extend(["stream", "host", "sync"].map(|what| format!("{what}_{kernel}")));
+        expected.extend(["stream", "host", "sync", "processor_sync"].map(|what| format!("{what}_{kernel}")));
     }
     expected.extend(["independent_axpy16", "host_independent_axpy16", "host_checks"].map(str::to_owned));
     for what in ["dependent", "independent"] {

@@ -1,7 +1,7 @@
 //! The cost of arrays that compute: expressions with packed, strided and repeated operands, reductions over all, rows and
 //! columns, functions, and what evaluating a known expression costs the host.
 //!
-//! Work is timed in a row, as in `copy.rs`. The bytes that count are the bytes that have to be moved: the bytes of each
+//! Work is timed in a row, as in `copy.rs`, on random data. The bytes that count are the bytes that have to be moved: the bytes of each
 //! array once, read or written; and of an array of which every second element is read, all bytes.
 
 use std::time::Instant;
@@ -40,12 +40,13 @@ pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let fits = |n: &usize| *n as u64 * 4 * 8 <= info.device_memory_bytes();
     let n = std::iter::successors(Some(if is_cpu { CPU_N } else { N }), |n| Some(n / 2)).find(fits).unwrap_or(CPU_N);
     let stream = bench.ctx.stream()?;
-    expressions(bench, &stream, n)?;
-    division(bench, &stream, n)?;
-    short_types::<f16>(bench, &stream, n)?;
-    short_types::<bf16>(bench, &stream, n)?;
-    reductions(bench, &stream, n)?;
-    functions(bench, &stream, n)?;
+    let mut rng = Rng::philox(1);
+    expressions(bench, &stream, n, &mut rng)?;
+    division(bench, &stream, n, &mut rng)?;
+    short_types::<f16>(bench, &stream, n, &mut rng)?;
+    short_types::<bf16>(bench, &stream, n, &mut rng)?;
+    reductions(bench, &stream, n, &mut rng)?;
+    functions(bench, &stream, n, &mut rng)?;
     host_cost(bench, &stream)
 }
 
@@ -72,13 +73,13 @@ fn counted(nbytes: u64, n_arrays: f64) -> u64 {
     (nbytes as f64 * n_arrays / 2.0) as u64
 }
 
-fn expressions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+fn expressions(bench: Bench<'_>, stream: &Stream, n: usize, rng: &mut Rng) -> Result<()> {
     let edge = 1 << (n.ilog2() / 2);
-    let full = |value| -> Result<DeviceNDArray<f32>> { Ok(bench.ctx.full([n / edge, edge], value)?) };
-    let (x, y, out) = (full(1.5)?, full(0.5)?, full(0.0)?);
+    let mut random = || -> Result<DeviceNDArray<f32>> { Ok(rng.uniform(bench.ctx, [n / edge, edge])?) };
+    let (x, y, out) = (random()?, random()?, random()?);
     assigned(bench, ("add", 3.0), stream, &out, &|| &x + &y)?;
     assigned(bench, ("saxpy", 3.0), stream, &y, &|| &x * 0.5 + &y)?;
-    let others = [full(2.0)?, full(3.0)?, full(4.0)?];
+    let others = [random()?, random()?, random()?];
     assigned(bench, ("fused5", 6.0), stream, &out, &|| (&x * &y + &others[0] - &others[1]) * &others[2])?;
     drop(others);
     assigned(bench, ("sin", 2.0), stream, &out, &|| x.sin())?;
@@ -86,32 +87,42 @@ fn expressions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     let (row, column) = (bench.ctx.full(edge, 2.0_f32)?, bench.ctx.full([n / edge, 1], 3.0_f32)?);
     assigned(bench, ("broadcast", 2.0), stream, &out, &|| (&x - &row) * &column)?;
     let [x_part, y_part] = [&x, &y].map(|array| array.slice(s![.., ..(edge as isize - 8)]));
-    let (x_part, y_part) = (x_part?, y_part?);
-    assigned(bench, ("rows_with_gaps", 3.0), stream, &y_part, &|| &x_part * 0.5 + &y_part)?;
+    // The results have no gaps, as those of other libraries.
+    let packed = |columns: usize| -> Result<_> {
+        let part = out.reshape(n)?.slice(s![..(n / edge * columns) as isize])?;
+        Ok(part.reshape([n / edge, columns])?)
+    };
+    let (x_part, y_part, out_part) = (x_part?, y_part?, packed(edge - 8)?);
+    assigned(bench, ("rows_with_gaps", 3.0), stream, &out_part, &|| &x_part + &y_part)?;
     let [x_half, y_half] = [&x, &y].map(|array| array.slice(s![.., ..;2]));
-    let (x_half, y_half, out_half) = (x_half?, y_half?, out.reshape(n)?.slice(s![..n as isize / 2])?);
-    let out_half = out_half.reshape([n / edge, edge / 2])?;
-    assigned(bench, ("every_second", 5.0), stream, &out_half, &|| &x_half * 0.5 + &y_half)?;
+    let (x_half, y_half, out_half) = (x_half?, y_half?, packed(edge / 2)?);
+    assigned(bench, ("every_second", 5.0), stream, &out_half, &|| &x_half + &y_half)?;
     let across = y.reshape([edge, n / edge])?.t();
     assigned(bench, ("transposed", 3.0), stream, &out, &|| &x + &across)
 }
 
 /// The operation that takes the most instructions, on devices without an instruction for it.
-fn division(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+fn division(bench: Bench<'_>, stream: &Stream, n: usize, rng: &mut Rng) -> Result<()> {
     if !bench.ctx.info().features.shader_int64 {
         bench.report.skipped("arrays_divide_i64", "the device has no 64-bit integers");
         return Ok(());
     }
-    let (dividends, divisors) = (bench.ctx.full(n / 2, i64::MAX)?, bench.ctx.full(n / 2, 3_i64 << 32)?);
+    let mut between = |low: i64, high| rng.integers(bench.ctx, low..high, n / 2);
+    let (dividends, divisors) = (between(0, i64::MAX)?, between(1 << 33, 1 << 35)?);
     let quotients = bench.ctx.zeros::<i64>(n / 2)?;
     assigned(bench, ("divide_i64", 3.0), stream, &quotients, &|| dividends.floor_divide(&divisors))
 }
 
 /// Rates with elements of two bytes.
-fn short_types<T: Number + Numeric + Reducible>(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
+fn short_types<T: Number + Numeric + Reducible>(
+    bench: Bench<'_>,
+    stream: &Stream,
+    n: usize,
+    rng: &mut Rng,
+) -> Result<()> {
     let dtype = DType::of::<T>();
-    let full = |value: f32| -> Result<DeviceNDArray<T>> { Ok(bench.ctx.full(n, value)?.astype()?) };
-    let (x, y, out) = (full(1.5)?, full(0.5)?, full(0.0)?);
+    let mut random = || -> Result<DeviceNDArray<T>> { Ok(rng.uniform::<f32>(bench.ctx, n)?.astype()?) };
+    let (x, y, out) = (random()?, random()?, random()?);
     assigned(bench, (&format!("add_{dtype}"), 3.0), stream, &out, &|| &x + &y)?;
     reduced(bench, &format!("sum_{dtype}"), stream, &x, &|x| x.on(stream).sum(..).map(drop))?;
     let matrix = x.reshape([n / 1024, 1024])?;
@@ -131,8 +142,8 @@ fn reduced<T: Element>(
     in_a_row(bench, &name, stream, counted(x.nbytes(), 1.0), || Ok(reduce(x)?))
 }
 
-fn reductions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
-    let x = bench.ctx.full(n, 1.0_f32)?;
+fn reductions(bench: Bench<'_>, stream: &Stream, n: usize, rng: &mut Rng) -> Result<()> {
+    let x = rng.uniform::<f32>(bench.ctx, n)?;
     reduced(bench, "sum", stream, &x, &|x| x.on(stream).sum(..).map(drop))?;
     reduced(bench, "max", stream, &x, &|x| x.on(stream).max(..).map(drop))?;
     reduced(bench, "argmax", stream, &x, &|x| x.on(stream).argmax(..).map(drop))?;
@@ -146,7 +157,7 @@ fn reductions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
     let rows = x.slice(s![..(n / 1000 * 999) as isize])?.reshape([n / 1000, 999])?;
     reduced(bench, "row_sums_999", stream, &rows, &|x| x.on(stream).sum(1).map(drop))?;
     for n in SHORT_SUMS {
-        let x = bench.ctx.full(n, 1.0_f32)?;
+        let x = rng.uniform::<f32>(bench.ctx, n)?;
         let sums = || (0..SUMS).try_for_each(|_| Ok(x.on(stream).sum(..).map(drop)?));
         let times = bench.report.runs(|| timed(|| sums().and_then(|()| Ok(stream.synchronize()?))))?;
         bench.report.micros(&format!("arrays_sum_{}", size_text(x.nbytes())), &times, SUMS);
@@ -155,8 +166,7 @@ fn reductions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
 }
 
 /// Functions of arrays that are not elementwise.
-fn functions(bench: Bench<'_>, stream: &Stream, n: usize) -> Result<()> {
-    let mut rng = Rng::philox(1);
+fn functions(bench: Bench<'_>, stream: &Stream, n: usize, rng: &mut Rng) -> Result<()> {
     let x = bench.ctx.full(n, 1.0_f32)?;
     let size = size_text(x.nbytes());
     let uniform = || Ok(rng.fill_uniform(&x.on(stream))?);

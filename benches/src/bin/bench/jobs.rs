@@ -95,10 +95,10 @@ impl<'a> Jobs<'a> {
         Ok(self.kernel.dispatch(self.stream, Groups::covering([self.n]), (x, y, n, 0.5_f32))?)
     }
 
-    fn each(&self, name: &str, mut job: impl FnMut() -> Result<()>) -> Result<()> {
+    fn each(&self, name: &str, job: impl FnMut() -> Result<()>) -> Result<()> {
         self.stream.synchronize()?;
-        let times = self.bench.report.samples(JOBS, || timed(&mut job))?;
-        self.bench.report.micros(&format!("job_{name}_{}", self.size), &times, 1);
+        let waits = self.bench.report.waits(JOBS, job)?;
+        self.bench.report.wait(&format!("job_{name}_{}", self.size), &waits);
         Ok(())
     }
 }

@@ -28,8 +28,8 @@ pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
         let pair = Pair::new(bench.ctx)?;
         let times = bench.report.runs(|| chain(&stream, CHAIN, |_| pair.launch(&kernel, &stream, n_groups)))?;
         report(bench, "stream", "host", &format!("{entry}{n_groups}"), &times)?;
-        let wait = || timed(|| pair.launch(&kernel, &stream, n_groups).and_then(|()| Ok(stream.synchronize()?)));
-        bench.report.micros(&format!("sync_{entry}{n_groups}"), &bench.report.samples(WAITS, wait)?, 1);
+        let wait = || pair.launch(&kernel, &stream, n_groups).and_then(|()| Ok(stream.synchronize()?));
+        bench.report.wait(&format!("sync_{entry}{n_groups}"), &bench.report.waits(WAITS, wait)?);
     }
     let kernel = small(bench.ctx, "axpy")?;
     let pairs = pairs(bench.ctx, PAIRS)?;

@@ -1,7 +1,7 @@
 //! How does vkarray compare with raw Vulkan, wgpu, CUDA and other programs on this machine?
 //!
 //! Runs `bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown table
-//! of the medians. `program.rs` runs one program; the library's `merge.rs` and `table.rs` evaluate the printed lines.
+//! of the medians. Each round begins with another program, so that none always has the coldest or the warmest machine. `program.rs` runs one program; the library's `merge.rs` and `table.rs` evaluate the printed lines.
 
 mod program;
 
@@ -24,8 +24,8 @@ struct Args {
     /// A shell command, run once a round, whose JSON lines are merged; `numba=python3 chain.py` names its column
     #[arg(long, value_name = "[NAME=]COMMAND")]
     also: Vec<String>,
-    /// How often all programs take their turn
-    #[arg(long, value_name = "N", default_value = "3")]
+    /// How often all programs take their turn; with four, each has had every place in the order
+    #[arg(long, value_name = "N", default_value = "4")]
     rounds: NonZeroU32,
     /// Runs in a turn of which each figure is the median
     #[arg(long, value_name = "N", default_value = "9")]
@@ -41,13 +41,13 @@ struct Args {
     json: Option<PathBuf>,
 }
 
-/// The programs beside ours: the column, and the command to run.
-const fn peers(suite: Suite) -> &'static [(&'static str, &'static str)] {
+/// The programs: the column, and the command to run. Ours is the first.
+const fn programs(suite: Suite) -> &'static [(&'static str, &'static str)] {
     match suite {
         Suite::Launch | Suite::Copy | Suite::Jobs | Suite::Threads => {
-            &[("floor", "floor"), ("wgpu", "peer"), ("cuda", "cuda")]
+            &[("vkarray", "bench"), ("floor", "floor"), ("wgpu", "peer"), ("cuda", "cuda")]
         }
-        Suite::Memory => &[("wgpu", "peer"), ("cuda", "cuda")],
+        Suite::Memory => &[("vkarray", "bench"), ("wgpu", "peer"), ("cuda", "cuda")],
     }
 }
 
@@ -58,17 +58,26 @@ fn main() -> Result<()> {
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
         let suites = if args.suites.is_empty() { Suite::value_variants() } else { &args.suites };
-        for &suite in suites {
-            comparison.suite(suite, runs)?;
+        let is_reversed = round % 2 == 1; // The other commands come before ours in every second round.
+        if is_reversed {
+            comparison.also(&args.also, round)?;
         }
-        for command in &args.also {
-            comparison.run(Program::also(command))?;
+        for &suite in suites {
+            comparison.suite(suite, runs, round)?;
+        }
+        if !is_reversed {
+            comparison.also(&args.also, round)?;
         }
         comparison.write(&args)?;
     }
     print!("{}", comparison.text(&args.also));
     ensure!(comparison.n_failures == 0, "{} runs failed; see the remarks", comparison.n_failures);
     Ok(())
+}
+
+/// All items, beginning in each round with the next one.
+fn rotated<T>(items: &[T], round: u32) -> impl Iterator<Item = &T> {
+    items.iter().cycle().skip(round as usize % items.len().max(1)).take(items.len())
 }
 
 /// The figures and remarks that were printed so far.
@@ -83,15 +92,19 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Runs vkarray first, since the other programs get the name of its device.
-    fn suite(&mut self, suite: Suite, runs: u32) -> Result<()> {
-        self.run(Program::measuring("vkarray", "bench", suite.name(), (runs, None))?)?;
-        let header = self.header.clone().context("`bench` has printed nothing")?;
-        let device = header["device"].as_str().context("`bench` has named no device")?;
-        for (source, program) in peers(suite) {
-            self.run(Program::measuring(source, program, suite.name(), (runs, Some(device)))?)?;
+    /// Runs the programs of a suite, in the first round vkarray first, since the others get the name of its device.
+    fn suite(&mut self, suite: Suite, runs: u32, round: u32) -> Result<()> {
+        for &(source, program) in rotated(programs(suite), round) {
+            let header = self.header.clone().filter(|_| program != "bench");
+            let device = header.as_ref().and_then(|header| header["device"].as_str());
+            ensure!(program == "bench" || device.is_some(), "`bench` has named no device");
+            self.run(Program::measuring(source, program, suite.name(), (runs, device))?)?;
         }
         Ok(())
+    }
+
+    fn also(&mut self, commands: &[String], round: u32) -> Result<()> {
+        rotated(commands, round).try_for_each(|command| self.run(Program::also(command)))
     }
 
     fn run(&mut self, program: Program) -> Result<()> {
@@ -148,5 +161,17 @@ impl Comparison {
         let table = table(&merge(&self.samples), &others);
         let remarks: String = self.remarks.iter().map(|remark| format!("- {remark}\n")).collect();
         format!("{device}, {driver}; vkarray {version}, {date}\n\n{table}\n{remarks}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_comes_first_in_its_turn() {
+        let order = |round| rotated(&["a", "b", "c"], round).copied().collect::<String>();
+        assert_eq!([0, 1, 2, 3].map(order), ["abc", "bca", "cab", "abc"]);
+        assert_eq!(rotated::<u8>(&[], 5).count(), 0);
     }
 }

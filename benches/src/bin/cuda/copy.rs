@@ -1,13 +1,16 @@
 //! The speed of uploads, downloads and copies on the device with CUDA.
 //!
 //! Sizes and repetitions are the ones of `bench copy`. Pinned and registered memory is copied asynchronously on a
-//! stream, followed by a wait; pageable memory is copied with the plain functions, which wait themselves.
+//! stream, followed by a wait; pageable memory is copied with the plain functions, which wait themselves. Large pageable
+//! copies are also shared by as many threads as vkarray uses for its own; the better is the figure.
 
 use std::ffi::c_void;
-use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{hint, ptr, thread};
 
 use anyhow::Result;
-use vkarray_benches::{Report, timed};
+use vkarray_benches::{Report, at_once, print_best, timed};
 
 use crate::functions::{Address, Handle};
 use crate::gpu::{Gpu, Stream};
@@ -18,6 +21,9 @@ const RUN_BYTES: usize = 256 << 20;
 const MAX_COPIES: usize = 100;
 const DEVICE_BYTES: usize = 1 << 30;
 const IN_A_ROW: u32 = 10;
+/// The least bytes that several threads copy, and the most threads; half of the processors if there are fewer.
+const SHARED_BYTES: usize = 1 << 20;
+const MAX_THREADS: usize = 8;
 /// Threads of a workgroup of the copying kernel.
 const GROUP: u32 = 128;
 
@@ -29,6 +35,11 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
         copies.pageable(device, (bytes, size))?;
     }
     copies.on_device()
+}
+
+/// Copies of a row.
+fn n_copies(bytes: usize) -> usize {
+    (RUN_BYTES / bytes).clamp(3, MAX_COPIES)
 }
 
 struct Copies<'a> {
@@ -57,15 +68,25 @@ impl Copies<'_> {
     fn pageable(&self, device: Address, (bytes, size): (usize, &str)) -> Result<()> {
         let mut memory = vec![7_u8; bytes];
         let (host, functions): (*mut c_void, _) = (memory.as_mut_ptr().cast(), &self.gpu.functions);
-        self.each(&format!("copy_up_pageable_{size}"), bytes, || {
+        let up = self.times(bytes, || {
             // SAFETY: both sides have `bytes` bytes, and live until the copy is complete.
             functions.check("cuMemcpyHtoD", unsafe { (functions.copy_up)(device, host, bytes) })?;
             self.gpu.wait(Gpu::default_stream()) // A small copy returns before it is complete.
         })?;
-        self.each(&format!("copy_down_pageable_{size}"), bytes, || {
+        let down = self.times(bytes, || {
             // SAFETY: both sides have `bytes` bytes and live until the copy is complete; nothing else uses the memory.
             functions.check("cuMemcpyDtoH", unsafe { (functions.copy_down)(host, device, bytes) })
         })?;
+        for (way, alone) in [("up", up), ("down", down)] {
+            let name = format!("copy_{way}_pageable_{size}");
+            let rate = |name: &str, times: &Vec<_>| self.report.rate(name, times, (bytes * n_copies(bytes)) as u64);
+            if bytes < SHARED_BYTES {
+                rate(&name, &alone);
+                continue;
+            }
+            let shared = self.shared(way == "up", device, (host, bytes))?;
+            print_best(&name, &[(format!("{name}_alone"), alone), (format!("{name}_threads"), shared)], rate);
+        }
         // SAFETY: the memory lives until it is unregistered.
         let register = || functions.check("cuMemHostRegister", unsafe { (functions.register_host)(host, bytes, 0) });
         // SAFETY: the memory was registered, and no copy is in flight.
@@ -78,6 +99,38 @@ impl Copies<'_> {
         unregister()?; // Every copy was waited for.
         drop(memory); // Used through its address up to this line.
         Ok(())
+    }
+
+    /// The times of copies that several threads share: each copies a part on its own stream, and all begin the next copy
+    /// together.
+    fn shared(&self, is_up: bool, device: Address, (host, bytes): (Handle, usize)) -> Result<Vec<Duration>> {
+        let n_threads = (thread::available_parallelism().map_or(1, usize::from) / 2).clamp(1, MAX_THREADS);
+        let (host, part, n) = (host as usize, bytes / n_threads, n_copies(bytes));
+        let (gpu, report) = (self.gpu, self.report);
+        let streams = (0..n_threads).map(|_| gpu.stream()).collect::<Result<Vec<_>>>()?;
+        let own = |i: u32| {
+            gpu.enter()?;
+            let begin = i as usize * part;
+            let part = if i as usize + 1 == n_threads { bytes - begin } else { part };
+            Ok((Copies { gpu, report, stream: streams[i as usize] }, begin, part))
+        };
+        report.runs(|| {
+            let n_done = AtomicUsize::new(0);
+            at_once(n_threads as u32, own, |&mut (ref own, begin, part)| {
+                let (device, host) = (device + begin as u64, (host + begin) as Handle);
+                let copy = || if is_up { own.up(device, host, part) } else { own.down(host, device, part) };
+                // A thread that failed goes on, since the others wait for it.
+                let copies = (1..=n).map(|round| {
+                    let copied = copy();
+                    n_done.fetch_add(1, Ordering::AcqRel);
+                    while n_done.load(Ordering::Acquire) < round * n_threads {
+                        hint::spin_loop();
+                    }
+                    copied
+                });
+                copies.collect::<Vec<_>>().into_iter().collect()
+            })
+        })
     }
 
     /// A copy to the device, with the wait for it. Both sides have `bytes` bytes.
@@ -101,10 +154,13 @@ impl Copies<'_> {
 
     /// Reports the rate of copies that are waited for one by one.
     fn each(&self, name: &str, bytes: usize, copy: impl Fn() -> Result<()>) -> Result<()> {
-        let n = (RUN_BYTES / bytes).clamp(3, MAX_COPIES);
-        let times = self.report.runs(|| timed(|| (0..n).try_for_each(|_| copy())))?;
-        self.report.rate(name, &times, (bytes * n) as u64);
+        self.report.rate(name, &self.times(bytes, copy)?, (bytes * n_copies(bytes)) as u64);
         Ok(())
+    }
+
+    /// The times of rows of such copies.
+    fn times(&self, bytes: usize, copy: impl Fn() -> Result<()>) -> Result<Vec<Duration>> {
+        self.report.runs(|| timed(|| (0..n_copies(bytes)).try_for_each(|_| copy())))
     }
 
     fn on_device(&self) -> Result<()> {

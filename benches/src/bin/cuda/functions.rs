@@ -30,6 +30,19 @@ pub(crate) struct KernelNode {
     pub(crate) extra: Arguments,
 }
 
+/// What a pool is made of: `CUmemPoolProps`.
+#[repr(C)]
+pub(crate) struct PoolProperties {
+    /// Memory that is there until it is freed: `CU_MEM_ALLOCATION_TYPE_PINNED`, 1.
+    pub(crate) kind: c_int,
+    /// No handles for other processes: `CU_MEM_HANDLE_TYPE_NONE`, 0.
+    pub(crate) handles: c_int,
+    /// A device's memory, `CU_MEM_LOCATION_TYPE_DEVICE`, 1; and the device.
+    pub(crate) location: [c_int; 2],
+    /// A pointer, the largest size, the usage and reserved bytes: zeros are the defaults.
+    pub(crate) rest: [u64; 9],
+}
+
 macro_rules! functions {
     ($($name:ident = $symbol:literal($($argument:ty),*);)*) => {
         /// The functions of the driver that are called. Each returns the number of an error, or 0.
@@ -79,6 +92,8 @@ functions! {
     allocate_in_order = "cuMemAllocAsync"(*mut Address, usize, Handle);
     free_in_order = "cuMemFreeAsync"(Address, Handle);
     default_pool = "cuDeviceGetDefaultMemPool"(*mut Handle, c_int);
+    create_pool = "cuMemPoolCreate"(*mut Handle, *const PoolProperties);
+    allocate_from_pool = "cuMemAllocFromPoolAsync"(*mut Address, usize, Handle, Handle);
     set_pool_attribute = "cuMemPoolSetAttribute"(Handle, c_int, *mut c_void);
     allocate_host = "cuMemHostAlloc"(*mut Handle, usize, c_uint);
     free_host = "cuMemFreeHost"(Handle);
@@ -123,9 +138,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_node_lies_as_the_driver_reads_it() {
+    fn structures_lie_as_the_driver_reads_them() {
         // The size on a machine of 64 bits: a pointer, seven numbers and a gap, two pointers.
         assert_eq!(size_of::<KernelNode>(), 56);
         assert_eq!(offset_of!(KernelNode, arguments), 40);
+        // Four numbers, a pointer, a size, and 56 bytes.
+        assert_eq!(size_of::<PoolProperties>(), 88);
     }
 }

@@ -8,7 +8,7 @@ use std::ptr;
 
 use anyhow::{Result, ensure};
 
-use crate::functions::{Address, Functions, Handle};
+use crate::functions::{Address, Functions, Handle, PoolProperties};
 
 /// A stream that the default stream does not order: `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: c_uint = 1;
@@ -33,12 +33,22 @@ pub(crate) struct Gpu {
 // protect.
 unsafe impl Sync for Gpu {}
 
+// SAFETY: as for `Gpu`: the handle names an object that the driver's locks protect.
+unsafe impl Sync for Pool {}
+
+// SAFETY: as for `Gpu`: the handle names an object that the driver's locks protect.
+unsafe impl Sync for Stream {}
+
 /// The result of opening a device.
 pub(crate) enum Opened {
     Gpu(Box<Gpu>),
     /// This machine has no such device, or no driver for it.
     Absent(String),
 }
+
+/// Device memory that is allocated in the order of a stream.
+#[derive(Clone, Copy)]
+pub(crate) struct Pool(Handle);
 
 /// An ordered queue of work.
 #[derive(Clone, Copy)]
@@ -167,13 +177,38 @@ impl Gpu {
 
     /// Lets the device's pool keep all freed memory.
     pub(crate) fn keep_freed(&self) -> Result<()> {
-        let (mut pool, mut all) = (ptr::null_mut(), u64::MAX);
+        let mut pool = ptr::null_mut();
         // SAFETY: the driver listed the device; there is room for a handle.
         let code = unsafe { (self.functions.default_pool)(&raw mut pool, self.device) };
         self.functions.check("cuDeviceGetDefaultMemPool", code)?;
-        // SAFETY: the attribute's value is a number of 64 bits.
-        let code = unsafe { (self.functions.set_pool_attribute)(pool, RELEASE_THRESHOLD, (&raw mut all).cast()) };
+        self.keep_freed_of(Pool(pool))
+    }
+
+    fn keep_freed_of(&self, pool: Pool) -> Result<()> {
+        let mut all = u64::MAX;
+        // SAFETY: no pool is destroyed; the attribute's value is a number of 64 bits.
+        let code = unsafe { (self.functions.set_pool_attribute)(pool.0, RELEASE_THRESHOLD, (&raw mut all).cast()) };
         self.functions.check("cuMemPoolSetAttribute", code)
+    }
+
+    /// Makes a pool that keeps all freed memory.
+    pub(crate) fn pool(&self) -> Result<Pool> {
+        let properties = PoolProperties { kind: 1, handles: 0, location: [1, self.device], rest: [0; 9] };
+        let mut pool = ptr::null_mut();
+        // SAFETY: the structure is filled as the driver reads it; there is room for a handle.
+        let code = unsafe { (self.functions.create_pool)(&raw mut pool, &raw const properties) };
+        self.functions.check("cuMemPoolCreate", code)?;
+        self.keep_freed_of(Pool(pool))?;
+        Ok(Pool(pool))
+    }
+
+    /// Takes memory from a pool, in the order of a stream.
+    pub(crate) fn allocate_from(&self, pool: Pool, stream: Stream, bytes: usize) -> Result<Address> {
+        let mut address = 0;
+        // SAFETY: pool and stream are never destroyed; there is room for an address.
+        let code = unsafe { (self.functions.allocate_from_pool)(&raw mut address, bytes, pool.0, stream.0) };
+        self.functions.check("cuMemAllocFromPoolAsync", code)?;
+        Ok(address)
     }
 
     /// Takes memory from the device's pool, in the order of a stream.
@@ -185,11 +220,11 @@ impl Gpu {
         Ok(address)
     }
 
-    /// Gives memory back to the device's pool, in the order of a stream.
+    /// Gives memory back to its pool, in the order of a stream.
     ///
     /// # Safety
     ///
-    /// The address came from [`Gpu::allocate_in_order`], was not freed before, and nothing uses it after the stream's
+    /// The address came from [`Gpu::allocate_in_order`] or [`Gpu::allocate_from`], was not freed before, and nothing uses it after the stream's
     /// work so far.
     pub(crate) unsafe fn free_in_order(&self, stream: Stream, address: Address) -> Result<()> {
         // SAFETY: the caller promises that the address is allocated and unused after the stream's work; the stream is

@@ -1,13 +1,15 @@
 //! The cost of a small job with CUDA: bytes up, a kernel, bytes down, on one stream; and dispatches of several threads.
 //!
 //! Plain memory is also copied with the asynchronous functions, which stage it. Fresh memory comes from the
-//! stream-ordered pool.
+//! stream-ordered pool. Pinned memory is copied; or the kernel reads it, and copies of the answer go down; or the kernel
+//! reads and writes it. The best is the figure.
 
 use std::ffi::c_void;
 
 use anyhow::Result;
-use vkarray_benches::{Report, at_once, timed};
+use vkarray_benches::{Report, Waits, at_once, print_best};
 
+use crate::functions::Address;
 use crate::gpu::{Gpu, Kernel, Stream};
 use crate::launch::{GROUP, Pair};
 
@@ -34,19 +36,29 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     let (stream, axpy) = (gpu.stream()?, gpu.kernel(c"axpy")?);
     for (bytes, size) in SIZES {
         let jobs = Jobs { gpu, stream, axpy, bytes };
-        let (mut up, mut down) = (vec![0_u8; bytes], vec![0_u8; bytes]);
-        let plain = (up.as_mut_ptr().cast(), down.as_mut_ptr().cast());
+        let (mut memory, mut down) = (vec![0_u8; bytes], vec![0_u8; bytes]);
+        let plain = (memory.as_mut_ptr().cast(), down.as_mut_ptr().cast());
         let pinned = (gpu.pinned(bytes, false)?.0, gpu.pinned(bytes, false)?.0);
         let pair = Pair::of(gpu.zeros(bytes)?, gpu.zeros(bytes)?, u32::try_from(bytes / 4)?);
+        let waits = |name: &str, job: &dyn Fn() -> Result<()>| -> Result<(String, Waits)> {
+            Ok((format!("job_{name}_{size}"), report.waits(JOBS, job)?))
+        };
         let each = |name: &str, job: &dyn Fn() -> Result<()>| -> Result<()> {
-            report.micros(&format!("job_{name}_{size}"), &report.samples(JOBS, || timed(job))?, 1);
-            Ok(())
+            waits(name, job).map(|(name, waits)| report.wait(&name, &waits))
         };
         each("plain", &|| jobs.up(pair, plain).and_then(|()| jobs.down(pair, plain)))?;
-        each("pinned", &|| jobs.up(pair, pinned).and_then(|()| jobs.down(pair, pinned)))?;
+        // The device has the same address for this memory as the host: every device of 64 bits does.
+        let (up, answer) = (pinned.0 as Address, pinned.1 as Address);
+        let (read, mapped) = (pair.with(pair.x, up), pair.with(answer, up));
+        let ways = [
+            waits("copied", &|| jobs.up(pair, pinned).and_then(|()| jobs.down(pair, pinned)))?,
+            waits("read_mapped", &|| jobs.down(read, pinned))?,
+            waits("mapped", &|| jobs.run(mapped).and_then(|()| gpu.wait(stream)))?,
+        ];
+        print_best(&format!("job_pinned_{size}"), &ways, |name, waits| report.wait(name, waits));
         each("fresh", &|| jobs.fresh(plain))?;
         each("down", &|| jobs.down(pair, plain))?;
-        drop((up, down)); // Used through their addresses up to this line.
+        drop((memory, down)); // Used through their addresses up to this line.
     }
     Ok(())
 }
@@ -59,11 +71,15 @@ impl Jobs<'_> {
         functions.check("cuMemcpyHtoDAsync", code)
     }
 
+    /// The kernel. The arrays may be pinned memory of the host.
+    fn run(&self, pair: Pair) -> Result<()> {
+        pair.launch(self.gpu, self.stream, self.axpy, u32::try_from(self.bytes / 4)? / GROUP)
+    }
+
     /// The kernel, the copy down and the wait.
     fn down(&self, pair: Pair, (_, host): Host) -> Result<()> {
         let functions = &self.gpu.functions;
-        let n_groups = u32::try_from(self.bytes / 4)? / GROUP;
-        pair.launch(self.gpu, self.stream, self.axpy, n_groups)?;
+        self.run(pair)?;
         // SAFETY: both sides have `self.bytes` bytes, and live until the job is waited for.
         let code = unsafe { (functions.copy_down_in_order)(host, pair.x, self.bytes, self.stream.0) };
         functions.check("cuMemcpyDtoHAsync", code)?;

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_void};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use vkarray_benches::{Report, timed};
+use vkarray_benches::Report;
 
 use crate::functions::Address;
 use crate::gpu::{Gpu, Kernel, Stream};
@@ -50,6 +50,11 @@ impl Pair {
         Self { x, y, n, a: 0.5 }
     }
 
+    /// Other arrays of as many numbers.
+    pub(crate) const fn with(self, x: Address, y: Address) -> Self {
+        Self { x, y, ..self }
+    }
+
     /// The addresses of the arguments, in the kernels' order.
     pub(crate) fn arguments(&mut self) -> [*mut c_void; 4] {
         [(&raw mut self.x).cast(), (&raw mut self.y).cast(), (&raw mut self.n).cast(), (&raw mut self.a).cast()]
@@ -72,8 +77,8 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
         let kernel = gpu.kernel(entry)?;
         let launch = |_| pair.launch(gpu, stream, kernel, n_groups);
         chain(gpu, report, ("stream", "host"), name, launch)?;
-        let one = || timed(|| launch(0).and_then(|()| gpu.wait(stream)));
-        report.micros(&format!("sync_{name}"), &report.samples(WAITS, one)?, 1);
+        let one = || launch(0).and_then(|()| gpu.wait(stream));
+        report.wait(&format!("sync_{name}"), &report.waits(WAITS, one)?);
     }
     let axpy = gpu.kernel(c"axpy")?;
     let launch = |i: u32| {

@@ -1,12 +1,14 @@
 //! The cost of allocating and freeing memory with CUDA.
 //!
 //! `alloc_…` is the device's stream-ordered pool, set to keep freed memory, which is CUDA's fastest allocation.
-//! `alloc_plain_…` allocates from the driver each time. Each of several threads has its own stream.
+//! `alloc_plain_…` allocates from the driver each time. Each of several threads has its own stream; they share the
+//! device's pool, or each has a pool.
 
 use anyhow::Result;
-use vkarray_benches::{Report, at_once, timed};
+use vkarray_benches::{Report, at_once, print_best, timed};
 
-use crate::gpu::{Gpu, Stream};
+use crate::functions::Address;
+use crate::gpu::{Gpu, Pool, Stream};
 
 /// Allocations of a run.
 const IN_A_ROW: u32 = 2000;
@@ -18,7 +20,7 @@ const N_THREADS: u32 = 8;
 
 pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     gpu.keep_freed()?;
-    let stream = gpu.stream()?;
+    let (stream, pools) = (gpu.stream()?, (0..N_THREADS).map(|_| gpu.pool()).collect::<Result<Vec<_>>>()?);
     let (source, target) = (gpu.zeros(4)?, gpu.zeros(4)?);
     let use_small = |to| {
         // SAFETY: both sides have four bytes, and the target is not freed before the stream has used it.
@@ -27,22 +29,14 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     };
     each(gpu, report, "use_small", USED_IN_A_ROW, || use_small(target))?;
     for (bytes, size) in [(1 << 20, "1MiB"), (64 << 20, "64MiB"), (1 << 30, "1GiB")] {
-        each(gpu, report, &format!("alloc_{size}"), IN_A_ROW, || allocate(gpu, stream, bytes))?;
+        each(gpu, report, &format!("alloc_{size}"), IN_A_ROW, || allocate(gpu, None, stream, bytes))?;
         each(gpu, report, &format!("alloc_{size}_used"), USED_IN_A_ROW, || {
             let address = gpu.allocate_in_order(stream, bytes)?;
             use_small(address)?;
             // SAFETY: the address was allocated above, and only the stream uses it.
             unsafe { gpu.free_in_order(stream, address) }
         })?;
-        let prepare = |_| {
-            gpu.enter()?;
-            let stream = gpu.stream()?;
-            (0..IN_A_ROW / 10).try_for_each(|_| allocate(gpu, stream, bytes))?;
-            Ok(stream)
-        };
-        let work = |stream: &mut Stream| (0..IN_A_ROW).try_for_each(|_| allocate(gpu, *stream, bytes));
-        let times = report.runs(|| at_once(N_THREADS, prepare, work))?;
-        report.micros(&format!("alloc_{size}_{N_THREADS}_threads"), &times, IN_A_ROW);
+        on_threads(gpu, report, &pools, (bytes, &format!("alloc_{size}_{N_THREADS}_threads")))?;
         each(gpu, report, &format!("alloc_plain_{size}"), PLAIN_IN_A_ROW, || {
             // SAFETY: the memory is allocated here, and nothing uses it.
             gpu.allocate(bytes).and_then(|address| unsafe { gpu.free(address) })
@@ -54,8 +48,28 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     })
 }
 
-fn allocate(gpu: &Gpu, stream: Stream, bytes: usize) -> Result<()> {
-    let address = gpu.allocate_in_order(stream, bytes)?;
+/// Reports the time of one allocation while several threads allocate, from one pool and from a pool each.
+fn on_threads(gpu: &Gpu, report: Report, pools: &[Pool], (bytes, name): (usize, &str)) -> Result<()> {
+    let times = |pools: &[Pool]| {
+        let prepare = |i: u32| {
+            gpu.enter()?;
+            let (pool, stream) = (pools.get(i as usize).copied(), gpu.stream()?);
+            (0..IN_A_ROW / 10).try_for_each(|_| allocate(gpu, pool, stream, bytes))?;
+            Ok((pool, stream))
+        };
+        let work =
+            |own: &mut (Option<Pool>, Stream)| (0..IN_A_ROW).try_for_each(|_| allocate(gpu, own.0, own.1, bytes));
+        report.runs(|| at_once(N_THREADS, prepare, work))
+    };
+    let ways = [(format!("{name}_one_pool"), times(&[])?), (format!("{name}_pools"), times(pools)?)];
+    print_best(name, &ways, |name, times| report.micros(name, times, IN_A_ROW));
+    Ok(())
+}
+
+/// Takes memory from a pool, else the device's, and gives it back.
+fn allocate(gpu: &Gpu, pool: Option<Pool>, stream: Stream, bytes: usize) -> Result<()> {
+    let from = |pool| gpu.allocate_from(pool, stream, bytes);
+    let address: Address = pool.map_or_else(|| gpu.allocate_in_order(stream, bytes), from)?;
     // SAFETY: the memory was allocated just now, and nothing uses it.
     unsafe { gpu.free_in_order(stream, address) }
 }

@@ -6,18 +6,29 @@
 use anyhow::Result;
 use ash::vk;
 
-use crate::gpu::{Gpu, Place};
+use crate::gpu::{DESCRIPTORS, Gpu, Place};
 
 /// Elements of the arrays of small dispatches.
 const N: u64 = 1024;
 /// The bytes of an array.
-const BYTES: u64 = N * 4;
+pub(crate) const BYTES: u64 = N * 4;
 
 /// The two arrays of a small dispatch.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) buffers: [vk::Buffer; 2],
     pub(crate) bytes: u64,
+    pub(crate) binding: Binding,
+}
+
+/// How the arrays reach the shader. A binding that was written before has the layout of its pipelines.
+#[derive(Clone, Copy)]
+pub(crate) enum Binding {
+    /// Pushed with every dispatch.
+    Pushed,
+    Set(vk::DescriptorSet, vk::PipelineLayout),
+    /// The address of a descriptor buffer, and a place in it.
+    Place(vk::DeviceAddress, u64, vk::PipelineLayout),
 }
 
 /// A command buffer that is being recorded, or that was recorded.
@@ -28,7 +39,16 @@ pub(crate) struct Commands<'a> {
 
 impl Pair {
     pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
-        Ok(Self { buffers: [gpu.buffer(BYTES, Place::Device)?, gpu.buffer(BYTES, Place::Device)?], bytes: BYTES })
+        Ok(Self::of([gpu.buffer(BYTES, Place::Device)?, gpu.buffer(BYTES, Place::Device)?], BYTES))
+    }
+
+    /// Two buffers of `bytes` bytes.
+    pub(crate) const fn of(buffers: [vk::Buffer; 2], bytes: u64) -> Self {
+        Self { buffers, bytes, binding: Binding::Pushed }
+    }
+
+    pub(crate) fn infos(self) -> [[vk::DescriptorBufferInfo; 1]; 2] {
+        self.buffers.map(|buffer| [vk::DescriptorBufferInfo::default().buffer(buffer).range(self.bytes)])
     }
 }
 
@@ -48,6 +68,22 @@ impl<'a> Commands<'a> {
         record(self);
         // SAFETY: the buffer is being recorded.
         Ok(unsafe { self.gpu.device.end_command_buffer(self.buffer) }?)
+    }
+
+    /// Records `n` dispatches that use some pairs of one kind in turn, with a barrier only where the pairs begin anew.
+    pub(crate) fn dispatches(&self, pipeline: vk::Pipeline, pairs: &[Pair], n: u32, n_groups: u32) {
+        self.bind(pipeline);
+        if let (Binding::Place(address, ..), Some(device)) = (pairs[0].binding, &self.gpu.descriptor_buffer) {
+            let buffers = [vk::DescriptorBufferBindingInfoEXT::default().address(address).usage(DESCRIPTORS)];
+            // SAFETY: the buffer is being recorded; the address is the one of a buffer with this usage.
+            unsafe { device.cmd_bind_descriptor_buffers(self.buffer, &buffers) };
+        }
+        for (i, &pair) in pairs.iter().cycle().take(n as usize).enumerate() {
+            if i.is_multiple_of(pairs.len()) {
+                self.barrier(Between::Dispatches);
+            }
+            self.dispatch(pair, n_groups);
+        }
     }
 
     pub(crate) fn bind(&self, pipeline: vk::Pipeline) {
@@ -90,26 +126,41 @@ impl<'a> Commands<'a> {
         unsafe { self.gpu.device.cmd_pipeline_barrier2(self.buffer, &dependency) };
     }
 
-    /// Pushes the two arrays and the two constants, and dispatches.
+    /// Binds the two arrays, and returns the layout for which they are bound.
+    fn bind_arrays(&self, pair: Pair) -> vk::PipelineLayout {
+        let point = vk::PipelineBindPoint::COMPUTE;
+        match (pair.binding, &self.gpu.descriptor_buffer) {
+            (Binding::Set(set, layout), _) => {
+                // SAFETY: the buffer is being recorded; the set is of the layout, and was written before.
+                unsafe { self.gpu.device.cmd_bind_descriptor_sets(self.buffer, point, layout, 0, &[set], &[]) };
+                layout
+            }
+            (Binding::Place(_, place, layout), Some(device)) => {
+                // SAFETY: `dispatches` has bound the buffer, which has descriptors of the layout at this place.
+                unsafe { device.cmd_set_descriptor_buffer_offsets(self.buffer, point, layout, 0, &[0], &[place]) };
+                layout
+            }
+            _ => {
+                let (layout, infos) = (self.gpu.layout, pair.infos());
+                let writes = writes(vk::DescriptorSet::null(), &infos);
+                // SAFETY: the buffer is being recorded; the layout has the two bindings; the buffers live as long as the
+                // device.
+                unsafe { self.gpu.push_descriptor.cmd_push_descriptor_set(self.buffer, point, layout, 0, &writes) };
+                layout
+            }
+        }
+    }
+
+    /// Binds the two arrays, pushes the two constants, and dispatches.
     pub(crate) fn dispatch(&self, pair: Pair, n_groups: u32) {
-        let (point, layout) = (vk::PipelineBindPoint::COMPUTE, self.gpu.layout);
-        let buffers = pair.buffers.map(|buffer| [vk::DescriptorBufferInfo::default().buffer(buffer).range(pair.bytes)]);
-        let write = |binding: usize| {
-            vk::WriteDescriptorSet::default()
-                .dst_binding(binding as u32)
-                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                .buffer_info(&buffers[binding])
-        };
-        let writes = [write(0), write(1)];
-        // SAFETY: the buffer is being recorded; the layout has the two bindings; the buffers live as long as the device.
-        unsafe { self.gpu.push_descriptor.cmd_push_descriptor_set(self.buffer, point, layout, 0, &writes) };
+        let layout = self.bind_arrays(pair);
         let mut constants = [0; 8];
         constants[..4].copy_from_slice(&((pair.bytes / 4) as u32).to_ne_bytes());
         constants[4..].copy_from_slice(&0.5_f32.to_ne_bytes());
         let stage = vk::ShaderStageFlags::COMPUTE;
         // SAFETY: the buffer is being recorded; the layout has a range of eight bytes.
         unsafe { self.gpu.device.cmd_push_constants(self.buffer, layout, stage, 0, &constants) };
-        // SAFETY: the caller has bound a pipeline of the layout, and everything that it uses was pushed just above.
+        // SAFETY: the caller has bound a pipeline of the layout, and everything that it uses was bound just above.
         unsafe { self.gpu.device.cmd_dispatch(self.buffer, n_groups, 1, 1) };
     }
 
@@ -119,6 +170,20 @@ impl<'a> Commands<'a> {
         // SAFETY: the buffer is being recorded; both buffers have at least `bytes` bytes, and do not overlap.
         unsafe { self.gpu.device.cmd_copy_buffer(self.buffer, from, to, &regions) };
     }
+}
+
+/// The descriptors of two arrays, for a set or to be pushed.
+pub(crate) fn writes(
+    set: vk::DescriptorSet,
+    infos: &[[vk::DescriptorBufferInfo; 1]; 2],
+) -> [vk::WriteDescriptorSet<'_>; 2] {
+    [0, 1].map(|binding| {
+        vk::WriteDescriptorSet::default()
+            .dst_set(set)
+            .dst_binding(binding as u32)
+            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+            .buffer_info(&infos[binding])
+    })
 }
 
 /// The commands before and after a barrier.

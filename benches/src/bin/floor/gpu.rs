@@ -6,15 +6,17 @@
 use std::ffi::CStr;
 
 use anyhow::{Context as _, Result, ensure};
-use ash::{Entry, Instance, khr, vk};
+use ash::{Entry, Instance, ext, khr, vk};
 
 /// A device, and the objects of it that every measurement uses.
 pub(crate) struct Gpu {
     _entry: Entry,
-    instance: Instance,
-    physical: vk::PhysicalDevice,
+    pub(crate) instance: Instance,
+    pub(crate) physical: vk::PhysicalDevice,
     pub(crate) device: ash::Device,
     pub(crate) push_descriptor: khr::push_descriptor::Device,
+    /// If the device has the extension.
+    pub(crate) descriptor_buffer: Option<ext::descriptor_buffer::Device>,
     family: u32,
     /// Up to eight queues, of a family that computes and, where there is such a family, does not draw.
     pub(crate) queues: Vec<vk::Queue>,
@@ -29,7 +31,17 @@ pub(crate) enum Place {
     /// Device memory that the host writes to.
     Bar,
     Pinned,
+    /// Device memory with an address, where the device has descriptor buffers.
+    Addressed,
+    /// Device memory that the host writes descriptors to, with an address.
+    Descriptors,
 }
+
+/// The usage of a descriptor buffer.
+pub(crate) const DESCRIPTORS: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+    vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS.as_raw()
+        | vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT.as_raw(),
+);
 
 /// A timeline semaphore, and the value that it has when all submitted work is complete.
 pub(crate) struct Timeline {
@@ -52,13 +64,15 @@ impl Gpu {
             |&physical: &vk::PhysicalDevice| name.is_none_or(|name| device_name(&instance, physical) == name);
         let physical = all.into_iter().find(is_wanted).with_context(|| format!("no device {name:?}"))?;
         let (family, n_queues) = compute_family(&instance, physical)?;
-        let device = create_device(&instance, physical, (family, n_queues))?;
+        let (device, has_descriptor_buffers) = create_device(&instance, physical, (family, n_queues))?;
         // SAFETY: the device was created with at least `i + 1` queues of the family.
         let queue = |i| unsafe { device.get_device_queue(family, i) };
         let queues = (0..n_queues).map(queue).collect();
         let push_descriptor = khr::push_descriptor::Device::new(&instance, &device);
-        let layout = create_layout(&device)?;
-        Ok(Self { _entry: entry, instance, physical, device, push_descriptor, family, queues, layout })
+        let descriptor_buffer = has_descriptor_buffers.then(|| ext::descriptor_buffer::Device::new(&instance, &device));
+        let (_, layout) = create_layout(&device, vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR)?;
+        let _entry = entry;
+        Ok(Self { _entry, instance, physical, device, push_descriptor, descriptor_buffer, family, queues, layout })
     }
 
     pub(crate) fn name(&self) -> String {
@@ -79,7 +93,13 @@ impl Gpu {
     }
 
     fn bound(&self, bytes: u64, place: Place) -> Result<(vk::Buffer, vk::DeviceMemory)> {
-        let usage = vk::BufferUsageFlags::STORAGE_BUFFER
+        let more = match place {
+            Place::Addressed => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+            Place::Descriptors => DESCRIPTORS,
+            _ => vk::BufferUsageFlags::empty(),
+        };
+        let usage = more
+            | vk::BufferUsageFlags::STORAGE_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
         let create = vk::BufferCreateInfo::default().size(bytes).usage(usage);
@@ -88,7 +108,11 @@ impl Gpu {
         // SAFETY: the buffer belongs to the device.
         let needs = unsafe { self.device.get_buffer_memory_requirements(buffer) };
         let memory_type = self.memory_type(needs.memory_type_bits, place).context("no such memory")?;
-        let allocate = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(memory_type);
+        let mut address = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let mut allocate = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(memory_type);
+        if !more.is_empty() {
+            allocate = allocate.push_next(&mut address);
+        }
         // SAFETY: the memory type is one of the device's.
         let memory = unsafe { self.device.allocate_memory(&allocate, None) }?;
         // SAFETY: the buffer takes memory of this type and size, and neither is bound to anything else.
@@ -103,8 +127,8 @@ impl Gpu {
         let memory = unsafe { self.instance.get_physical_device_memory_properties(self.physical) };
         let pinned = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
         let (preferred, avoided) = match place {
-            Place::Device => ([Flags::DEVICE_LOCAL; 2], [Flags::HOST_VISIBLE, Flags::empty()]),
-            Place::Bar => ([pinned | Flags::DEVICE_LOCAL; 2], [Flags::empty(); 2]),
+            Place::Device | Place::Addressed => ([Flags::DEVICE_LOCAL; 2], [Flags::HOST_VISIBLE, Flags::empty()]),
+            Place::Bar | Place::Descriptors => ([pinned | Flags::DEVICE_LOCAL; 2], [Flags::empty(); 2]),
             Place::Pinned => ([pinned | Flags::HOST_CACHED, pinned], [Flags::DEVICE_LOCAL, Flags::empty()]),
         };
         let find = |(preferred, avoided): (Flags, Flags)| {
@@ -119,6 +143,17 @@ impl Gpu {
 
     /// Makes a pipeline of SPIR-V, for [`Gpu::layout`].
     pub(crate) fn pipeline(&self, words: &[u32], entry: &CStr) -> Result<vk::Pipeline> {
+        self.pipeline_of(self.layout, vk::PipelineCreateFlags::empty(), words, entry)
+    }
+
+    /// Makes a pipeline of SPIR-V, for another layout of the same bindings.
+    pub(crate) fn pipeline_of(
+        &self,
+        layout: vk::PipelineLayout,
+        flags: vk::PipelineCreateFlags,
+        words: &[u32],
+        entry: &CStr,
+    ) -> Result<vk::Pipeline> {
         let create = vk::ShaderModuleCreateInfo::default().code(words);
         // SAFETY: the words were written and validated by naga.
         let module = unsafe { self.device.create_shader_module(&create, None) }?;
@@ -126,7 +161,7 @@ impl Gpu {
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
             .name(entry);
-        let create = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(self.layout)];
+        let create = [vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout)];
         // SAFETY: the module has the entry point, and uses only bindings of the layout.
         let made = unsafe { self.device.create_compute_pipelines(vk::PipelineCache::null(), &create, None) };
         Ok(made.map_err(|(_, error)| error)?[0])
@@ -214,29 +249,41 @@ fn compute_family(instance: &Instance, physical: vk::PhysicalDevice) -> Result<(
     Ok((*family, properties.queue_count.min(8)))
 }
 
-fn create_device(instance: &Instance, physical: vk::PhysicalDevice, queues: (u32, u32)) -> Result<ash::Device> {
+/// Also whether the device has descriptor buffers.
+fn create_device(instance: &Instance, physical: vk::PhysicalDevice, queues: (u32, u32)) -> Result<(ash::Device, bool)> {
     // SAFETY: the physical device belongs to the instance.
     let has = unsafe { instance.enumerate_device_extension_properties(physical) }?;
     let push_descriptor = khr::push_descriptor::NAME;
-    let has_it = has.iter().any(|has| has.extension_name_as_c_str() == Ok(push_descriptor));
-    ensure!(has_it, "the device lacks {push_descriptor:?}");
+    let has = |name| has.iter().any(|has| has.extension_name_as_c_str() == Ok(name));
+    ensure!(has(push_descriptor), "the device lacks {push_descriptor:?}");
     let priorities = [1.0; 8];
     let queues = [vk::DeviceQueueCreateInfo::default()
         .queue_family_index(queues.0)
         .queue_priorities(&priorities[..queues.1 as usize])];
-    let extensions = [push_descriptor.as_ptr()];
-    let mut timelines = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
+    let has_buffers = has(ext::descriptor_buffer::NAME);
+    let extensions = [push_descriptor.as_ptr(), ext::descriptor_buffer::NAME.as_ptr()];
+    let mut buffers = vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default().descriptor_buffer(true);
+    let mut timelines =
+        vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true).buffer_device_address(has_buffers);
     let mut submits = vk::PhysicalDeviceVulkan13Features::default().synchronization2(true);
-    let create = vk::DeviceCreateInfo::default()
+    let mut create = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
-        .enabled_extension_names(&extensions)
+        .enabled_extension_names(&extensions[..1 + usize::from(has_buffers)])
         .push_next(&mut timelines)
         .push_next(&mut submits);
-    // SAFETY: the family has this many queues; the device has the extension, and the features where it has Vulkan 1.3.
-    unsafe { instance.create_device(physical, &create, None) }.context("opening the device")
+    if has_buffers {
+        create = create.push_next(&mut buffers);
+    }
+    // SAFETY: the family has this many queues; the device has the extensions with their features, and the other features
+    // where it has Vulkan 1.3.
+    Ok((unsafe { instance.create_device(physical, &create, None) }.context("opening the device")?, has_buffers))
 }
 
-fn create_layout(device: &ash::Device) -> Result<vk::PipelineLayout> {
+/// Makes a layout of two storage buffers and eight bytes of constants. The extension of the kind was enabled.
+pub(crate) fn create_layout(
+    device: &ash::Device,
+    kind: vk::DescriptorSetLayoutCreateFlags,
+) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
     let stage = vk::ShaderStageFlags::COMPUTE;
     let bindings = [0, 1].map(|binding| {
         vk::DescriptorSetLayoutBinding::default()
@@ -245,13 +292,11 @@ fn create_layout(device: &ash::Device) -> Result<vk::PipelineLayout> {
             .descriptor_count(1)
             .stage_flags(stage)
     });
-    let create = vk::DescriptorSetLayoutCreateInfo::default()
-        .flags(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR)
-        .bindings(&bindings);
-    // SAFETY: the structure is filled; the extension of its flag was enabled.
+    let create = vk::DescriptorSetLayoutCreateInfo::default().flags(kind).bindings(&bindings);
+    // SAFETY: the structure is filled; the callers enabled the extension of its flag.
     let set_layout = unsafe { device.create_descriptor_set_layout(&create, None) }?;
     let (sets, constants) = ([set_layout], [vk::PushConstantRange::default().stage_flags(stage).size(8)]);
     let create = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&constants);
     // SAFETY: the set layout belongs to the device; every device has at least eight bytes of push constants.
-    Ok(unsafe { device.create_pipeline_layout(&create, None) }?)
+    Ok((set_layout, unsafe { device.create_pipeline_layout(&create, None) }?))
 }

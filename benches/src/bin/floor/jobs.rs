@@ -4,11 +4,10 @@
 //! route is a figure of its own, and the best of them is the floor of the job.
 
 use std::ptr;
-use std::time::Duration;
 
 use anyhow::Result;
 use ash::vk;
-use vkarray_benches::{Report, median, timed};
+use vkarray_benches::{Report, print_best};
 
 use crate::commands::{Between, Commands, Pair};
 use crate::gpu::{Gpu, Place, Timeline};
@@ -24,17 +23,12 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
         let job = Job::new(gpu, bytes, [axpy, copy])?;
         let mut timeline = gpu.timeline()?;
         for (name, ways) in JOBS_AND_WAYS {
-            let mut best: Option<(f64, Vec<Duration>)> = None;
-            for way in ways {
-                let times = report.samples(JOBS, || timed(|| job.run(*way, &mut timeline)))?;
-                report.micros(&format!("job_{name}_{size}_{}", way.name()), &times, 1);
-                let middle = median(&mut times.iter().map(Duration::as_secs_f64).collect::<Vec<_>>());
-                if best.as_ref().is_none_or(|(least, _)| middle < *least) {
-                    best = Some((middle, times));
-                }
-            }
-            let (_, times) = best.expect("each job has a way");
-            report.micros(&format!("job_{name}_{size}"), &times, 1);
+            let mut waits = |way: &Way| {
+                let waits = report.waits(JOBS, || job.run(*way, &mut timeline))?;
+                Ok((format!("job_{name}_{size}_{}", way.name()), waits))
+            };
+            let ways = ways.iter().map(&mut waits).collect::<Result<Vec<_>>>()?;
+            print_best(&format!("job_{name}_{size}"), &ways, |name, waits| report.wait(name, waits));
         }
     }
     Ok(())
@@ -167,7 +161,7 @@ impl<'a> Job<'a> {
         let y = if way.up == Up::Direct { self.up.0 } else { self.y.0 };
         commands.bind(self.axpy);
         let n_groups = self.bytes / 4 / 64;
-        commands.dispatch(Pair { buffers: [self.x, y], bytes: self.bytes }, n_groups as u32);
+        commands.dispatch(Pair::of([self.x, y], self.bytes), n_groups as u32);
         match way.down {
             Down::Command => {
                 commands.barrier(Between::Both);
@@ -184,7 +178,7 @@ impl<'a> Job<'a> {
     fn copy_by_shader(&self, commands: &Commands<'_>, from: vk::Buffer, to: vk::Buffer) {
         commands.bind(self.copy);
         let n_groups = (self.bytes / 16).div_ceil(128);
-        commands.dispatch(Pair { buffers: [from, to], bytes: self.bytes }, n_groups as u32);
+        commands.dispatch(Pair::of([from, to], self.bytes), n_groups as u32);
     }
 
     fn copy_on_host(&self, to: *mut u8, from: *const u8) {

@@ -3,16 +3,17 @@
 //! Each figure has the name and definition of the figure of `bench` for which it is the floor. A chain is recorded
 //! before the clock starts, since a runtime can record while the device works. Independent dispatches are recorded
 //! while the clock runs, since the device runs them faster than they are recorded. `submit_empty` and `hop` exist here
-//! only.
+//! only. Arrays are pushed with each dispatch; independent dispatches also get them in the other ways of `bindings.rs`.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use ash::vk;
-use vkarray_benches::{Report, timed};
+use vkarray_benches::{Report, print_best, timed};
 
-use crate::commands::{Between, Commands, Pair};
+use crate::bindings;
+use crate::commands::{Commands, Pair};
 use crate::gpu::{Gpu, Timeline};
 use crate::shader;
 use crate::threads::Recording;
@@ -36,7 +37,7 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
     let mut bench = Bench { gpu, report, timeline: gpu.timeline()? };
     for (name, pipeline, n_groups) in [("nop1", nop, 1), ("nop16", nop, 16), ("axpy1", axpy, 1), ("axpy16", axpy, 16)] {
         let work = Work { pipeline, pairs: &pairs[..1], n_groups };
-        bench.host(&format!("host_{name}"), work)?;
+        report.micros(&format!("host_{name}"), &bench.host_times(work)?, CHAIN);
         bench.sync(&format!("sync_{name}"), work)?;
         let (each, host) = bench.replays(work)?;
         report.micros(&format!("stream_{name}"), &each, NODES * REPLAYS);
@@ -46,13 +47,20 @@ pub(crate) fn measure(gpu: &Gpu, report: Report) -> Result<()> {
         }
     }
     let work = Work { pipeline: axpy, pairs: &pairs, n_groups: 16 };
-    bench.host("host_independent_axpy16", work)?;
     let (each, host) = bench.replays(work)?;
     report.micros("graph_independent_axpy16", &each, NODES * REPLAYS);
     report.micros("host_graph_independent_axpy16", &host, REPLAYS);
-    let (mut recording, queue) = (Recording::new(gpu, PAIRS)?, Mutex::new(gpu.queues[0]));
-    let each = report.runs(|| timed(|| recording.run(gpu, &queue, axpy, CHAIN)))?;
-    report.micros("independent_axpy16", &each, CHAIN);
+    let (mut totals, mut hosts) = (Vec::new(), Vec::new());
+    for (way, pipeline, pairs) in bindings::ways(gpu, report, &words, (axpy, &pairs))? {
+        let host = bench.host_times(Work { pipeline, pairs: &pairs, n_groups: 16 })?;
+        hosts.push((format!("host_independent_axpy16_{way}"), host));
+        let (mut recording, queue) = (Recording::of(gpu, pairs)?, Mutex::new(gpu.queues[0]));
+        let total = report.runs(|| timed(|| recording.run(gpu, &queue, pipeline, CHAIN)))?;
+        totals.push((format!("independent_axpy16_{way}"), total));
+    }
+    for (name, ways) in [("independent_axpy16", totals), ("host_independent_axpy16", hosts)] {
+        print_best(name, &ways, |name, times| report.micros(name, times, CHAIN));
+    }
     bench.submits()?;
     bench.hops(Work { pipeline: axpy, pairs: &pairs[..1], n_groups: 16 })
 }
@@ -68,13 +76,7 @@ struct Work<'a> {
 impl Work<'_> {
     /// Records `n` dispatches, with a barrier only where the pairs begin anew.
     fn record(self, commands: &Commands<'_>, n: u32) {
-        commands.bind(self.pipeline);
-        for (i, &pair) in self.pairs.iter().cycle().take(n as usize).enumerate() {
-            if i.is_multiple_of(self.pairs.len()) {
-                commands.barrier(Between::Dispatches);
-            }
-            commands.dispatch(pair, self.n_groups);
-        }
+        commands.dispatches(self.pipeline, self.pairs, n, self.n_groups);
     }
 }
 
@@ -85,19 +87,17 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The recording alone.
-    fn host(&self, name: &str, work: Work<'_>) -> Result<()> {
+    /// The times of the recording alone.
+    fn host_times(&self, work: Work<'_>) -> Result<Vec<Duration>> {
         let commands = Commands::record(self.gpu, |_| ())?;
-        let record = || timed(|| commands.record_again(|commands| work.record(commands, CHAIN)));
-        self.report.micros(name, &self.report.runs(record)?, CHAIN);
-        Ok(())
+        self.report.runs(|| timed(|| commands.record_again(|commands| work.record(commands, CHAIN))))
     }
 
     /// One recorded dispatch, submitted and polled until it is complete.
     fn sync(&mut self, name: &str, work: Work<'_>) -> Result<()> {
         let commands = Commands::record(self.gpu, |commands| work.record(commands, 1))?;
-        let times = self.report.samples(WAITS, || timed(|| self.send(&commands).and_then(|()| self.wait())))?;
-        self.report.micros(name, &times, 1);
+        let report = self.report;
+        report.wait(name, &report.waits(WAITS, || self.send(&commands).and_then(|()| self.wait()))?);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use anyhow::Result;
 use ash::vk;
 use vkarray_benches::{Report, at_once};
 
-use crate::commands::{Between, Commands, Pair};
+use crate::commands::{Commands, Pair};
 use crate::gpu::{Gpu, Timeline};
 use crate::shader;
 
@@ -53,8 +53,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a> Recording<'a> {
     pub(crate) fn new(gpu: &'a Gpu, n_pairs: u32) -> Result<Self> {
+        Self::of(gpu, (0..n_pairs).map(|_| Pair::new(gpu)).collect::<Result<_>>()?)
+    }
+
+    /// For dispatches that use these pairs.
+    pub(crate) fn of(gpu: &'a Gpu, pairs: Vec<Pair>) -> Result<Self> {
         let buffers = (0..BUFFERS).map(|_| Commands::record(gpu, |_| ())).collect::<Result<_>>()?;
-        let pairs = (0..n_pairs).map(|_| Pair::new(gpu)).collect::<Result<_>>()?;
         Ok(Self { buffers, pairs, timeline: gpu.timeline()? })
     }
 
@@ -78,13 +82,7 @@ impl<'a> Recording<'a> {
                 std::hint::spin_loop();
             }
             commands.record_again(|commands| {
-                commands.bind(pipeline);
-                for (i, &pair) in self.pairs.iter().cycle().take(n as usize).enumerate() {
-                    if i.is_multiple_of(self.pairs.len()) {
-                        commands.barrier(Between::Dispatches);
-                    }
-                    commands.dispatch(pair, 16);
-                }
+                commands.dispatches(pipeline, &self.pairs, n, 16);
             })?;
             gpu.submit(*lock(queue), Some(commands.buffer), None, &mut self.timeline)?;
         }

@@ -1,11 +1,12 @@
 //! The cost of a small job with wgpu: `write_buffer`, a pass, a copy to a mapped buffer; and dispatches of several
 //! threads.
 //!
-//! `job_pinned_…` writes and reads mapped buffers in place, like `copy_…_pinned_…`. Each thread records its dispatches
-//! into passes of its own; all threads submit to the one queue that wgpu has.
+//! A job is waited for by polling, and as `…_sleeping` by wgpu's own wait. `job_pinned_…` writes and reads mapped
+//! buffers in place, like `copy_…_pinned_…`. Each thread records its dispatches into passes of its own; all threads
+//! submit to the one queue that wgpu has.
 
 use anyhow::{Context as _, Result};
-use vkarray_benches::{at_once, timed};
+use vkarray_benches::at_once;
 use wgpu::{BindGroup, Buffer, BufferUsages, ComputePipeline, MapMode};
 
 use crate::copy::map;
@@ -34,31 +35,36 @@ struct Job<'a> {
 pub(crate) fn measure(peer: &Peer) -> Result<()> {
     let pipeline = peer.pipeline(SHADER, "axpy");
     for (bytes, size) in SIZES {
-        let (mut host, job) = (vec![7_u8; usize::try_from(bytes)?], Job::new(peer, &pipeline, bytes));
-        let up = peer.buffer_for(bytes, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC);
-        map(peer, &up, MapMode::Write)?;
-        let mut each = |name: &str, run: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>| -> Result<()> {
-            let times = peer.report.samples(JOBS, || timed(|| run(&mut host)))?;
-            peer.report.micros(&format!("job_{name}_{size}"), &times, 1);
-            Ok(())
-        };
-        each("plain", &mut |host| {
-            peer.queue.write_buffer(&job.y, 0, host);
-            job.run(None, Some(host))
-        })?;
-        each("pinned", &mut |_| {
-            up.unmap();
-            job.run(Some(&up), None)?;
-            map(peer, &up, MapMode::Write)
-        })?;
-        each("fresh", &mut |host| {
-            let job = Job::new(peer, &pipeline, bytes);
-            peer.queue.write_buffer(&job.y, 0, host);
-            job.run(None, Some(host))
-        })?;
-        each("down", &mut |host| job.run(None, Some(host)))?;
+        jobs(peer, &pipeline, bytes, size)?;
+        jobs(&peer.sleeping(), &pipeline, bytes, &format!("{size}_sleeping"))?;
     }
     Ok(())
+}
+
+fn jobs(peer: &Peer, pipeline: &ComputePipeline, bytes: u64, size: &str) -> Result<()> {
+    let (mut host, job) = (vec![7_u8; usize::try_from(bytes)?], Job::new(peer, pipeline, bytes));
+    let up = peer.buffer_for(bytes, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC);
+    map(peer, &up, MapMode::Write)?;
+    let mut each = |name: &str, run: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>| -> Result<()> {
+        let waits = peer.report.waits(JOBS, || run(&mut host))?;
+        peer.report.wait(&format!("job_{name}_{size}"), &waits);
+        Ok(())
+    };
+    each("plain", &mut |host| {
+        peer.queue.write_buffer(&job.y, 0, host);
+        job.run(None, Some(host))
+    })?;
+    each("pinned", &mut |_| {
+        up.unmap();
+        job.run(Some(&up), None)?;
+        map(peer, &up, MapMode::Write)
+    })?;
+    each("fresh", &mut |host| {
+        let job = Job::new(peer, pipeline, bytes);
+        peer.queue.write_buffer(&job.y, 0, host);
+        job.run(None, Some(host))
+    })?;
+    each("down", &mut |host| job.run(None, Some(host)))
 }
 
 impl<'a> Job<'a> {

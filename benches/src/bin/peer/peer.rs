@@ -11,7 +11,7 @@ use wgpu::{
 };
 
 /// A device of wgpu.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Peer {
     /// The device.
     pub(crate) device: Device,
@@ -23,6 +23,8 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     /// The report to which the figures go.
     pub(crate) report: Report,
+    /// Whether a wait sleeps, as wgpu's own does. Else it polls, which is faster and takes processor time.
+    sleeps: bool,
 }
 
 impl Peer {
@@ -36,7 +38,12 @@ impl Peer {
         let limits = adapter.limits();
         let descriptor = DeviceDescriptor { required_limits: limits.clone(), ..Default::default() };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).context("opening the device")?;
-        Ok(Self { device, queue, limits, name: adapter.get_info().name, report })
+        Ok(Self { device, queue, limits, name: adapter.get_info().name, report, sleeps: false })
+    }
+
+    /// Returns the same device with waits that sleep.
+    pub(crate) fn sleeping(&self) -> Self {
+        Self { sleeps: true, ..self.clone() }
     }
 
     /// Makes a pipeline of a shader's entry point.
@@ -85,18 +92,16 @@ impl Peer {
 
     /// Blocks until all work is complete.
     pub(crate) fn wait(&self) -> Result<()> {
-        self.device.poll(PollType::wait_indefinitely()).context("waiting for the device")?;
+        let kind = || if self.sleeps { PollType::wait_indefinitely() } else { PollType::Poll };
+        while !self.device.poll(kind()).context("waiting for the device")?.wait_finished() {
+            std::hint::spin_loop();
+        }
         Ok(())
     }
 
     /// Times `run` and the wait for its end.
-    pub(crate) fn runs(&self, run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
-        self.samples(self.report.runs, run)
-    }
-
-    /// Times `run` and the wait for its end, `n` times.
-    pub(crate) fn samples(&self, n: u32, mut run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
-        self.report.samples(n, || {
+    pub(crate) fn runs(&self, mut run: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
+        self.report.runs(|| {
             self.wait()?;
             timed(|| run().and_then(|()| self.wait()))
         })
