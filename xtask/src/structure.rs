@@ -25,8 +25,6 @@ pub(crate) use facts::SourceFacts;
 const MAX_ROOMS: usize = 12;
 /// The most lines that a file may have, tests included.
 const MAX_LINES: usize = 400;
-/// The crate whose error may still refer to every room: the variants hold types of rooms that return the error.
-const FREE_ERROR: &str = "crates/allocator/src";
 /// The folders whose files are checked one by one, without the rules for rooms and names.
 const OTHER_FOLDERS: [&str; 4] = ["benches/src", "shaders/src", "tests", "xtask/src"];
 

@@ -8,11 +8,12 @@
 //!
 //! | folder | what is decided there |
 //! |---|---|
+//! | `kind` | what memory is called: kinds, labels, numbers of bytes |
+//! | `error` | every failure, and the report of memory that ran out |
 //! | `pending` | what waits for the device before it is free, and how much of it may wait |
-//! | `memory` | kinds of memory, host mappings, what a manager gives out |
-//! | `oom` | what is tried when memory runs out, and what the error says |
+//! | `memory` | host mappings, what a manager gives out, routes of copies |
 //! | `vulkan` | how memory is asked of the driver: chunks, imports of host memory |
-//! | `manager` | where memory comes from and when it goes back: the trait, the pool, the arena, adaptors, the choice by name |
+//! | `manager` | where memory comes from, when it goes back, what is tried when it runs out: the trait, the pool, the arena, adaptors |
 //! | `staging` | pinned memory and threads that host copies go through |
 //! | `allocator` | [`Allocator`], [`Block`] and the guards of host access |
 //! | `copy` | copies and fills, on streams and in graphs; memory of the program that the device reaches |
@@ -23,9 +24,9 @@ mod allocator;
 mod copy;
 mod error;
 mod interop;
+mod kind;
 mod manager;
 mod memory;
-mod oom;
 mod pending;
 mod staging;
 mod usm;
@@ -35,11 +36,17 @@ pub use allocator::{Allocator, Block, HostRead, HostWrite, Image, connection_bet
 pub use copy::{
     BlockRange, CopyNode, FillNode, Lent, PinError, Pinned, Region, Registered, RegisteredMemory, RegisteredPath,
 };
-pub use error::{Error, Result};
 #[cfg(target_os = "linux")]
-pub use interop::IpcError;
+pub use error::IpcError;
 #[cfg(feature = "dlpack")]
-pub use interop::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
+pub use error::TensorError;
+pub use error::{
+    Error, HeapUse, ImageProblem, LiveBlock, OomStep, OutOfMemory, PendingOn, Result, Shortage, StepOutcome,
+    StepOutcomes,
+};
+#[cfg(feature = "dlpack")]
+pub use interop::{HostTensor, Tensor, TensorShape, tensor_of_bytes};
+pub use kind::{BlockLabel, Bytes, MemoryKind, UsmType};
 pub use manager::adaptors::{
     Adaptor, AdaptorRequest, AllocationStatistics, Counter, FailureCallback, Limiting, Outstanding, ScopeCounters,
     StatisticsScope, Tracking, Verdict,
@@ -48,25 +55,24 @@ pub use manager::adaptors::{
 pub use manager::adaptors::{LogStep, Logging, read_log};
 pub use manager::{
     ArenaManager, Confidence, Counters, HostOnlyMemoryManager, HostOptions, INTERFACE_VERSION, KindCounters,
-    ManagerFactory, MemoryInfo, MemoryManager, PassthroughManager, Pending, PoolManager, Request, Usage,
-    memory_manager_names, register_memory_manager, set_memory_manager,
+    ManagerFactory, MemoryInfo, MemoryManager, OomCounts, OomStepCount, PassthroughManager, Pending, PoolManager,
+    Request, Usage, memory_manager_names, register_memory_manager, set_memory_manager,
 };
 pub use memory::{
-    BlockLabel, Bytes, ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, HostPointer,
-    MappedMemory, Mapping, MemoryConnection, MemoryDescription, MemoryKind, MemoryPointer, MigrationPath, Owner,
-    PeerFeatures, PinnedMemory, Trial, UnifiedBy, memory_connection,
+    ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, HostPointer, MappedMemory,
+    Mapping, MemoryConnection, MemoryDescription, MemoryPointer, MigrationPath, Owner, PeerFeatures, PinnedMemory,
+    Trial, UnifiedBy, memory_connection,
 };
 #[cfg(unix)]
 pub use memory::{ExportedMemory, IpcHandle};
-pub use oom::{HeapUse, LiveBlock, OomCounts, OomStep, OomStepCount, OutOfMemory, Shortage, StepOutcome, StepOutcomes};
-pub use pending::{DeferCleanup, PendingLimits, PendingOn};
+pub use pending::{DeferCleanup, PendingLimits};
 /// What an owner of pinned memory promises: its elements stay where they are when it is moved.
 pub use stable_deref_trait::StableDeref;
 pub use usm::{
     DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, OnBoth, OnDevice, OnHost,
-    Reference, SharedMemory, UsmKind, UsmMemory, UsmType,
+    Reference, SharedMemory, UsmKind, UsmMemory,
 };
-pub use vulkan::{ImageProblem, ImageShape};
+pub use vulkan::ImageShape;
 
 /// Decisions that the array crate shares. Not for programs; the names may change in any version.
 #[doc(hidden)]

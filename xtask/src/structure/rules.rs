@@ -1,10 +1,9 @@
 //! Compares the facts of source files with the rules. Each broken rule is a message with the file and the line.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use super::facts::{FileFacts, SourceFacts};
-use super::{FREE_ERROR, MAX_LINES, MAX_ROOMS};
+use super::facts::SourceFacts;
+use super::{MAX_LINES, MAX_ROOMS};
 
 /// The rules that a crate breaks.
 pub(crate) fn of_crate(facts: &SourceFacts) -> Vec<String> {
@@ -82,10 +81,8 @@ fn cycles(facts: &SourceFacts) -> Vec<String> {
 /// The rooms that each room uses, with the first use of each.
 fn uses(facts: &SourceFacts) -> Uses<'_> {
     let rooms: BTreeSet<&str> = facts.files.iter().map(|file| file.room()).collect();
-    let has_free_error = facts.folder == Path::new(FREE_ERROR);
-    let is_free = |file: &FileFacts| file.is_free() || has_free_error && file.room() == "error";
     let mut uses = Uses::new();
-    for file in facts.files.iter().filter(|file| !is_free(file)) {
+    for file in facts.files.iter().filter(|file| !file.is_free()) {
         for (name, line) in &file.references {
             let room = match facts.reexports.get(name) {
                 Some(room) if !rooms.contains(name.as_str()) => room.as_str(),
@@ -127,6 +124,8 @@ fn shortest_cycle<'a>(next: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a st
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     /// The rules that a crate `c` of these files breaks.

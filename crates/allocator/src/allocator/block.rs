@@ -15,7 +15,8 @@ use vkarray_driver::hazard::{BlockAccess, BlockId, Stage};
 use crate::allocator::Allocator;
 use crate::allocator::image::Images;
 use crate::error::{Error, Result};
-use crate::memory::{BlockLabel, BlockSide, Mapping, MemoryKind, MemoryPointer};
+use crate::kind::{BlockLabel, MemoryKind};
+use crate::memory::{BlockSide, Mapping, MemoryPointer};
 
 /// Kernels read and write whole words of four bytes.
 const WORD: u64 = 4;

@@ -20,8 +20,9 @@ use vkarray_driver::lock::assert_none_held;
 use vkarray_driver::{Device, Direction};
 
 use crate::error::{Error, Result};
+use crate::kind::{BlockLabel, MemoryKind};
 use crate::manager::{HostOptions, ManagerFactory, MemoryManager, Request, check_version};
-use crate::memory::{BlockLabel, Bus, MemoryKind, MemoryPointer, Owner};
+use crate::memory::{Bus, MemoryPointer, Owner};
 use crate::staging::{BorrowedSlot, CopyThreads, SharedSlot, SlotSize, SlotSource, Staging};
 use crate::vulkan::{ChunkSource, ExternalMemory};
 

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use super::Allocator;
 use crate::error::Result;
+use crate::kind::MemoryKind;
+use crate::manager::OomCounts;
 use crate::manager::{Counters, MemoryInfo, Pending, Usage};
-use crate::memory::MemoryKind;
-use crate::oom::OomCounts;
 use crate::pending::DeferCleanup;
 
 impl Allocator {

@@ -15,9 +15,10 @@ use super::between::BlockRange;
 use crate::allocator::{Allocator, Block};
 use crate::error::Result;
 #[cfg(unix)]
-use crate::manager::Request;
+use crate::kind::MemoryKind;
 #[cfg(unix)]
-use crate::memory::{MemoryKind, route::EXPORTED_PART};
+use crate::manager::Request;
+use crate::memory::route::EXPORTED_PART;
 use crate::staging::{N_PARTS, SharedSlot};
 
 /// Memory that two devices address, for one copy.

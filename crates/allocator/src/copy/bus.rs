@@ -12,8 +12,9 @@ use vkarray_driver::{Direction, Stream};
 use super::BlockRange;
 use crate::allocator::{Allocator, Block};
 use crate::error::Result;
+use crate::kind::MemoryKind;
 use crate::memory::route::explain;
-use crate::memory::{CopyQueue, CopyRequest, HostSide, Load, MemoryKind, Route, Via, route};
+use crate::memory::{CopyQueue, CopyRequest, HostSide, Load, Route, Via, route};
 
 /// The text for a copy that got a route which its request excludes.
 pub(super) const EXCLUDED: &str = "the request excludes all other routes";

@@ -12,6 +12,4 @@ mod ipc;
 mod named;
 
 #[cfg(feature = "dlpack")]
-pub use dlpack::{HostTensor, Tensor, TensorError, TensorShape, tensor_of_bytes};
-#[cfg(target_os = "linux")]
-pub use ipc::IpcError;
+pub use dlpack::{HostTensor, Tensor, TensorShape, tensor_of_bytes};

@@ -1,6 +1,6 @@
 //! The numbers that a memory manager counts, for monitoring.
 
-use crate::memory::MemoryKind;
+use crate::kind::MemoryKind;
 
 /// Bytes of one kind of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

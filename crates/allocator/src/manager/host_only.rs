@@ -9,7 +9,8 @@ use vkarray_driver::Device;
 
 use super::{HostOptions, MemoryInfo, MemoryManager, PassthroughManager, Request};
 use crate::error::{Error, Result};
-use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner};
+use crate::kind::MemoryKind;
+use crate::memory::{HostPointer, MemoryPointer, Owner};
 
 /// Gives out host memory, pins memory of the program, and refuses device memory.
 ///

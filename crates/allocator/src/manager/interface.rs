@@ -12,10 +12,11 @@ use vkarray_driver::Device;
 
 use super::{Counters, HostOptions, MemoryInfo, Pending, Request, Usage};
 use crate::error::{Error, Result};
+use crate::kind::{BlockLabel, MemoryKind};
+use crate::manager::OomCounts;
 #[cfg(unix)]
 use crate::memory::IpcHandle;
-use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::OomCounts;
+use crate::memory::{HostPointer, MemoryPointer, Owner};
 use crate::pending::DeferCleanup;
 
 /// The version of [`MemoryManager`] that this crate calls.

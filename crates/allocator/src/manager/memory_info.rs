@@ -2,7 +2,7 @@
 //!
 //! The driver crate asks for the driver's estimate; a manager adds the memory that it has given out.
 
-use crate::oom::HeapUse;
+use crate::error::HeapUse;
 
 /// Bytes of one memory heap, as [`Allocator::memory_info`](crate::Allocator::memory_info) returns them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

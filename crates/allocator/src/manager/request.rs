@@ -1,6 +1,6 @@
 //! The requests to a memory manager, and its figures about the memory that it has given out. Plain data.
 
-use crate::memory::{BlockLabel, MemoryKind};
+use crate::kind::{BlockLabel, MemoryKind};
 
 /// A request for device memory.
 #[derive(Debug, Clone, PartialEq, Eq)]

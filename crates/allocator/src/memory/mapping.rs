@@ -3,7 +3,7 @@
 //! Coherent memory needs neither. Non-coherent memory is invalidated ([`Mapping::invalidate`]) before the host accesses
 //! bytes, and flushed ([`Mapping::flush`]) after the host wrote them; in between the device must not use any of the
 //! [atoms](Mapping::atoms) with these bytes. All host access goes through this file: guards, copies in place and
-//! staging slots. `kind.rs` chooses the memory; the reasons are in `docs/decisions/025`.
+//! staging slots. `kind/memory_kind.rs` chooses the memory; the reasons are in `docs/decisions/025`.
 
 use std::ops::Range;
 use std::ptr::NonNull;

@@ -13,7 +13,8 @@ use std::ptr::NonNull;
 use ash::vk;
 use vkarray_driver::hazard::{LastUse, LastUses};
 
-use crate::memory::{Mapping, MemoryKind};
+use crate::kind::MemoryKind;
+use crate::memory::Mapping;
 use crate::pending::PendingUses;
 
 /// An object that must live as long as the memory, such as the array that was pinned.

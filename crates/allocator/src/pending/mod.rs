@@ -16,5 +16,4 @@ pub(crate) use defer_guard::DeferCount;
 pub use limits::PendingLimits;
 pub(crate) use list::HeapLimits;
 pub(crate) use queue::PendingQueue;
-pub use uses::PendingOn;
 pub(crate) use uses::{CompletionQuery, PendingUses, Uses, bytes_by_stream};

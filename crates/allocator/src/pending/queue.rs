@@ -12,8 +12,8 @@ use vkarray_driver::{Device, Error as DriverError, catch_panic, log_in_drop};
 use super::defer_guard::DeferCount;
 use super::limits::PendingLimits;
 use super::list::{HeapLimits, PendingList};
-use super::uses::{CompletionQuery, PendingOn, PendingUses, Uses, bytes_by_stream};
-use crate::error::{Error, Result};
+use super::uses::{CompletionQuery, PendingUses, Uses, bytes_by_stream};
+use crate::error::{Error, PendingOn, Result};
 
 /// How long the end of a queue waits for work, and repeats queries that the driver refuses.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);

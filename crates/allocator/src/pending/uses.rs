@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use vkarray_driver::hazard::{LaneId, LastUse, LastUses, merge_last_use};
 use vkarray_driver::{Device, Error as DriverError};
 
-use crate::error::Result;
+use crate::error::{PendingOn, Result};
 
 /// Work that may still use memory. The tests without a device have uses of counters.
 pub(crate) trait Uses: Clone + Default {
@@ -148,15 +148,6 @@ impl<L: Copy + PartialEq, F> CompletionQuery<L, F> {
         }
         Ok(())
     }
-}
-
-/// Dropped memory that waits for the work of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PendingOn {
-    /// The number of the stream whose work may still use the memory; `None` for foreign work.
-    pub stream: Option<u64>,
-    /// The bytes of the memory. Memory that waits for several streams counts for each.
-    pub bytes: u64,
 }
 
 /// Sums bytes by the streams whose work may still use them. Bytes with uses on several streams count for each.

@@ -7,7 +7,7 @@ use super::{UsmKind, UsmMemory};
 use crate::allocator::Block;
 use crate::copy::BlockRange;
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
+use crate::kind::MemoryKind;
 
 impl<K: UsmKind> UsmMemory<K> {
     /// Copies all bytes to the host. Blocks until the copy is complete.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use vkarray_driver::Stream;
 
 use crate::allocator::Allocator;
-use crate::memory::MemoryKind;
+use crate::kind::UsmType;
 
 pub use self::object::{MemoryBuilder, UsmMemory};
 pub use self::state::MemoryState;
@@ -37,30 +37,6 @@ impl MemoryContext for (Arc<Allocator>, Stream) {
         &self.1
     }
 }
-
-/// The kind of a memory object: which side addresses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum UsmType {
-    /// Memory that only the device addresses.
-    Device,
-    /// Host memory that the device addresses too.
-    Host,
-    /// Device memory that the host addresses too. Nothing migrates.
-    Shared,
-}
-
-impl UsmType {
-    fn memory_kind(self) -> MemoryKind {
-        match self {
-            Self::Device => MemoryKind::Device,
-            Self::Host => MemoryKind::Pinned,
-            Self::Shared => MemoryKind::Shared,
-        }
-    }
-}
-
-vkarray_driver::display_texts!(UsmType { Device: "device", Host: "host", Shared: "shared" });
 
 /// An object that owns foreign memory. It is kept alive and never read.
 pub type Reference = Arc<dyn Any + Send + Sync>;

@@ -1,7 +1,7 @@
 //! Chunks: buffers with memory behind them, in the sizes that the driver gives.
 //!
 //! This file and `external.rs` allocate device memory, here through gpu-allocator. Managers cut chunks into ranges and
-//! decide when a chunk goes back. `memory/kind.rs` chooses the memory type of a kind; `refusal.rs` classifies errors.
+//! decide when a chunk goes back. `kind/memory_kind.rs` chooses the memory type of a kind; `refusal.rs` classifies errors.
 
 use std::mem;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use gpu_allocator::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{BUFFER_USAGE, Device, HeapBudget, MemoryType, Owned};
 
-use crate::error::{Error, Result};
-use crate::memory::{Mapping, MemoryKind};
-use crate::oom::{HeapUse, OutOfMemory, Shortage};
+use crate::error::{Error, HeapUse, OutOfMemory, Result, Shortage};
+use crate::kind::MemoryKind;
+use crate::memory::Mapping;
 use crate::vulkan::budget_cache::BudgetCache;
 
 /// Sizes of buffers are multiples of this, and not zero: an empty array can still be bound, and a fill with four-byte words

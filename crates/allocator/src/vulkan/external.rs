@@ -14,9 +14,9 @@ use ash::vk;
 use vkarray_driver::{Device, Owned};
 
 use super::chunk::create_buffer;
-use crate::error::{Error, Result};
-use crate::memory::{MemoryDescription, MemoryKind, MemoryPointer, host_visible_types};
-use crate::oom::{OutOfMemory, Shortage};
+use crate::error::{Error, OutOfMemory, Result, Shortage};
+use crate::kind::{MemoryKind, host_visible_types};
+use crate::memory::{MemoryDescription, MemoryPointer};
 use crate::pending::PendingQueue;
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;

@@ -15,7 +15,8 @@ use vkarray_driver::{Device, DeviceInfo, Owned};
 
 use super::chunk::create_buffer;
 use crate::error::{Error, Result};
-use crate::memory::{HostPointer, MemoryKind, MemoryPointer, Owner, coherent_types};
+use crate::kind::{MemoryKind, coherent_types};
+use crate::memory::{HostPointer, MemoryPointer, Owner};
 use crate::pending::PendingQueue;
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 
 pub(crate) use chunk::{Backing, Chunk, ChunkSource};
 pub(crate) use external::ExternalMemory;
-pub use image::{ImageProblem, ImageShape};
+pub use image::ImageShape;
 pub(crate) use image::{RawImage, texel_view};
 pub(crate) use import::{Imports, is_import, page, pages_around, whole_pages};
 

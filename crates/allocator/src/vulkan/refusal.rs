@@ -6,7 +6,7 @@
 use ash::vk;
 use gpu_allocator::AllocationError;
 
-use crate::oom::Shortage;
+use crate::error::Shortage;
 
 /// The error codes that mean a shortage.
 const CODES: [(vk::Result, Shortage); 4] = [

@@ -21,7 +21,8 @@ use super::pages::parts;
 use crate::allocator::{Allocator, Block};
 use crate::copy::bus::Moment;
 use crate::error::{Error, Result};
-use crate::memory::{HostSide, MemoryKind, Route, Via};
+use crate::kind::MemoryKind;
+use crate::memory::{HostSide, Route, Via};
 use crate::vulkan::check_same_device;
 
 /// Bytes of the program that are lent to the device.

@@ -19,7 +19,7 @@ use super::lent::Lent;
 use super::pages::ProgramPages;
 use crate::allocator::{Allocator, Block};
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
+use crate::kind::MemoryKind;
 
 /// The pause before a query that the driver refused at the end of the device's work is repeated.
 const PAUSE: Duration = Duration::from_millis(1);

@@ -1,6 +1,6 @@
 //! Calls the program when memory runs out, and tries again as often as it answers [`Verdict::Retry`].
 //!
-//! The manager inside has taken all steps of its own before the program is asked: see `oom/fallback.rs`.
+//! The manager inside has taken all steps of its own before the program is asked: see `manager/oom_fallback.rs`.
 
 use std::fmt;
 

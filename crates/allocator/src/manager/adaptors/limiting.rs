@@ -5,10 +5,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Adaptor, AdaptorRequest};
-use crate::error::{Error, Result};
+use crate::error::{Error, OutOfMemory, Result, Shortage};
 use crate::manager::MemoryManager;
 use crate::memory::MemoryPointer;
-use crate::oom::{OutOfMemory, Shortage};
 
 /// Refuses allocations beyond a limit, as if memory had run out.
 ///

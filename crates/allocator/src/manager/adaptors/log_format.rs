@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
+use crate::kind::MemoryKind;
 
 /// The columns that are written.
 pub(crate) const COLUMNS: [&str; 7] = ["Thread", "Time", "Action", "Pointer", "Size", "Stream", "Kind"];

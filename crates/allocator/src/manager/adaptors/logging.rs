@@ -14,9 +14,10 @@ use vkarray_driver::Device;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use super::{Adaptor, AdaptorRequest};
+use crate::kind::MemoryKind;
 use crate::manager::MemoryManager;
 use crate::manager::adaptors::log_format::{COLUMNS, LogAction, kind_text};
-use crate::memory::{MemoryKind, MemoryPointer};
+use crate::memory::MemoryPointer;
 
 /// Writes a log of what a manager gives out and takes back.
 ///

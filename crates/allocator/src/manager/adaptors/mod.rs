@@ -21,7 +21,8 @@ use vkarray_driver::Device;
 
 use super::{HostOptions, MemoryManager, Request};
 use crate::error::{Error, Result};
-use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
+use crate::kind::{BlockLabel, MemoryKind};
+use crate::memory::{HostPointer, MemoryPointer, Owner};
 
 pub use self::failure_callback::{FailureCallback, Verdict};
 pub use self::limiting::Limiting;

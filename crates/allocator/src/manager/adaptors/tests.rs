@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::thread;
 
 use super::*;
+use crate::error::Shortage;
 use crate::manager::adaptors::{FailureCallback, Limiting, Tracking, Verdict};
 use crate::manager::tests::fake::{Failure, Fake, give_back};
 use crate::manager::{Confidence, MemoryInfo, Pending, Usage};
-use crate::oom::Shortage;
 
 const MIB: u64 = 1 << 20;
 

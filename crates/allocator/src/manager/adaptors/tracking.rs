@@ -12,8 +12,9 @@ use ash::vk::Handle;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use super::{Adaptor, AdaptorRequest};
+use crate::kind::{BlockLabel, MemoryKind};
 use crate::manager::MemoryManager;
-use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
+use crate::memory::MemoryPointer;
 
 /// Memory that was given out and not given back.
 #[derive(Debug, Clone)]

@@ -16,9 +16,9 @@ use vkarray_driver::{Device, log_in_drop};
 
 use self::frame::Ring;
 use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
-use crate::error::{Error, Result};
-use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::{OutOfMemory, Shortage};
+use crate::error::{Error, OutOfMemory, Result, Shortage};
+use crate::kind::{BlockLabel, MemoryKind};
+use crate::memory::{HostPointer, MemoryPointer, Owner};
 use crate::pending::{PendingUses, Uses};
 use crate::vulkan::check_same_device;
 

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::kind::MemoryKind;
 use crate::manager::counters::Counters;
-use crate::memory::MemoryKind;
 
 /// Bytes and chunks of one kind.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
-//! What the passthrough manager does in each step when memory runs out. The order of the steps is in `oom/fallback.rs`.
+//! What the passthrough manager does in each step when memory runs out. The order of the steps is in `manager/oom_fallback.rs`.
 
 use std::time::{Duration, Instant};
 
 use super::PassthroughState;
-use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
-use crate::oom::{MAX_WAIT, OomHandler, OomStep, OutOfMemory, StepOutcome};
+use crate::error::{Error, OomStep, OutOfMemory, Result, StepOutcome};
+use crate::kind::MemoryKind;
+use crate::manager::{MAX_WAIT, OomHandler};
 use crate::vulkan::{Backing, Chunk};
 
 /// One allocation and its retries.

@@ -17,9 +17,10 @@ use vkarray_driver::{Device, log_in_drop};
 use self::counts::PassthroughCounts;
 use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
+use crate::kind::{BlockLabel, MemoryKind};
 use crate::manager::MemoryInfo;
-use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner};
-use crate::oom::{OomCounts, OomFallback};
+use crate::manager::{OomCounts, OomFallback};
+use crate::memory::{HostPointer, MemoryPointer, Owner};
 use crate::pending::{DeferCleanup, DeferCount, PendingLimits, PendingQueue};
 use crate::vulkan::{Chunk, ChunkSource, Imports, check_same_device};
 

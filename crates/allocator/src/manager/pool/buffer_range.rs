@@ -3,7 +3,8 @@
 use ash::vk;
 
 use super::free_list::ChunkRange;
-use crate::memory::{Mapping, MemoryKind};
+use crate::kind::MemoryKind;
+use crate::memory::Mapping;
 
 /// A range of a chunk's buffer. It belongs to one block or one thread cache at a time.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! What a pool does in each step when memory runs out. The order of the steps is in `oom/fallback.rs`.
+//! What a pool does in each step when memory runs out. The order of the steps is in `manager/oom_fallback.rs`.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use super::buffer_range::BufferRange;
 use super::growth::GrowthSize;
 use super::sizing::Need;
 use super::state::PoolState;
-use crate::error::{Error, Result};
-use crate::oom::{MAX_WAIT, OomHandler, OomStep, OutOfMemory, StepOutcome};
+use crate::error::{Error, OomStep, OutOfMemory, Result, StepOutcome};
+use crate::manager::{MAX_WAIT, OomHandler};
 use crate::pending::{PendingUses, bytes_by_stream};
 
 /// One allocation and its retries.

@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::thread_cache::RangeState;
+use crate::kind::MemoryKind;
 use crate::manager::counters::{Counters, KindCounters};
-use crate::memory::MemoryKind;
 
 /// A number with many readers and, at any time, one writer.
 #[derive(Debug, Default)]

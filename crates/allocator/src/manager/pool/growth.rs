@@ -10,9 +10,8 @@ use super::size_class::{Class, GRANULE};
 use super::sizing::Need;
 use super::state::{KindPool, PoolState};
 use super::tag::SlotId;
-use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
-use crate::oom::{OutOfMemory, Shortage};
+use crate::error::{Error, OutOfMemory, Result, Shortage};
+use crate::kind::MemoryKind;
 use crate::pending::{CompletionQuery, PendingUses};
 use crate::vulkan::{Backing, Chunk};
 

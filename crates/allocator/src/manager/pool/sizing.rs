@@ -8,7 +8,7 @@ use vkarray_driver::DeviceInfo;
 
 use super::size_class::{Class, GRANULE, LARGEST};
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
+use crate::kind::MemoryKind;
 
 /// Bytes of the largest common chunk on the device. Taking a chunk of this size from a driver costs a few milliseconds.
 const LARGEST_CHUNK: u64 = 256 << 20;
@@ -126,7 +126,7 @@ impl Sizing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::kind::tests::{machine, machine_with_window};
+    use crate::kind::memory_kind::tests::{machine, machine_with_window};
 
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;

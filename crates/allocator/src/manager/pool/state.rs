@@ -18,10 +18,11 @@ use super::sizing::{Need, Sizing};
 use super::tag::{N_CACHES, SlotId, tag, untag};
 use super::thread_cache::{CachedRange, FreeError, ReusePolicy, ThreadCache};
 use crate::error::{Error, Result};
+use crate::kind::{BlockLabel, MemoryKind};
 use crate::manager::MemoryInfo;
+use crate::manager::OomFallback;
 use crate::manager::counters::Counters;
-use crate::memory::{BlockLabel, MemoryKind, MemoryPointer};
-use crate::oom::OomFallback;
+use crate::memory::MemoryPointer;
 use crate::pending::{DeferCount, HeapLimits, PendingLimits, PendingQueue, PendingUses, Uses};
 use crate::vulkan::{Chunk, ChunkSource, Imports};
 

@@ -14,7 +14,7 @@ use super::lane_history::LaneHistory;
 use super::size_class::{Class, GRANULE, LARGEST};
 use super::sizing::Need;
 use super::tag::{SlotId, after};
-use crate::memory::{BlockLabel, MemoryKind};
+use crate::kind::{BlockLabel, MemoryKind};
 use crate::pending::Uses;
 
 /// How many ranges of a class are considered, newest first.

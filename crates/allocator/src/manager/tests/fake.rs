@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 use ash::vk::{self, Handle};
 use vkarray_driver::Device;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OutOfMemory, Result, Shortage};
+use crate::kind::{BlockLabel, MemoryKind};
+use crate::manager::OomCounts;
 use crate::manager::{Confidence, MemoryInfo, Pending};
 use crate::manager::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
-use crate::memory::{BlockLabel, HostPointer, MemoryKind, MemoryPointer, Owner, PinnedMemory};
-use crate::oom::{OomCounts, OutOfMemory, Shortage};
+use crate::memory::{HostPointer, MemoryPointer, Owner, PinnedMemory};
 use crate::pending::DeferCleanup;
 
 /// The failure that a fake reports.

@@ -4,7 +4,7 @@ use vkarray_driver::DeviceInfo;
 
 use super::{ConnectionLimit, ConnectionSync, MemoryConnection, MigrationPath, UnifiedBy};
 use crate::error::{Error, Result};
-use crate::memory::MemoryKind;
+use crate::kind::MemoryKind;
 
 /// One side of a connection: a device of a context.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 use vkarray_driver::{DeviceInfo, External, HandleSupport};
 
 use super::*;
-use crate::memory::MemoryKind;
-use crate::memory::kind::tests::machine;
+use crate::kind::MemoryKind;
+use crate::kind::memory_kind::tests::machine;
 
 const NONE: MemoryConnection = MemoryConnection::None;
 

@@ -11,8 +11,8 @@ mod explain;
 
 use vkarray_driver::{DeviceInfo, DeviceType, Direction};
 
-use super::MemoryKind;
 use crate::error::Result;
+use crate::kind::MemoryKind;
 pub(crate) use explain::explain;
 
 const KIB: u64 = 1 << 10;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::thread;
 
 use super::*;
+use crate::kind::MemoryKind;
 use crate::manager::Request;
 use crate::manager::tests::fake::{Failure, Fake, give_back};
-use crate::memory::MemoryKind;
 
 const MIB: i64 = 1 << 20;
 

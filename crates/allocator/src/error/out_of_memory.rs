@@ -2,15 +2,14 @@
 //! tried.
 //!
 //! The source of the memory fills in the heap, and its manager the live and the pending blocks. The report is plain
-//! data. An example of the text is `report/report.txt`, which a test compares.
+//! data. An example of the text is `out_of_memory/report.txt`, which a test compares.
 
 use std::fmt;
 
 use vkarray_driver::HeapBudget;
 
-use super::fallback::{StepOutcome, StepOutcomes};
-use crate::memory::{BlockLabel, Bytes, MemoryKind};
-use crate::pending::PendingOn;
+use super::oom_steps::{StepOutcome, StepOutcomes};
+use crate::kind::{BlockLabel, Bytes, MemoryKind};
 
 /// Live blocks that a report lists.
 const MAX_LISTED: usize = 10;
@@ -71,6 +70,15 @@ pub struct LiveBlock {
     pub bytes: u64,
     /// The label of the block.
     pub label: BlockLabel,
+}
+
+/// Dropped memory that waits for the work of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PendingOn {
+    /// The number of the stream whose work may still use the memory; `None` for foreign work.
+    pub stream: Option<u64>,
+    /// The bytes of the memory. Memory that waits for several streams counts for each.
+    pub bytes: u64,
 }
 
 /// An allocation that failed for lack of memory, and the reason. Sizes are bytes.

@@ -1,7 +1,7 @@
 //! Labels of memory: a name, a type of element and a shape, for the report of memory running out.
 //!
 //! A label is small and copied in place, since one is made for each array. Only reports read labels; arrays keep their
-//! own shape in the ndarray crate. The report is in `oom/report.rs`.
+//! own shape in the ndarray crate. The report is in `error/out_of_memory.rs`.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The text of the report, compared with `report.txt`.
 
 use super::*;
-use crate::oom::{OomStep, StepOutcome};
+use crate::error::{OomStep, StepOutcome};
 
 const GIB: u64 = 1 << 30;
 

@@ -1,8 +1,8 @@
 //! The order of the steps, and when memory is asked for again.
 
 use super::*;
-use crate::memory::MemoryKind;
-use crate::oom::Shortage;
+use crate::error::Shortage;
+use crate::kind::MemoryKind;
 
 fn out_of_memory() -> Error {
     Error::OutOfMemory(Box::new(OutOfMemory::new(1, MemoryKind::Device, Shortage::DeviceMemory)))

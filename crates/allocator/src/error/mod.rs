@@ -1,15 +1,27 @@
-//! [`Error`]: every failure of this crate. This is the only file that may name types of every folder.
+//! [`Error`]: every failure of this crate, and what it is made of: the errors of images, of handles of other processes and of
+//! tensors, and the report of memory that ran out, with the steps that were tried before.
+//!
+//! `manager/oom_fallback.rs` takes those steps, in the order of `oom_steps.rs`.
+
+mod image;
+#[cfg(target_os = "linux")]
+mod ipc;
+mod oom_steps;
+mod out_of_memory;
+#[cfg(feature = "dlpack")]
+mod tensor;
 
 use vkarray_driver as driver;
 
+use crate::kind::{BlockLabel, MemoryKind, UsmType};
+
+pub use image::ImageProblem;
 #[cfg(target_os = "linux")]
-use crate::interop::IpcError;
+pub use ipc::IpcError;
+pub use oom_steps::{OomStep, StepOutcome, StepOutcomes};
+pub use out_of_memory::{HeapUse, LiveBlock, OutOfMemory, PendingOn, Shortage};
 #[cfg(feature = "dlpack")]
-use crate::interop::TensorError;
-use crate::memory::{BlockLabel, MemoryKind};
-use crate::oom::OutOfMemory;
-use crate::usm::UsmType;
-use crate::vulkan::ImageProblem;
+pub use tensor::TensorError;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
