@@ -235,6 +235,19 @@ fn rows_share_different_digits() {
     }
 }
 
+/// One key makes a digit differ, wherever it is among the keys of an invocation, a team or a tile.
+#[test]
+fn one_key_that_differs_is_moved() {
+    let fixture = Fixture::open();
+    for length in [37, 600, 6145] {
+        for (i, place) in [0, 1, 8, 33, length / 3, length - 2, length - 1].into_iter().enumerate() {
+            let bits = 1 << (8 * (i % 4) + i);
+            let key = |at: u64| if at == place { 0x8877_6655_4433_2211 ^ bits } else { 0x8877_6655_4433_2211 };
+            assert_bits_sorted::<u32>(&fixture, [1, length as usize], &format!("{place} differs"), key);
+        }
+    }
+}
+
 #[test]
 fn a_device_without_operations_of_subgroups_sorts_too() {
     with_limits(r#"{"subgroup": {"operations": 1}}"#, |ctx| {
