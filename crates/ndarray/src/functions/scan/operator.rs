@@ -79,7 +79,7 @@ impl Operator {
     }
 
     /// Whether numbers are combined within segments.
-    pub(super) fn has_segments(&self) -> bool {
+    fn has_segments(&self) -> bool {
         self.n_words > self.n_written
     }
 
