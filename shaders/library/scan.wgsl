@@ -16,9 +16,9 @@
 // each block. A published word is cut into halves, each with a bit beside it that says that it is there, so that no other
 // memory has to be ordered.
 //
-// The text before this file defines `team_scan.wgsl`; QUADS; `number_of`, which makes a number of the words that are read;
-// and `publishes`, whether the workgroup of a tile publishes its sums, which tests deny. The buffers, `load` and `store` are
-// in `scan_numbers.wgsl` or `scan_quads.wgsl`. A launch has whole rows, or a part of one row that begins with a tile: number
+// The text before this file defines `team_scan.wgsl`; QUADS; `scan_words.wgsl` or `scan_three_words.wgsl`; and `publishes`,
+// whether the workgroup of a tile publishes its sums, which tests deny. The buffers, `load` and `store` are in
+// `scan_numbers.wgsl` or `scan_quads.wgsl`. A launch has whole rows, or a part of one row that begins with a tile: number
 // `base` of the bound range is its first, `first` the number of its first tile among the tiles of all rows, and `n` the
 // number of elements of a row, or of the part. Lines in capitals stand for text that is repeated for each four of a lane, so
 // that numbers are in registers: NVIDIA's compiler does not unroll loops of a kernel as long as this one.
@@ -74,27 +74,6 @@ fn block_slot(row: u32, block: u32) -> u32 {
 fn publish_word(slot: u32, word: u32) {
     atomicStore(&state[slot], PRESENT | (word & 0xffffu));
     atomicStore(&state[slot + 1u], PRESENT | (word >> 16u));
-}
-
-fn publish(slot: u32, number: T) {
-    let words = words_of(number);
-    publish_word(slot, words.x);
-    if WORDS == 2u {
-        publish_word(slot + 2u, words.y);
-    }
-}
-
-struct Published { words: vec2<u32>, is_present: bool }
-
-fn look(slot: u32) -> Published {
-    let low = vec2(atomicLoad(&state[slot]), atomicLoad(&state[slot + 1u]));
-    var high = vec2(PRESENT);
-    if WORDS == 2u {
-        high = vec2(atomicLoad(&state[slot + 2u]), atomicLoad(&state[slot + 3u]));
-    }
-    let halves = vec4(low, high);
-    let words = (halves.xz & vec2(0xffffu)) | (halves.yw << vec2(16u));
-    return Published(words, all((halves & vec4(PRESENT)) != vec4(0u)));
 }
 
 // What is published at a slot, if it is there after some time.
@@ -179,7 +158,7 @@ fn sum_of_block(first: u32, count: u32, own: T, place: Place) -> T {
 // The last block up to this one before which the sum is known, and this sum. If it is this block, the sum before the next
 // one is published by the block's last tile.
 fn find_start(row: u32, block: u32, is_last: bool, sum: T) {
-    var found = Published(vec2(0u), false);
+    var found = ABSENT;
     var known = block;
     if block > 0u {
         found = wait_for(block_slot(row, block));

@@ -1,15 +1,10 @@
 // The buffers of `scan.wgsl` for rows of any length
 //
 // The text before this file defines Read and Written, the words of a number that is read and of a result, which are `u32` or
-// `vec2<u32>`, and `read_words` and `written_words`, which make pairs of the former, and the latter of a number.
+// `vec2<u32>`; `written_words`, which makes the latter of a number; and `scan_number_at.wgsl` or `scan_segments.wgsl`.
 
 @group(0) @binding(0) var<storage, read> source: array<Read>;
 @group(0) @binding(1) var<storage, read_write> out: array<Written>;
-
-fn number_at(range: Range, at: u32) -> T {
-    let words = read_words(source[range.base + min(at, scan.n - 1u)]);
-    return select(identity(), number_of(words), at < scan.n);
-}
 
 fn load(range: Range, at: u32) -> array<T, 4> {
     return array<T, 4>(

@@ -1,7 +1,7 @@
 // Scans of one number for each invocation of a workgroup
 //
 // The text before this file defines `team_subgroup.wgsl` or `team_alone.wgsl`; TEAMS; `T`, `op`, which is associative, and
-// `identity`; `words_of` and `of_words`, which take numbers as two words, and WORDS, 1 if the second word is always 0.
+// `identity`; and `team_words.wgsl` or `scan_three_words.wgsl`.
 
 const THREADS = TEAMS * LANES;
 
@@ -9,24 +9,6 @@ const THREADS = TEAMS * LANES;
 struct Sums { before: T, all: T }
 
 var<workgroup> team_sums: array<T, TEAMS>;
-
-fn lane_before(number: T, by: u32) -> T {
-    var words = words_of(number);
-    words.x = word_before(words.x, by);
-    if WORDS == 2u {
-        words.y = word_before(words.y, by);
-    }
-    return of_words(words);
-}
-
-fn last_lane(number: T, place: Place) -> T {
-    var words = words_of(number);
-    words.x = last_word(words.x, place);
-    if WORDS == 2u {
-        words.y = last_word(words.y, place);
-    }
-    return of_words(words);
-}
 
 // The combination with the number of the lane that is `by` lanes before, if the team has it.
 fn with_lane_before(number: T, by: u32, place: Place) -> T {

@@ -95,11 +95,23 @@ pub const RADIX_ORDER: &str = include_str!("../library/radix_order.wgsl");
 /// Running sums and other scans, with lines in capitals for text that is generated.
 pub const SCAN: &str = include_str!("../library/scan.wgsl");
 
+/// A part of [`SCAN_NUMBERS`] for scans of whole rows.
+pub const SCAN_NUMBER_AT: &str = include_str!("../library/scan_number_at.wgsl");
+
 /// The buffers of [`SCAN`] for rows of any length.
 pub const SCAN_NUMBERS: &str = include_str!("../library/scan_numbers.wgsl");
 
 /// The buffers of [`SCAN`] for rows of whole fours.
 pub const SCAN_QUADS: &str = include_str!("../library/scan_quads.wgsl");
+
+/// A part of [`SCAN_NUMBERS`] for scans within segments, and their operation.
+pub const SCAN_SEGMENTS: &str = include_str!("../library/scan_segments.wgsl");
+
+/// A part of [`SCAN`] and [`TEAM_SCAN`] for numbers of three words.
+pub const SCAN_THREE_WORDS: &str = include_str!("../library/scan_three_words.wgsl");
+
+/// A part of [`SCAN`] for numbers of one or two words.
+pub const SCAN_WORDS: &str = include_str!("../library/scan_words.wgsl");
 
 /// Places of keys among sorted keys.
 pub const SEARCH: &str = include_str!("../library/search.wgsl");
@@ -115,6 +127,9 @@ pub const TEAM_SCAN: &str = include_str!("../library/team_scan.wgsl");
 
 /// Teams that are subgroups.
 pub const TEAM_SUBGROUP: &str = include_str!("../library/team_subgroup.wgsl");
+
+/// A part of [`TEAM_SCAN`] for numbers of one or two words.
+pub const TEAM_WORDS: &str = include_str!("../library/team_words.wgsl");
 
 /// The lower or upper triangle of matrices.
 pub const TRIANGLE: &str = include_str!("../library/triangle.wgsl");
@@ -166,13 +181,25 @@ mod tests {
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
         let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
                     fn distance(number: vec2<u32>) -> f32 { return bitcast<f32>(number.x) - bins.origin; }\n";
-        let scan = scan_of_one_four();
+        let segments = "alias T = vec3<u32>;\nconst WORDS = 3u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\n\
+                        alias Read = vec2<u32>;\nalias Written = vec2<u32>;\n\
+                        fn read_words(words: Read) -> vec2<u32> { return words; }\n\
+                        fn written_words(number: T) -> Written { return number.xy; }\n\
+                        fn of_words(words: T) -> T { return words; }\n\
+                        fn words_of_value(value: u64) -> vec2<u32> { return vec2(u32(value), u32(value >> 32u)); }\n\
+                        fn value_of(words: vec2<u32>) -> u64 { return u64(words.x) | (u64(words.y) << 32u); }\n\
+                        fn flagged(words: vec2<u32>, flag: u32) -> T { return vec3(words, flag); }\n\
+                        fn flag_of(number: T) -> u32 { return number.z; }\n\
+                        fn publishes(tile: u32) -> bool { return true; }\n\
+                        fn identity_value() -> u64 { return 0lu; }\n\
+                        fn combine(a: u64, b: u64) -> u64 { return a + b; }\n";
+        let (scan, team_scan) = (scan_of_one_four(), [TEAM_WORDS, SCAN_WORDS, TEAM_SCAN].concat());
         let texts = [
             [units, indices, INDICES, GATHER].concat(),
             [words, indices, INDICES, GATHER].concat(),
             [units, indices, INDICES, PUT].concat(),
             [indices, INDICES, INDEX_CHECK].concat(),
-            [TEAM_ALONE, words_of, TEAM_SCAN, "const PARTS = 2u;\n", COMPACT].concat(),
+            [TEAM_ALONE, words_of, TEAM_WORDS, TEAM_SCAN, "const PARTS = 2u;\n", COMPACT].concat(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),
             [key_of, KEY_OF, SORT_KEYS].concat(),
             [key_of, KEY_OF, TEAM_ALONE, radix, RADIX_KEYS, RADIX].concat(),
@@ -180,8 +207,9 @@ mod tests {
             [key, KEY_ORDER, SEARCH].concat(),
             [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
-            [PAIRS, TEAM_ALONE, numbers, TEAM_SCAN, SCAN_NUMBERS, &scan].concat(),
-            [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, TEAM_SCAN, SCAN_QUADS, &scan].concat(),
+            [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBER_AT, SCAN_NUMBERS, &scan].concat(),
+            [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, &team_scan, SCAN_QUADS, &scan].concat(),
+            [TEAM_ALONE, segments, SCAN_THREE_WORDS, TEAM_SCAN, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
             [key_of, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),

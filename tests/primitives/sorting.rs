@@ -37,7 +37,7 @@ pub(super) fn order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
 }
 
-/// Sorts rows of the values with these bits, on the device and on the host.
+/// Sorts rows of the values with the bits of a pattern, on the device and on the host.
 fn assert_sorted<T: Widen + PartialOrd + Debug + bytemuck::Pod>(
     ctx: &Context,
     length: usize,
@@ -45,6 +45,16 @@ fn assert_sorted<T: Widen + PartialOrd + Debug + bytemuck::Pod>(
     name: &str,
 ) {
     let pattern = PATTERNS.iter().find(|(other, _)| *other == name).unwrap().1;
+    assert_bits_sorted::<T>(ctx, [n_rows, length], name, pattern);
+}
+
+/// Sorts rows of the values with these bits, on the device and on the host.
+fn assert_bits_sorted<T: Widen + PartialOrd + Debug + bytemuck::Pod>(
+    ctx: &Context,
+    [n_rows, length]: [usize; 2],
+    name: &str,
+    pattern: impl Fn(u64) -> u64,
+) {
     let bytes = |i: usize| pattern(i as u64).to_ne_bytes();
     let values: Vec<T> =
         (0..n_rows * length).map(|i| bytemuck::pod_read_unaligned(&bytes(i)[..size_of::<T>()])).collect();
@@ -165,6 +175,79 @@ fn many_short_rows_are_sorted() {
     assert_sorted::<u16>(&fixture, 128, 600, "scattered");
 }
 
+/// The bytes that a mask of bits chooses.
+fn bytes_of(digits: u64) -> u64 {
+    (0..8).filter(|digit| digits >> digit & 1 == 1).map(|digit| 0xff << (8 * digit)).sum()
+}
+
+/// Scattered keys that differ in these digits alone.
+fn keys_with(digits: u64) -> impl Fn(u64) -> u64 {
+    move |i| scattered(i) & bytes_of(digits) | 0x5533_0fa1_77c2_1e90 & !bytes_of(digits)
+}
+
+/// Every set of digits that differ, in several tiles and in one: no, some or all passes are needed.
+#[test]
+fn digits_that_all_keys_share_make_no_difference() {
+    let fixture = Fixture::open();
+    for digits in 0..16 {
+        for length in [600, 1535, 1537, 6145] {
+            assert_bits_sorted::<u32>(&fixture, [1, length], &format!("digits {digits:b}"), keys_with(digits));
+        }
+        assert_bits_sorted::<f32>(&fixture, [2, 3100], &format!("digits {digits:b}"), keys_with(digits));
+    }
+    for digits in (0..256).step_by(5).chain([1, 2, 3, 7, 127, 128]) {
+        assert_bits_sorted::<i64>(&fixture, [1, 1601], &format!("digits {digits:b}"), keys_with(digits));
+    }
+    for digits in 0..4 {
+        assert_bits_sorted::<u16>(&fixture, [1, 6145], &format!("digits {digits:b}"), keys_with(digits));
+    }
+    assert_bits_sorted::<i8>(&fixture, [1, 7919], "no digits", keys_with(0));
+}
+
+#[test]
+fn small_numbers_are_sorted() {
+    let fixture = Fixture::open();
+    for length in [767, 769, 3071, 3073, 40_009] {
+        assert_bits_sorted::<u64>(&fixture, [1, length], "small", |i| scattered(i) % 300);
+        assert_bits_sorted::<i64>(&fixture, [1, length], "small", |i| (scattered(i) % 300).wrapping_sub(100));
+        assert_bits_sorted::<u32>(&fixture, [1, length], "small", |i| scattered(i) % 7);
+        assert_bits_sorted::<f64>(&fixture, [1, length], "small", |i| ((scattered(i) % 100) as f64 - 9.0).to_bits());
+    }
+    let values: Vec<i64> = (0..50_021).map(|i| i64::from((scattered(i) % 1000) as u16)).collect();
+    let (found, counts) = fixture.slice_to_device(&values).unwrap().unique_counts().unwrap();
+    assert_eq!(contents(&found), (0..1000).collect::<Vec<_>>());
+    let count = |value: i64| u32::try_from(values.iter().filter(|&&own| own == value).count()).unwrap();
+    assert_eq!(contents(&counts), (0..1000).map(count).collect::<Vec<_>>());
+}
+
+/// A digit is needed where it differs within any row, not where it differs between rows.
+#[test]
+fn rows_share_different_digits() {
+    let fixture = Fixture::open();
+    for length in [700, 1601, 6145] {
+        let row = |i: u64| i / length as u64;
+        let one_each = |i: u64| scattered(i) & bytes_of(1 << (row(i) % 4)) | 0x5533_0fa1;
+        assert_bits_sorted::<u32>(&fixture, [5, length], "one digit each", one_each);
+        assert_bits_sorted::<u64>(&fixture, [5, length], "rows differ", |i| row(i) << 40 | (scattered(i) & 0xff00));
+        assert_bits_sorted::<i32>(&fixture, [3, length], "one row differs", |i| {
+            if row(i) == 1 { scattered(i) } else { row(i) }
+        });
+    }
+}
+
+/// One key makes a digit differ, wherever it is among the keys of an invocation, a team or a tile.
+#[test]
+fn one_key_that_differs_is_moved() {
+    let fixture = Fixture::open();
+    for length in [37, 600, 6145] {
+        for (i, place) in [0, 1, 8, 33, length / 3, length - 2, length - 1].into_iter().enumerate() {
+            let bits = 1 << (8 * (i % 4) + i);
+            let key = |at: u64| if at == place { 0x8877_6655_4433_2211 ^ bits } else { 0x8877_6655_4433_2211 };
+            assert_bits_sorted::<u32>(&fixture, [1, length as usize], &format!("{place} differs"), key);
+        }
+    }
+}
+
 #[test]
 fn a_device_without_operations_of_subgroups_sorts_too() {
     with_limits(r#"{"subgroup": {"operations": 1}}"#, |ctx| {
@@ -172,6 +255,7 @@ fn a_device_without_operations_of_subgroups_sorts_too() {
         for length in [1, 12, 13, 961, 5003] {
             assert_sorted::<i16>(&ctx, length, 2, "scattered");
             assert_sorted::<f64>(&ctx, length, 1, "few values");
+            assert_bits_sorted::<u64>(&ctx, [2, length], "two digits", keys_with(0b1010_0000));
         }
     });
 }

@@ -178,16 +178,21 @@ impl Combine {
         [(&self.combine, &self.types), (&self.identity, &[])]
     }
 
-    /// The functions `op` and `identity` for numbers of a type `T`.
+    /// The functions `op` and `identity`.
     pub(crate) fn text(&self) -> String {
+        self.text_named("op", "identity")
+    }
+
+    /// The two functions, with these names.
+    pub(crate) fn text_named(&self, combine: &str, identity: &str) -> String {
         let mut text = elementary(self.functions().iter().map(|(function, _)| &*function.text));
         for ((function, types), at) in self.functions().into_iter().zip(1000..) {
             text += &declaration(function, at, types).concat();
         }
         let ty = value_type(self.types[0]);
         text + &format!(
-            "fn op(a: {ty}, b: {ty}) -> {ty} {{\n    return function1000(a, b).r0;\n}}\n\
-             fn identity() -> {ty} {{\n    return function1001().r0;\n}}\n"
+            "fn {combine}(a: {ty}, b: {ty}) -> {ty} {{\n    return function1000(a, b).r0;\n}}\n\
+             fn {identity}() -> {ty} {{\n    return function1001().r0;\n}}\n"
         )
     }
 

@@ -28,7 +28,8 @@ fn teams(ctx: &Context) -> Teams {
 
 fn compaction(ctx: &Context, n_parts: usize, entry: &str) -> Result<Kernel> {
     let (teams, parts) = (teams(ctx), format!("const PARTS = {n_parts}u;\n"));
-    let text = [&sums_of_words(), &teams.text(), functions::TEAM_SCAN, &parts, functions::COMPACT];
+    let scans = [functions::TEAM_WORDS, functions::TEAM_SCAN].concat();
+    let text = [&sums_of_words(), &teams.text(), &scans, &parts, functions::COMPACT];
     teams.kernel(ctx, "compact.wgsl", text.concat(), entry)
 }
 

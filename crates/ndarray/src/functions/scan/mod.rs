@@ -3,7 +3,7 @@
 //! A row is cut into tiles, and one launch scans all tiles: each number is read and written once. The order of operations
 //! depends on shape and device alone, so floats have the same bits on every run. The kernel is in
 //! `shaders/library/scan.wgsl`. `tile.rs` decides about tiles, `piece.rs` what one launch scans; `operator.rs` writes the
-//! operation, `text.rs` scans with an operation that a program wrote.
+//! operation, `text.rs` scans with an operation that a program wrote, also within segments.
 
 mod operator;
 mod piece;
@@ -14,12 +14,12 @@ use operator::Operator;
 use piece::{Bound, pieces};
 use tile::ScanTile;
 use vkarray_driver::Stream;
-use vkarray_kernel::{Element, Groups};
+use vkarray_kernel::{Arg, Bool, Element, Groups, ScalarValue};
 use vkarray_layout::{Index, IntoAxis};
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::functions::operand::{Widen, axis_of, converted, packed, to_u32, widened, words};
+use crate::functions::operand::{Widen, axis_of, converted, flat, packed, to_u32, widened, words};
 
 pub use text::ScanKernel;
 
@@ -131,7 +131,7 @@ fn scan<T: Widen>(
     let axis = axis_of(axis, x.ndim())?.cast_signed();
     let rows = widened(&x.move_axis(axis, -1)?.on(stream))?;
     let operator = Operator::of_numbers::<T::Wide, <T::Sum as Widen>::Wide>(is_product);
-    let scanned: DeviceNDArray<<T::Sum as Widen>::Wide> = scan_rows(&rows, stream, &operator)?;
+    let scanned: DeviceNDArray<<T::Sum as Widen>::Wide> = scan_rows(&rows, None, stream, &operator)?;
     let scanned = converted::<_, T::Sum>(&scanned, stream)?.move_axis(-1, axis)?;
     if !is_from_identity {
         return Ok(scanned);
@@ -148,7 +148,7 @@ fn scan<T: Widen>(
 
 /// Numbers the flags that are set: the inclusive sums of words of 0 and 1.
 pub(crate) fn number_flags(flags: &DeviceNDArray<u32>, stream: &Stream) -> Result<DeviceNDArray<u32>> {
-    scan_rows(&packed(&flags.on(stream))?, stream, &Operator::of_numbers::<u32, u32>(false))
+    scan_rows(&packed(&flags.on(stream))?, None, stream, &Operator::of_numbers::<u32, u32>(false))
 }
 
 /// The text that `team_scan.wgsl` needs for sums of words.
@@ -156,9 +156,10 @@ pub(crate) fn sums_of_words() -> String {
     Operator::of_numbers::<u32, u32>(false).text
 }
 
-/// Scans the rows of a packed array.
+/// Scans the rows of a packed array. An operator with segments needs a packed array that says where they start.
 fn scan_rows<S: Element, T: Element>(
     rows: &DeviceNDArray<S>,
+    starts: Option<&DeviceNDArray<Bool>>,
     stream: &Stream,
     operator: &Operator,
 ) -> Result<DeviceNDArray<T>> {
@@ -178,12 +179,15 @@ fn scan_rows<S: Element, T: Element>(
     if n_tiles > 1 {
         state.on(stream).fill(0)?;
     }
-    let (all, all_out) = (rows.reshape([count])?, out.reshape([count])?);
-    for piece in pieces(count / n, n, &Bound::of::<S, T>(ctx, tile.len(), count)) {
+    let (all, all_out, starts) = (flat(rows)?, flat(&out)?, starts.map(flat).transpose()?);
+    for piece in pieces(count / n, n, &Bound::of::<T>(ctx, tile.len(), count)) {
         let (source, target) = (all.slice_axis(0, piece.bound())?, all_out.slice_axis(0, piece.bound())?);
         let [n, base, first] = piece.words()?;
         let (n_tiles, all_tiles) = (to_u32(n_tiles)?, to_u32(all_tiles)?);
-        let args = (words(&source), words(&target), words(&state), n, n_tiles, base, first, all_tiles);
+        let starts = starts.as_ref().map(|starts| starts.slice_axis(0, piece.bound())).transpose()?;
+        let mut args = vec![words(&source), words(&target), words(&state)];
+        args.extend(starts.as_ref().map(words));
+        args.extend([n, n_tiles, base, first, all_tiles].map(|number| Arg::Scalar(ScalarValue::U32(number))));
         kernel.dispatch(stream, Groups::covering(piece.n_tiles() * tile.teams.n_threads()), args)?;
     }
     Ok(out)

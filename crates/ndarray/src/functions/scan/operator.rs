@@ -9,11 +9,13 @@ use crate::generate::{Combine, value_type, with_functions};
 
 /// What a scan reads and combines.
 pub(super) struct Operator {
-    /// The definitions of `T`, `op`, `identity`, `words_of`, `of_words`, WORDS and `number_of`.
+    /// The definitions of `T`, `op`, `identity`, `words_of`, `of_words`, WORDS and `number_of`. Of a scan within segments,
+    /// those of `T`, WORDS, `words_of`, `of_words`, and what `scan_segments.wgsl` needs.
     pub(super) text: String,
-    /// Words of a number that is read, and of a result.
+    /// Words of a number that is read, of one that is combined, and of a result.
     n_read: u32,
     pub(super) n_words: u32,
+    n_written: u32,
 }
 
 impl Operator {
@@ -44,6 +46,28 @@ impl Operator {
         Self::new::<T, T>(text, of_words(dtype), "of_words(words)")
     }
 
+    /// An operation that a program wrote, within segments. Numbers are combined with a flag behind their words.
+    pub(super) fn of_segments<T: Element>(combine: &Combine) -> Self {
+        let (dtype, n_words) = (DType::of::<T>(), if size_of::<T>() == 8 { 2 } else { 1 });
+        let [ty, written, flagged, flag] = match n_words {
+            1 => ["vec2<u32>", "number", "words.x, flag", "number.y"],
+            _ => ["vec3<u32>", "number.xy", "words, flag", "number.z"],
+        };
+        let (value, [words, number]) = (value_type(dtype), of_words(dtype));
+        let text = with_functions(&format!(
+            "alias T = {ty};\n{}const WORDS = {}u;\n\
+             fn words_of_value(number: {value}) -> vec2<u32> {{\n    return {words};\n}}\n\
+             fn value_of(words: vec2<u32>) -> {value} {{\n    return {number};\n}}\n\
+             fn flagged(words: vec2<u32>, flag: u32) -> T {{\n    return T({flagged});\n}}\n\
+             fn flag_of(number: T) -> u32 {{\n    return {flag};\n}}\n\
+             fn words_of(number: T) -> vec2<u32> {{\n    return {written};\n}}\n\
+             fn of_words(words: T) -> T {{\n    return words;\n}}\n",
+            combine.text_named("combine", "identity_value"),
+            n_words + 1
+        ));
+        Self { text, n_read: n_words, n_words: n_words + 1, n_written: n_words }
+    }
+
     fn new<S: Element, T: Element>(text: String, [words, number]: [&str; 2], read: &str) -> Self {
         let [n_read, n_words] = [size_of::<S>(), size_of::<T>()].map(|size| if size == 8 { 2 } else { 1 });
         let text = format!(
@@ -51,25 +75,39 @@ impl Operator {
              fn of_words(words: vec2<u32>) -> T {{\n    return {number};\n}}\n\
              fn number_of(words: vec2<u32>) -> T {{\n    return {read};\n}}\n"
         );
-        Self { text, n_read, n_words }
+        Self { text, n_read, n_words, n_written: n_words }
+    }
+
+    /// Whether numbers are combined within segments.
+    fn has_segments(&self) -> bool {
+        self.n_words > self.n_written
     }
 
     /// The text of the kernel for tiles of rows of `n` numbers.
     pub(super) fn kernel_text(&self, tile: ScanTile, n: usize) -> String {
         let publishes = "fn publishes(tile: u32) -> bool {\n    return true;\n}\n";
-        let buffers = if self.n_read == 1 && n.is_multiple_of(4) {
-            functions::SCAN_QUADS.to_owned()
-        } else {
-            let [read, pair] = if self.n_read == 1 { ["u32", "vec2(words, 0u)"] } else { ["vec2<u32>", "words"] };
-            let [written, own] = if self.n_words == 1 { ["u32", "words.x"] } else { ["vec2<u32>", "words"] };
-            format!(
-                "alias Read = {read};\nalias Written = {written};\n\
-                 fn read_words(words: Read) -> vec2<u32> {{\n    return {pair};\n}}\n\
-                 fn written_words(number: T) -> Written {{\n    let words = words_of(number);\n    return {own};\n}}\n{}",
-                functions::SCAN_NUMBERS
-            )
+        let words = match self.n_words {
+            3 => functions::SCAN_THREE_WORDS.to_owned(),
+            _ => [functions::TEAM_WORDS, functions::SCAN_WORDS].concat(),
         };
-        [&tile.text(), &self.text, publishes, functions::TEAM_SCAN, &buffers, &tile.kernel()].concat()
+        [&tile.text(), &self.text, publishes, &words, functions::TEAM_SCAN, &self.buffers(n), &tile.kernel()].concat()
+    }
+
+    /// The part of the text that reads and writes rows of `n` numbers.
+    fn buffers(&self, n: usize) -> String {
+        if self.n_read == 1 && n.is_multiple_of(4) && !self.has_segments() {
+            return functions::SCAN_QUADS.to_owned();
+        }
+        let [read, pair] = if self.n_read == 1 { ["u32", "vec2(words, 0u)"] } else { ["vec2<u32>", "words"] };
+        let [written, own] = if self.n_written == 1 { ["u32", "words.x"] } else { ["vec2<u32>", "words"] };
+        let number_at = if self.has_segments() { functions::SCAN_SEGMENTS } else { functions::SCAN_NUMBER_AT };
+        format!(
+            "alias Read = {read};\nalias Written = {written};\n\
+             fn read_words(words: Read) -> vec2<u32> {{\n    return {pair};\n}}\n\
+             fn written_words(number: T) -> Written {{\n    let words = words_of(number);\n    return {own};\n}}\n\
+             {number_at}{}",
+            functions::SCAN_NUMBERS
+        )
     }
 }
 
@@ -87,3 +125,38 @@ fn of_words(dtype: DType) -> [&'static str; 2] {
 
 /// A number of 64 bits as two words.
 const LONG_WORDS: &str = "vec2(u32(bitcast<u64>(number) & 0xfffffffflu), u32(bitcast<u64>(number) >> 32u))";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::machine;
+
+    fn parts(operator: &Operator, n: usize) -> Vec<&'static str> {
+        let text = operator.kernel_text(ScanTile::new(&machine("h100_580.159"), operator.n_words, n), n);
+        let all = [
+            ("words", functions::SCAN_WORDS),
+            ("three words", functions::SCAN_THREE_WORDS),
+            ("quads", functions::SCAN_QUADS),
+            ("number", functions::SCAN_NUMBER_AT),
+            ("segments", functions::SCAN_SEGMENTS),
+            ("numbers", functions::SCAN_NUMBERS),
+        ];
+        all.into_iter().filter(|(_, part)| text.contains(part)).map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn kernels_have_the_parts_for_their_words_and_segments() {
+        let combine = |dtype| Combine::new("a + b", "0", dtype).unwrap();
+        let (short, long) = (combine(DType::F32), combine(DType::U64));
+        let cases = [
+            (Operator::of_numbers::<f32, f32>(false), 1024, vec!["words", "quads"]),
+            (Operator::of_numbers::<u32, u64>(false), 1023, vec!["words", "number", "numbers"]),
+            (Operator::of_text::<u64>(&long), 1024, vec!["words", "number", "numbers"]),
+            (Operator::of_segments::<f32>(&short), 1024, vec!["words", "segments", "numbers"]),
+            (Operator::of_segments::<u64>(&long), 1023, vec!["three words", "segments", "numbers"]),
+        ];
+        for (operator, n, expected) in cases {
+            assert_eq!(parts(&operator, n), expected, "{} words, {n}", operator.n_words);
+        }
+    }
+}

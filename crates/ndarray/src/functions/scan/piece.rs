@@ -21,13 +21,14 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// For `len` elements that are read, as many results, which are not smaller, and tiles of `tile` elements.
-    pub(super) fn of<S: Element, T: Element>(ctx: &Context, tile: usize, len: usize) -> Self {
+    /// For `len` elements that are read, as many results, which are not smaller, and tiles of `tile` elements. A range
+    /// starts where arrays of bytes can be bound, and so can all others.
+    pub(super) fn of<T: Element>(ctx: &Context, tile: usize, len: usize) -> Self {
         let limits = limits_of(ctx.info());
         let in_memory = |nbytes: u64| usize::try_from(nbytes).unwrap_or(usize::MAX);
-        let alignment = in_memory(limits.min_storage_buffer_offset_alignment.max(64)) / size_of::<S>();
+        let alignment = in_memory(limits.min_storage_buffer_offset_alignment.max(64));
         let most = (in_memory(limits.max_storage_buffer_range) / size_of::<T>()).min(1 << 31);
-        Self { most: most.saturating_sub(alignment).max(tile), alignment: alignment.max(1), len, tile }
+        Self { most: most.saturating_sub(alignment).max(tile), alignment, len, tile }
     }
 }
 

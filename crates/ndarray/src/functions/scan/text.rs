@@ -1,13 +1,13 @@
 //! [`ScanKernel`]: scans by an operation that is written in WGSL.
 
-use vkarray_kernel::DType;
+use vkarray_kernel::{Bool, DType};
 use vkarray_layout::{Index, IntoAxis};
 
 use super::operator::Operator;
 use super::scan_rows;
 use crate::array::DeviceNDArray;
 use crate::elementwise::{ElementwiseKernel, Evaluate};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::functions::operand::{Word, packed};
 use crate::generate::Combine;
 
@@ -54,7 +54,47 @@ impl ScanKernel {
         let axis = axis.into_axis();
         let rows = packed(&x.move_axis(axis, -1)?)?;
         let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
-        let scanned = scan_rows(&rows, x.stream(), &Operator::of_text::<T>(&combine));
+        let scanned = scan_rows(&rows, None, x.stream(), &Operator::of_text::<T>(&combine));
+        scanned.map_err(|error| combine.explained(error))?.move_axis(-1, axis)
+    }
+
+    /// Each element, combined with the elements of its segment before it along an axis. A segment starts at each element
+    /// for which `starts`, an array of the same shape, is true, and at the first element: a segmented scan, like CUB's
+    /// `InclusiveScanByKey` and PyOpenCL's `is_segment_start_expr`. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::ScanKernel;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[3, 1, 4, 1, 5])?;
+    /// let starts = ctx.slice_to_device(&[0, 0, 1, 0, 1])?.not_equal(0).eval()?;
+    /// let sum = ScanKernel::new("a + b", "0");
+    /// assert_eq!(sum.inclusive_by_segment(&x, &starts, 0)?.to_vec()?, [3, 4, 4, 5, 5]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`] for starts of another shape; and the errors of [`ScanKernel::inclusive`].
+    #[doc(alias = "scan_by_key")]
+    pub fn inclusive_by_segment<T: Word>(
+        &self,
+        x: &DeviceNDArray<T>,
+        starts: &DeviceNDArray<Bool>,
+        axis: impl IntoAxis,
+    ) -> Result<DeviceNDArray<T>> {
+        if starts.shape() != x.shape() {
+            let (first, second) = (x.shape().to_vec(), starts.shape().to_vec());
+            return Err(Error::Shapes { operation: "inclusive_by_segment", first, second });
+        }
+        let (axis, stream) = (axis.into_axis(), x.stream());
+        let rows = packed(&x.move_axis(axis, -1)?)?;
+        let starts = packed(&starts.on(stream).move_axis(axis, -1)?)?;
+        let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
+        let scanned = scan_rows(&rows, Some(&starts), stream, &Operator::of_segments::<T>(&combine));
         scanned.map_err(|error| combine.explained(error))?.move_axis(-1, axis)
     }
 

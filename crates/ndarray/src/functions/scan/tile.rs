@@ -15,7 +15,7 @@ pub(super) struct ScanTile {
 }
 
 impl ScanTile {
-    /// The tile for rows of `n` numbers of one or two words: up to 256 invocations, with 32 words each, which is faster than
+    /// The tile for rows of `n` numbers of one to three words: up to 256 invocations, with 32 words each, which is faster than
     /// 128 invocations or 16 words: 2^28 `f32` ran with 2,381 GB/s, and with 1,611 and 1,940, in a form that read
     /// the sums of others by read-modify-writes (H100, driver 580.159.04, 2026-11-26). Short rows have the fewest teams that take at most four numbers a lane.
     pub(super) fn new(device: &DeviceInfo, n_words: u32, n: usize) -> Self {

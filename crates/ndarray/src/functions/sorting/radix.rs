@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arguments, Groups, Kernel};
+use vkarray_kernel::{Arg, Arguments, Groups, Kernel, ScalarValue};
 use vkarray_shaders::functions;
 
 use super::keys::{KeyKind, Keys, bits_of, of_bits};
@@ -166,19 +166,22 @@ impl TileSort<'_> {
         let (n_rows, n_tiles) = (count / length, length.div_ceil(self.tile.len()));
         let [count_keys, scatter] = [self.kernel(ctx, "radix_count")?, self.kernel(ctx, "radix_scatter")?];
         let counts = ctx.device_array::<u32>([n_rows, DIGITS * n_tiles])?;
+        let digits = ctx.device_array::<u32>([1])?;
+        digits.on(self.stream).fill(0)?;
+        let (digits, numbers) = (words(&digits), words(bits));
         let (mut from, mut to) = (self.options.memory(ctx, count)?, self.options.memory(ctx, count)?);
-        for digit in 0..self.options.kind.n_digits() {
-            let source = words(if digit == 0 { bits } else { &from.keys.words });
+        for pass in 0..self.options.kind.n_digits() {
+            let source = if pass == 0 { numbers.clone() } else { words(&from.keys.words) };
             let (n, tiles, target) = (to_u32(length)?, to_u32(n_tiles)?, words(&to.keys.words));
-            self.run(&count_keys, n_rows * n_tiles, &(source.clone(), words(&counts), n, tiles, digit))?;
+            self.run(&count_keys, n_rows * n_tiles, &(source.clone(), words(&counts), digits.clone(), n, tiles, pass))?;
             let ends = number_flags(&counts, self.stream)?;
-            let ends = words(&ends);
-            if self.options.is_exact {
-                self.run(&scatter, n_rows * n_tiles, &(source, target, ends, n, tiles, digit))?;
-            } else {
-                let (order, new_order) = (words(&from.order), words(&to.order));
-                self.run(&scatter, n_rows * n_tiles, &(source, target, ends, order, new_order, n, tiles, digit))?;
+            let mut args = vec![source, target, words(&ends)];
+            if !self.options.is_exact {
+                args.extend([words(&from.order), words(&to.order)]);
             }
+            args.extend([digits.clone(), numbers.clone()]);
+            args.extend([n, tiles, pass].map(|number| Arg::Scalar(ScalarValue::U32(number))));
+            self.run(&scatter, n_rows * n_tiles, &args)?;
             std::mem::swap(&mut from, &mut to);
         }
         Ok(from)
