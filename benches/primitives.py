@@ -210,7 +210,9 @@ class Suite:
         self.keys_a_second("sort_u32", n, lambda: library.sort(x))
         self.keys_a_second("argsort_u32", n, lambda: library.argsort(x))
         self.keys_a_second("unique_u32", n, lambda: library.unique(x))
-        del x
+        few = x >> 16 & 0xFFFF
+        self.keys_a_second("sort_u32_below_65536", n, lambda: library.sort(few))
+        del x, few
         rows = self.uniform(self.size(20), 128)
         self.keys_a_second("sort_rows_f32", 128 * self.size(20), lambda: library.sort(rows, 1))
         del rows

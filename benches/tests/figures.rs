@@ -149,9 +149,10 @@ fn primitives() {
         "i8_4096_columns",
     ];
     let products = products.into_iter().chain(["batched_32_f32", "vector_f32"]);
-    let mut expected = ["scan_f32", "compact_f32", "var_f32", "scan_u32"].map(str::to_owned).to_vec();
+    let mut expected =
+        ["scan_f32", "scan_segments_f32", "compact_f32", "var_f32", "scan_u32"].map(str::to_owned).to_vec();
     expected.extend(["sort", "argsort", "unique"].map(|what| format!("{what}_u32")));
-    expected.extend(["sort_rows_f32", "top_1000_f32", "searchsorted_f32"].map(str::to_owned));
+    expected.extend(["sort_u32_below_65536", "sort_rows_f32", "top_1000_f32", "searchsorted_f32"].map(str::to_owned));
     expected.extend(histograms.into_iter().flatten());
     expected.extend(products.map(|product| format!("product_{product}")));
     expected.extend(["fft_c64_4096", "fft_c64_1048576"].map(str::to_owned));

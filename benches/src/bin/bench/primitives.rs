@@ -10,7 +10,7 @@ use anyhow::Result;
 use half::{bf16, f16};
 use vkarray::array::{Complex32, Element};
 use vkarray::prelude::*;
-use vkarray::primitives::{PadMode, Rng, Side, Widen};
+use vkarray::primitives::{PadMode, Rng, ScanKernel, Side, Widen};
 use vkarray_benches::timed;
 
 use crate::Bench;
@@ -114,6 +114,10 @@ impl Primitives<'_> {
         let n = self.size(28);
         let x = self.uniform(n)?;
         self.rate("scan_f32", bytes(8 * n), || x.cumulative_sum(0))?;
+        let starts = x.less(0.01).eval()?;
+        let sums = ScanKernel::new("a + b", "0");
+        self.rate("scan_segments_f32", bytes(9 * n), || sums.inclusive_by_segment(&x, &starts, 0))?;
+        drop(starts);
         let mask = x.less(0.5).eval()?;
         let kept = x.compact(&mask)?.size();
         self.rate("compact_f32", bytes(5 * n + 4 * kept), || x.compact(&mask))?;
@@ -129,7 +133,9 @@ impl Primitives<'_> {
         self.rate("sort_u32", keys(n), || x.sort(0))?;
         self.rate("argsort_u32", keys(n), || x.argsort(0))?;
         self.rate("unique_u32", keys(n), || x.unique_values())?;
-        drop(x);
+        let few = x.bitwise_right_shift(16).eval()?;
+        self.rate("sort_u32_below_65536", keys(n), || few.sort(0))?;
+        drop((x, few));
         let rows = self.size(20);
         let x = self.uniform(rows * 128)?.reshape([rows, 128])?;
         self.rate("sort_rows_f32", keys(x.size()), || x.sort(1))?;
