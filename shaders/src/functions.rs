@@ -146,6 +146,23 @@ mod tests {
 
     use super::*;
 
+    /// The tile and the digits of [`RADIX`].
+    const RADIX_TILE: &str = "const TEAMS = 12u;\nconst ITEMS = 16u;\nconst PASSES = 4u;\n";
+
+    /// What [`SCAN_SEGMENTS`] needs for sums of integers of 64 bits.
+    const SUMS_IN_SEGMENTS: &str = "alias T = vec3<u32>;\nconst WORDS = 3u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\n\
+                        alias Read = vec2<u32>;\nalias Written = vec2<u32>;\n\
+                        fn read_words(words: Read) -> vec2<u32> { return words; }\n\
+                        fn written_words(number: T) -> Written { return number.xy; }\n\
+                        fn of_words(words: T) -> T { return words; }\n\
+                        fn words_of_value(value: u64) -> vec2<u32> { return vec2(u32(value), u32(value >> 32u)); }\n\
+                        fn value_of(words: vec2<u32>) -> u64 { return u64(words.x) | (u64(words.y) << 32u); }\n\
+                        fn flagged(words: vec2<u32>, flag: u32) -> T { return vec3(words, flag); }\n\
+                        fn flag_of(number: T) -> u32 { return number.z; }\n\
+                        fn publishes(tile: u32) -> bool { return true; }\n\
+                        fn identity_value() -> u64 { return 0lu; }\n\
+                        fn combine(a: u64, b: u64) -> u64 { return a + b; }\n";
+
     /// [`SCAN`] with some text in place of the lines in capitals.
     fn scan_of_one_four() -> String {
         let scan = SCAN.replace("LOADS", "var four0 = load(range, 0u);").replace("SCANS", "").replace("STEPS", "");
@@ -163,7 +180,6 @@ mod tests {
                       const DESCENDING = false;\nconst EXACT = false;\nconst IS_PAIR = false;\n\
                       alias Key = u32;\nfn to_key(words: vec2<u32>) -> Key { return words.x; }\n\
                       fn words_of(key: Key) -> vec2<u32> { return vec2(key, 0u); }\n";
-        let radix = "const TEAMS = 12u;\nconst ITEMS = 16u;\nconst PASSES = 4u;\n";
         let numbers = "alias T = vec2<u32>;\nconst WORDS = 2u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\nalias Read = u32;\nalias Written = T;\n\
                        fn number_of(words: vec2<u32>) -> T { return words; }\n\
                        fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
@@ -181,18 +197,6 @@ mod tests {
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
         let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
                     fn distance(number: vec2<u32>) -> f32 { return bitcast<f32>(number.x) - bins.origin; }\n";
-        let segments = "alias T = vec3<u32>;\nconst WORDS = 3u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\n\
-                        alias Read = vec2<u32>;\nalias Written = vec2<u32>;\n\
-                        fn read_words(words: Read) -> vec2<u32> { return words; }\n\
-                        fn written_words(number: T) -> Written { return number.xy; }\n\
-                        fn of_words(words: T) -> T { return words; }\n\
-                        fn words_of_value(value: u64) -> vec2<u32> { return vec2(u32(value), u32(value >> 32u)); }\n\
-                        fn value_of(words: vec2<u32>) -> u64 { return u64(words.x) | (u64(words.y) << 32u); }\n\
-                        fn flagged(words: vec2<u32>, flag: u32) -> T { return vec3(words, flag); }\n\
-                        fn flag_of(number: T) -> u32 { return number.z; }\n\
-                        fn publishes(tile: u32) -> bool { return true; }\n\
-                        fn identity_value() -> u64 { return 0lu; }\n\
-                        fn combine(a: u64, b: u64) -> u64 { return a + b; }\n";
         let (scan, team_scan) = (scan_of_one_four(), [TEAM_WORDS, SCAN_WORDS, TEAM_SCAN].concat());
         let texts = [
             [units, indices, INDICES, GATHER].concat(),
@@ -202,14 +206,14 @@ mod tests {
             [TEAM_ALONE, words_of, TEAM_WORDS, TEAM_SCAN, "const PARTS = 2u;\n", COMPACT].concat(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),
             [key_of, KEY_OF, SORT_KEYS].concat(),
-            [key_of, KEY_OF, TEAM_ALONE, radix, RADIX_KEYS, RADIX].concat(),
-            [key_of, KEY_OF, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, radix, RADIX_ORDER, RADIX].concat(),
+            [key_of, KEY_OF, TEAM_ALONE, RADIX_TILE, RADIX_KEYS, RADIX].concat(),
+            [key_of, KEY_OF, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, RADIX_TILE, RADIX_ORDER, RADIX].concat(),
             [key, KEY_ORDER, SEARCH].concat(),
             [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
             [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBER_AT, SCAN_NUMBERS, &scan].concat(),
             [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, &team_scan, SCAN_QUADS, &scan].concat(),
-            [TEAM_ALONE, segments, SCAN_THREE_WORDS, TEAM_SCAN, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
+            [TEAM_ALONE, SUMS_IN_SEGMENTS, SCAN_THREE_WORDS, TEAM_SCAN, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
             [key_of, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),

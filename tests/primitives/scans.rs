@@ -229,8 +229,8 @@ fn workgroups_compute_no_sums_of_earlier_launches() {
 fn assert_segments_scanned(ctx: &Context, publishes: &str, [n, n_rows]: [usize; 2], starts: &[usize]) {
     let word = |count: usize| u32::try_from(count).unwrap();
     let numbers: Vec<u32> = (0..n_rows * n).map(|i| low(scattered(i))).collect();
-    for every in [1, 7, 53, usize::MAX] {
-        let is_start = |i: usize| i % n == 0 || scattered(i) as usize % every == 0;
+    for every in [1, 7, 53, u64::MAX] {
+        let is_start = |i: usize| i.is_multiple_of(n) || scattered(i).is_multiple_of(every);
         let n_flags = (n_rows * n).next_multiple_of(4);
         let bytes: Vec<u8> = (0..n_flags).map(|i| u8::from(is_start(i))).collect();
         let flags: Vec<u32> = bytes.chunks(4).map(bytemuck::pod_read_unaligned).collect();
@@ -291,8 +291,13 @@ fn assert_segmented<T: Element + PartialEq + std::fmt::Debug>(
 }
 
 /// Where segments start: nowhere, everywhere, rarely, often, and about the ends of tiles.
-const STARTS: [fn(usize) -> bool; 5] =
-    [|_| false, |_| true, |i| scattered(i) % 5000 == 0, |i| scattered(i) % 5 == 0, |i| matches!(i % 1024, 0 | 1023)];
+const STARTS: [fn(usize) -> bool; 5] = [
+    |_| false,
+    |_| true,
+    |i| scattered(i).is_multiple_of(5000),
+    |i| scattered(i).is_multiple_of(5),
+    |i| matches!(i % 1024, 0 | 1023),
+];
 
 fn assert_all_segmented(ctx: &Context, shape: [usize; 2], is_start: fn(usize) -> bool) {
     let count = shape[0] * shape[1];
@@ -347,7 +352,7 @@ fn scans_within_segments_of_every_type_and_length_are_those_of_the_host() {
 fn views_are_scanned_within_segments_along_any_axis() {
     let fixture = Fixture::open();
     let host: Vec<u32> = (0..30_000).map(|i| low(scattered(i))).collect();
-    let flags: Vec<Bool> = (0..30_000).map(|i| (scattered(i + 7) % 9 == 0).into()).collect();
+    let flags: Vec<Bool> = (0..30_000).map(|i| scattered(i + 7).is_multiple_of(9).into()).collect();
     let (x, starts) = (fixture.shaped_to_device(&host, [150, 200]).unwrap(), fixture.slice_to_device(&flags).unwrap());
     let starts = starts.reshape([150, 200]).unwrap();
     let sum = ScanKernel::new("a + b", "0u");
@@ -383,7 +388,7 @@ fn floats_within_segments_have_the_same_bits_on_every_run() {
     let fixture = Fixture::open();
     let numbers: Vec<f32> = (0..500_009).map(|i| (scattered(i) as f32).sqrt() - 2.0e9).collect();
     let x = fixture.slice_to_device(&numbers).unwrap();
-    let flags: Vec<Bool> = (0..500_009).map(|i| (scattered(i) % 100_000 == 0).into()).collect();
+    let flags: Vec<Bool> = (0..500_009).map(|i| scattered(i).is_multiple_of(100_000).into()).collect();
     let starts = fixture.slice_to_device(&flags).unwrap();
     let sum = ScanKernel::new("a + b", "0.0");
     let bits = || contents(&sum.inclusive_by_segment(&x, &starts, 0).unwrap().view::<u32>().unwrap());

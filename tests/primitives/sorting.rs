@@ -239,11 +239,12 @@ fn rows_share_different_digits() {
 #[test]
 fn one_key_that_differs_is_moved() {
     let fixture = Fixture::open();
-    for length in [37, 600, 6145] {
+    for length in [37_u16, 600, 6145] {
         for (i, place) in [0, 1, 8, 33, length / 3, length - 2, length - 1].into_iter().enumerate() {
             let bits = 1 << (8 * (i % 4) + i);
-            let key = |at: u64| if at == place { 0x8877_6655_4433_2211 ^ bits } else { 0x8877_6655_4433_2211 };
-            assert_bits_sorted::<u32>(&fixture, [1, length as usize], &format!("{place} differs"), key);
+            let key =
+                |at: u64| if at == u64::from(place) { 0x8877_6655_4433_2211 ^ bits } else { 0x8877_6655_4433_2211 };
+            assert_bits_sorted::<u32>(&fixture, [1, length.into()], &format!("{place} differs"), key);
         }
     }
 }
