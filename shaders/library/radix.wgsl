@@ -314,9 +314,13 @@ fn radix_rows(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
         bits |= select(first_key, keys[i], at < radix.n) ^ first_key;
         order[i] = first + i * LANES;
     }
-    put_digits(bits, place);
-    workgroupBarrier();
-    let differing = take_digits();
+    // Short keys have few digits to leave out: asking for them made 2^20 rows of 128 `f32` 4 % slower on an H100.
+    var differing = DIGITS - 1u;
+    if IS_PAIR {
+        put_digits(bits, place);
+        workgroupBarrier();
+        differing = take_digits();
+    }
     for (var digit = 0u; digit < PASSES; digit++) {
         if (differing & (1u << digit)) == 0u {
             continue;

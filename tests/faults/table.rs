@@ -210,7 +210,6 @@ fallible! {
     vkCreatePipelineCache(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::PipelineCache);
     vkCreatePipelineLayout(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::PipelineLayout);
     vkCreateQueryPool(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::QueryPool);
-    vkCreateFence(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::Fence);
     vkCreateSemaphore(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::Semaphore);
     vkCreateShaderModule(device: vk::Device, info: Info, allocator: Allocation, made: *mut vk::ShaderModule);
     vkCreateComputePipelines(
@@ -234,7 +233,6 @@ fallible! {
     vkGetSemaphoreCounterValue(device: vk::Device, semaphore: vk::Semaphore, value: *mut u64);
     vkWaitSemaphores(device: vk::Device, info: Info, timeout: u64);
     vkSignalSemaphore(device: vk::Device, info: Info);
-    vkWaitForFences(device: vk::Device, n: u32, fences: Info, all: u32, timeout: u64);
     vkGetQueryPoolResults(
         device: vk::Device, pool: vk::QueryPool, first: u32, n: u32, bytes: usize, to: *mut c_void, stride: u64, flags: u32
     );
@@ -258,7 +256,6 @@ destroying! {
     vkDestroyPipelineCache: vk::PipelineCache;
     vkDestroyPipelineLayout: vk::PipelineLayout;
     vkDestroyQueryPool: vk::QueryPool;
-    vkDestroyFence: vk::Fence;
     vkDestroySemaphore: vk::Semaphore;
     vkDestroyShaderModule: vk::ShaderModule;
     vkFreeMemory: vk::DeviceMemory;

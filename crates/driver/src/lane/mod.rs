@@ -241,7 +241,7 @@ impl Lane {
     /// Makes later operations start after `point`. Returns the number of the batch that waits, or nothing if `point` is
     /// complete or belongs to this lane.
     pub(crate) fn wait_for(&self, point: &Point) -> Result<Option<u64>> {
-        if Arc::ptr_eq(point.timeline(), &self.timeline) || point.is_complete()? {
+        if Arc::ptr_eq(point.timeline(), &self.timeline) || point.is_reached()? {
             return Ok(None);
         }
         point.flush()?;

@@ -129,7 +129,7 @@ fn pending(tracker: &mut TrackerState, points: &[LanePoint]) -> Result<Option<Wa
     let mut waits = Waits::new();
     for &LanePoint { lane, value } in points {
         match tracker.point(lane, value) {
-            Some(point) if !point.is_complete()? => waits.push(point),
+            Some(point) if !point.is_reached()? => waits.push(point),
             _ => tracker.completed(lane, value),
         }
     }

@@ -74,7 +74,7 @@ impl Future for Completion {
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.point.is_complete() {
+        match self.point.is_reached() {
             Ok(true) => return Poll::Ready(Ok(())),
             Ok(false) => {}
             Err(error) => return Poll::Ready(Err(error)),

@@ -93,6 +93,6 @@ impl Stream {
             return Ok(None);
         }
         let point = work.point_at(waiting);
-        Ok(if point.is_complete()? { None } else { Some(point) })
+        Ok(if point.is_reached()? { None } else { Some(point) })
     }
 }

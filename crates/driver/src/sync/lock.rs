@@ -108,6 +108,8 @@ ranks! {
     Chunks,
     /// The results of trials between a device and other devices.
     ConnectionTrials,
+    /// When the driver was last asked whether a device is lost.
+    LossAsked,
     /// The list of a device's queues.
     QueueList,
     /// A queue.
@@ -130,8 +132,6 @@ ranks! {
     DeviceExtensions,
     /// The spare semaphores of a device.
     Semaphores,
-    /// The fence by which a device is asked whether it is lost.
-    LossProbe,
     /// The names of a device's kernels.
     Labels,
     /// Devices without holders that are not closed yet.

@@ -165,7 +165,7 @@ impl TrackerState {
         let mut failed = Ok(());
         uses.retain(|last| {
             let Some(point) = self.point(last.lane, last.value) else { return false };
-            match point.is_complete() {
+            match point.is_reached() {
                 Ok(is_complete) => !is_complete,
                 Err(error) => {
                     failed = Err(error);

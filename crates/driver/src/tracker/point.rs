@@ -65,11 +65,16 @@ impl Point {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Forked`](crate::Error::Forked)
     /// in a forked process.
     pub fn is_complete(&self) -> Result<bool> {
-        if self.timeline.last_seen() >= self.value || self.timeline.reached()? >= self.value {
+        if self.is_reached()? {
             return Ok(true);
         }
         self.timeline.device().ask_lost()?;
         Ok(false)
+    }
+
+    /// [`Point::is_complete`] by the timeline alone, for callers that hold locks.
+    pub(crate) fn is_reached(&self) -> Result<bool> {
+        Ok(self.timeline.last_seen() >= self.value || self.timeline.reached()? >= self.value)
     }
 
     /// Submits the work up to the point, if it is still being recorded. Does not wait for it.
@@ -127,11 +132,11 @@ impl Point {
     /// [`Error::DifferentDevices`] for a semaphore of other code, for which no thread of this library waits,
     /// [`Error::DeviceLost`] if a device is lost, [`Error::Vulkan`] if a driver refuses the work or a semaphore.
     pub(crate) fn raised_on(&self, device: &Arc<LogicalDevice>) -> Result<Option<(Arc<Timeline>, u64)>> {
-        if self.is_complete()? {
+        if self.is_reached()? {
             return Ok(None);
         }
         let Some(lane) = self.lane.upgrade() else {
-            if self.timeline.lane().is_none() && !self.is_complete()? {
+            if self.timeline.lane().is_none() && !self.is_reached()? {
                 return Err(Error::DifferentDevices);
             }
             // Another thread drops the point's stream, and waits for its work.

@@ -225,7 +225,7 @@ impl Waiter {
         let mut state = self.signal.lock();
         let (mut due, mut is_refused) = (Vec::new(), false);
         for (point, callback) in mem::take(&mut state.callbacks) {
-            let asked = match point.is_complete() {
+            let asked = match point.is_reached() {
                 Ok(false) if asks_each => point.timeline().ask(point.value()),
                 known => known,
             };

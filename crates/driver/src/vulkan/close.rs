@@ -24,7 +24,6 @@ pub(super) struct OpenDevice {
     pub(super) raw: ash::Device,
     pub(super) queues: Vec<Arc<Queue>>,
     pub(super) semaphores: Vec<vk::Semaphore>,
-    pub(super) fence: Option<vk::Fence>,
     /// Whether other code created the device and destroys it.
     pub(super) is_adopted: bool,
     pub(super) physical: PhysicalDevice, // Last: holds the instance, which must outlive the device.
@@ -65,10 +64,6 @@ impl Drop for OpenDevice {
         for semaphore in self.semaphores.drain(..) {
             // SAFETY: the semaphore's owner was dropped, so nothing uses the semaphore, and it is destroyed once.
             unsafe { self.raw.destroy_semaphore(semaphore, None) };
-        }
-        if let Some(fence) = self.fence.take() {
-            // SAFETY: the fence belonged to the device's last handle, no submission uses it, and it is destroyed once.
-            unsafe { self.raw.destroy_fence(fence, None) };
         }
         if !self.is_adopted {
             // SAFETY: every handle made from the device holds it, so none is left, and the device is idle.

@@ -6,13 +6,13 @@
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ash::{khr, vk};
 
 use super::close::{OpenDevice, close_kept};
 use super::create;
-use super::loss::{DeviceLoss, LossProbe};
+use super::loss::DeviceLoss;
 use super::queue::{Queue, QueueIndex};
 use crate::error::Result;
 use crate::instance::{DeviceInfo, DevicePlan, DeviceType, External, PhysicalDevice, ProcessId};
@@ -43,7 +43,8 @@ pub struct LogicalDevice {
     /// The compute queues come first, then the transfer queues, then the queues of external streams.
     queues: Mutex<Vec<Arc<Queue>>>,
     pub(super) loss: DeviceLoss,
-    pub(super) loss_probe: LossProbe,
+    /// When the driver was last asked whether the device is lost.
+    pub(super) loss_asked: Mutex<Instant>,
     trace: TraceSlot,
     /// Timeline semaphores that are not in use, and the values that they have reached.
     semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
@@ -88,7 +89,7 @@ impl LogicalDevice {
             push_descriptor,
             queues: Mutex::new(Rank::QueueList, queues.into_iter().map(Arc::new).collect()),
             loss: DeviceLoss::default(),
-            loss_probe: LossProbe::new(),
+            loss_asked: Mutex::new(Rank::LossAsked, Instant::now()),
             trace: TraceSlot::default(),
             semaphores: Mutex::new(Rank::Semaphores, Vec::new()),
             retired: Mutex::new(Rank::Semaphores, Vec::new()),
@@ -275,7 +276,6 @@ impl Drop for LogicalDevice {
         let spare = self.semaphores.get_mut().drain(..).map(|(semaphore, _)| semaphore);
         let device = OpenDevice {
             semaphores: spare.chain(self.retired.get_mut().drain(..)).collect(),
-            fence: self.loss_probe.take_fence(),
             queues: mem::take(self.queues.get_mut()),
             raw: self.raw.clone(),
             is_adopted: self.is_adopted,

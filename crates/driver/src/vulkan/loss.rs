@@ -19,7 +19,6 @@ use ash::vk;
 use super::label::Labels;
 use super::{Label, LogicalDevice};
 use crate::error::{Error, Result};
-use crate::lock::{Mutex, Rank};
 
 /// How long a drop waits for the device before it leaks what the device may still use.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,8 +26,7 @@ pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a wait that failed for lack of memory is tried again.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The shortest time between two questions whether a device is lost. One takes some 3 µs on an H200 (580.159.04,
-/// 2026-11-28).
+/// The shortest time between two questions whether a device is lost.
 pub(super) const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// The first error of a failed device, and the labels of its last work.
@@ -38,28 +36,6 @@ pub(crate) struct DeviceLoss {
     /// Whether a submission failed although the driver may have taken it.
     is_unsure: AtomicBool,
     labels: Labels,
-}
-
-/// What asks the driver whether a device is lost.
-#[derive(Debug)]
-pub(super) struct LossProbe(Mutex<ProbeState>);
-
-#[derive(Debug)]
-struct ProbeState {
-    last_asked: Instant,
-    /// A fence that nothing signals; none before the first question.
-    fence: Option<vk::Fence>,
-}
-
-impl LossProbe {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(Rank::LossProbe, ProbeState { last_asked: Instant::now(), fence: None }))
-    }
-
-    /// Takes the fence out, to destroy it with the device.
-    pub(super) fn take_fence(&mut self) -> Option<vk::Fence> {
-        self.0.get_mut().fence.take()
-    }
 }
 
 impl LogicalDevice {
@@ -94,39 +70,38 @@ impl LogicalDevice {
         self.loss.first.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// [`LogicalDevice::check_lost`], and the driver's own answer, unless it was asked within the last [`ASK_EVERY`]. Never
-    /// blocks.
+    /// [`LogicalDevice::check_lost`], and whether the driver says that the device is lost, if it was not asked within the last
+    /// [`ASK_EVERY`].
     ///
     /// NVIDIA's driver (580.159.04, an H100 and an H200) ends a process's work where a kernel of some seconds keeps it from
-    /// switching to another process. Waits for timelines never report that: they run into their timeouts. A wait for a fence
-    /// reports it, even one with a timeout of zero.
+    /// switching to another process. Waits for timelines never report that: they run into their timeouts. Submissions do, also
+    /// one of nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`LogicalDevice::check_lost`], and [`Error::Vulkan`] if the driver has no memory for the answer.
+    /// Those of [`LogicalDevice::check_lost`].
     pub(crate) fn ask_lost(&self) -> Result<()> {
         self.check_lost()?;
-        self.ask_driver().map_err(self.failed("vkWaitForFences"))
+        if self.is_found_lost() {
+            return Err(self.failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST));
+        }
+        Ok(())
     }
 
-    /// Asks the driver whether the device is lost, unless it was asked within the last [`ASK_EVERY`].
-    pub(super) fn ask_driver(&self) -> VkResult<()> {
+    /// Whether the driver says that the device is lost. Not if it was asked within the last [`ASK_EVERY`].
+    pub(super) fn is_found_lost(&self) -> bool {
         // A thread that finds the lock taken leaves the question to the other thread.
-        let Some(mut probe) = self.loss_probe.0.try_lock() else { return Ok(()) };
-        if probe.last_asked.elapsed() < ASK_EVERY {
-            return Ok(());
+        let Some(mut last_asked) = self.loss_asked.try_lock() else { return false };
+        if last_asked.elapsed() < ASK_EVERY {
+            return false;
         }
-        probe.last_asked = Instant::now();
-        let fence = match probe.fence {
-            Some(fence) => fence,
-            // SAFETY: the device is open. It destroys the fence when its last handle is dropped.
-            None => *probe.fence.insert(unsafe { self.raw().create_fence(&vk::FenceCreateInfo::default(), None) }?),
-        };
-        // SAFETY: the fence is of this device, which destroys it when its last handle is dropped.
-        match unsafe { self.raw().wait_for_fences(&[fence], true, 0) } {
-            Err(vk::Result::TIMEOUT) => Ok(()),
-            answer => answer,
-        }
+        *last_asked = Instant::now();
+        self.queues().iter().any(|queue| {
+            let queue = queue.lock();
+            // SAFETY: the lock gives exclusive access to the queue, which is one of this device; nothing is submitted.
+            let answer = unsafe { self.raw().queue_submit2(queue.raw, &[], vk::Fence::null()) };
+            answer == Err(vk::Result::ERROR_DEVICE_LOST)
+        })
     }
 
     /// Returns a converter for `map_err` that turns a Vulkan result into an error of `call`. A result that says that

@@ -278,8 +278,8 @@ impl Timeline {
             if code != vk::Result::TIMEOUT {
                 return Err(Error::from_call("vkWaitSemaphores")(code));
             }
-            if let Err(lost @ vk::Result::ERROR_DEVICE_LOST) = self.device().ask_driver() {
-                self.device().failed("vkWaitForFences")(lost);
+            if self.device().is_found_lost() {
+                self.device().failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST);
                 return Ok(()); // A lost device executes nothing any more.
             }
             let waited = begun.elapsed();
