@@ -79,7 +79,7 @@ impl LogicalDevice {
     ///
     /// # Errors
     ///
-    /// Those of [`LogicalDevice::check_lost`].
+    /// The errors of [`LogicalDevice::check_lost`].
     pub(crate) fn ask_lost(&self) -> Result<()> {
         self.check_lost()?;
         if self.is_found_lost() {
