@@ -311,18 +311,20 @@ fn radix_rows(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
     for (var i = 0u; i < ITEMS; i++) {
         let at = first + i * LANES;
         keys[i] = key_at(at, read_word(base, at), true);
-        bits |= select(first_key, keys[i], at < radix.n) ^ first_key;
+        if IS_PAIR {
+            bits |= select(first_key, keys[i], at < radix.n) ^ first_key;
+        }
         order[i] = first + i * LANES;
     }
-    // Short keys have few digits to leave out: asking for them made 2^20 rows of 128 `f32` 4 % slower on an H100.
-    var differing = DIGITS - 1u;
+    // Short keys have few digits to leave out, and their rows take no look at them.
+    var differing = 0u;
     if IS_PAIR {
         put_digits(bits, place);
         workgroupBarrier();
         differing = take_digits();
     }
     for (var digit = 0u; digit < PASSES; digit++) {
-        if (differing & (1u << digit)) == 0u {
+        if IS_PAIR && (differing & (1u << digit)) == 0u {
             continue;
         }
         for (var i = place.thread; i < TEAMS * DIGITS; i += THREADS) {
