@@ -75,6 +75,26 @@ fn owner_and_library_share_a_queue_under_its_lock() {
     owner.end();
 }
 
+/// A long wait asks the driver whether the device is lost, by the queues that nobody holds.
+#[test]
+fn a_long_wait_ends_while_its_caller_holds_the_lock_of_the_queue() {
+    let owner = Owner::new();
+    let lock = QueueLock::default();
+    let device = owner.lend(Some(Arc::clone(&lock)));
+    {
+        let ctx = Context::on(&device).unwrap();
+        let (spin, array) = (spin(&ctx), ctx.slice_to_device(&[1_u32]).unwrap());
+        let stream = ctx.default_stream();
+        (0..4).for_each(|_| keep_busy(stream, &spin, &array));
+        let point = stream.point().unwrap();
+        stream.flush().unwrap();
+        let _held = lock.lock().unwrap();
+        point.wait(None).unwrap();
+    }
+    device.close(LIMIT).unwrap();
+    owner.end();
+}
+
 #[test]
 fn closing_a_device_in_use_is_an_error() {
     let owner = Owner::new();

@@ -1,8 +1,8 @@
 //! The cost of arrays that compute: expressions with packed, strided and repeated operands, reductions over all, rows and
 //! columns, functions, and what evaluating a known expression costs the host.
 //!
-//! Work is timed in a row, as in `copy.rs`, on random data. The bytes that count are the bytes that have to be moved: the bytes of each
-//! array once, read or written; and of an array of which every second element is read, all bytes.
+//! Work is timed in a row, as in `copy.rs`, on random data. The bytes that count are the bytes that have to be moved: the
+//! bytes of each array once, read or written; and of an array of which every second element is read, all bytes.
 
 use std::time::Instant;
 
@@ -33,6 +33,13 @@ const SUMS: u32 = 100;
 /// Elements of the arrays, and the number of expressions in a row, for the cost on the host.
 const SMALL: usize = 1024;
 const IN_A_ROW: u32 = 1000;
+
+/// Operands of the expressions whose cost on the host is measured.
+const OPERANDS: [usize; 3] = [2, 8, 30];
+
+/// Calls of a chain of small arrays, and elements of each.
+const CHAIN: usize = 20;
+const CHAIN_N: usize = 1000;
 
 pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let info = bench.ctx.info();
@@ -187,15 +194,32 @@ fn host_cost(bench: Bench<'_>, stream: &Stream) -> Result<()> {
     let eval = || Ok((&x * 0.5 + &y).on(stream).eval().map(drop)?);
     let sum = || Ok(x.on(stream).sum(..).map(drop)?);
     let works: [(&str, &dyn Fn() -> Result<()>); 3] = [("assign", &assign), ("eval", &eval), ("sum", &sum)];
-    for (name, work) in works {
-        let times = bench.report.runs(|| {
-            let begin = Instant::now();
-            (0..IN_A_ROW).try_for_each(|_| work())?;
-            let time = begin.elapsed();
-            timed(|| Ok(stream.synchronize()?))?;
-            Ok(time)
-        })?;
-        bench.report.micros(&format!("arrays_host_{name}"), &times, IN_A_ROW);
+    works.into_iter().try_for_each(|(name, work)| on_host(bench, stream, name, work))?;
+    for n in OPERANDS {
+        let arrays = (0..n).map(|_| bench.ctx.full(SMALL, 1.0_f32)).collect::<Result<Vec<_>, _>>()?;
+        let eval = || Ok(arrays[1..].iter().fold(arrays[0].expr(), |sum, x| sum + x).on(stream).eval().map(drop)?);
+        on_host(bench, stream, &format!("eval_{n}_operands"), &eval)?;
     }
+    let x = bench.ctx.full(CHAIN_N, 1.0_f32)?;
+    let chain = || {
+        let last = (0..CHAIN).try_fold(x.on(stream), |x, _| Ok::<_, vkarray::Error>((&x + 1.0).eval()?.on(stream)))?;
+        last.stream().synchronize()?;
+        Ok(())
+    };
+    let times = bench.report.runs(|| timed(|| (0..SUMS).try_for_each(|_| chain())))?;
+    bench.report.micros(&format!("arrays_chain_{CHAIN}_calls"), &times, SUMS);
+    Ok(())
+}
+
+/// Reports the host's time for work that is recorded and not waited for.
+fn on_host(bench: Bench<'_>, stream: &Stream, name: &str, work: &dyn Fn() -> Result<()>) -> Result<()> {
+    let times = bench.report.runs(|| {
+        let begin = Instant::now();
+        (0..IN_A_ROW).try_for_each(|_| work())?;
+        let time = begin.elapsed();
+        stream.synchronize()?;
+        Ok(time)
+    })?;
+    bench.report.micros(&format!("arrays_host_{name}"), &times, IN_A_ROW);
     Ok(())
 }

@@ -20,12 +20,12 @@ const SIZES: [usize; 3] = [1 << 10, 16 << 10, 256 << 10];
 /// Jobs, timed one by one.
 const JOBS: u32 = 301;
 
-/// Arrays that live at once: the cost of one array must not grow with their number.
+/// Arrays that live at once. The cost of one array, stream or node must not grow with their number.
 const ARRAYS: [u32; 2] = [1_000, 100_000];
 /// Streams that live at once.
-const STREAMS: u32 = 1_000;
+const STREAMS: [u32; 3] = [1, 30, 1_000];
 /// Dispatches of a graph.
-const NODES: u32 = 10_000;
+const NODES: [u32; 3] = [10, 1_000, 100_000];
 
 pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
     let (stream, kernel) = (bench.ctx.default_stream(), small(bench.ctx, "axpy")?);
@@ -38,10 +38,14 @@ pub(crate) fn measure(bench: Bench<'_>) -> Result<()> {
         bench.report.micros(&format!("arrays_1KiB_{n}"), &bench.report.runs(arrays)?, n);
     }
     let pair = Pair::new(bench.ctx)?;
-    let streams = || timed(|| used_streams(bench.ctx, &kernel, &pair));
-    bench.report.micros(&format!("streams_{STREAMS}"), &bench.report.runs(streams)?, STREAMS);
-    let graph = || timed(|| graph(stream, &kernel, &pair));
-    bench.report.micros(&format!("graph_record_{NODES}"), &bench.report.runs(graph)?, NODES);
+    for n in STREAMS {
+        let streams = || timed(|| used_streams(bench.ctx, &kernel, &pair, n));
+        bench.report.micros(&format!("streams_{n}"), &bench.report.runs(streams)?, n);
+    }
+    for n in NODES {
+        let graph = || timed(|| graph(stream, &kernel, &pair, n));
+        bench.report.micros(&format!("graph_record_{n}"), &bench.report.runs(graph)?, n);
+    }
     Ok(())
 }
 
@@ -118,15 +122,15 @@ fn made_used_and_dropped(ctx: &Context, kernel: &Kernel, y: &DeviceNDArray<f32>,
 }
 
 /// Makes streams, uses each in a dispatch, waits for all, and drops them.
-fn used_streams(ctx: &Context, kernel: &Kernel, pair: &Pair) -> Result<()> {
-    let streams = (0..STREAMS).map(|_| Ok(ctx.stream()?)).collect::<Result<Vec<Stream>>>()?;
+fn used_streams(ctx: &Context, kernel: &Kernel, pair: &Pair, n: u32) -> Result<()> {
+    let streams = (0..n).map(|_| Ok(ctx.stream()?)).collect::<Result<Vec<Stream>>>()?;
     streams.iter().try_for_each(|stream| pair.launch(kernel, stream, 16))?;
     streams.iter().try_for_each(|stream| Ok(stream.synchronize()?))
 }
 
-fn graph(stream: &Stream, kernel: &Kernel, Pair { x, y }: &Pair) -> Result<()> {
+fn graph(stream: &Stream, kernel: &Kernel, Pair { x, y }: &Pair, n: u32) -> Result<()> {
     let nodes = |graph: &mut GraphRecorder| -> Result<(), KernelError> {
-        (0..NODES).try_for_each(|_| kernel.record(graph, Groups::exact([16, 1, 1]), (x, y, N, 0.5_f32)).map(drop))
+        (0..n).try_for_each(|_| kernel.record(graph, Groups::exact([16, 1, 1]), (x, y, N, 0.5_f32)).map(drop))
     };
     Graph::record(stream, nodes)?;
     Ok(())

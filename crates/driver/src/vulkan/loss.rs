@@ -97,7 +97,8 @@ impl LogicalDevice {
         }
         *last_asked = Instant::now();
         self.queues().iter().any(|queue| {
-            let queue = queue.lock();
+            // The program may wait while it holds the lock of a queue that it lent.
+            let Some(queue) = queue.try_lock() else { return false };
             // SAFETY: the lock gives exclusive access to the queue, which is one of this device; nothing is submitted.
             let answer = unsafe { self.raw().queue_submit2(queue.raw, &[], vk::Fence::null()) };
             answer == Err(vk::Result::ERROR_DEVICE_LOST)

@@ -1,6 +1,6 @@
 //! A `VkQueue` behind its mutex: Vulkan requires that submissions to one queue do not overlap.
 
-use std::sync::{self, Arc, PoisonError, Weak};
+use std::sync::{self, Arc, PoisonError, TryLockError, Weak};
 
 use ash::vk;
 
@@ -64,6 +64,17 @@ impl Queue {
         let raw = self.raw.lock();
         let outside = self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         LockedQueue { raw: *raw, _own: raw, _outside: outside }
+    }
+
+    /// Locks the queue, unless it is locked.
+    pub(crate) fn try_lock(&self) -> Option<LockedQueue<'_>> {
+        let raw = self.raw.try_lock()?;
+        let outside = match self.lock.as_ref().map(|lock| lock.try_lock()) {
+            Some(Err(TryLockError::WouldBlock)) => return None,
+            Some(Err(TryLockError::Poisoned(poisoned))) => Some(poisoned.into_inner()),
+            outside => outside.and_then(Result::ok),
+        };
+        Some(LockedQueue { raw: *raw, _own: raw, _outside: outside })
     }
 
     /// Stores the timeline value that a submission signals. The caller holds the queue's lock.
