@@ -1,7 +1,8 @@
 //! How does vkarray compare with raw Vulkan, wgpu, CUDA and other programs on this machine?
 //!
 //! Runs `bench`, `floor`, `peer`, `cuda` and any other commands in turns, several rounds, and prints a Markdown table
-//! of the medians. Each round begins with another program, so that none always has the coldest or the warmest machine. `program.rs` runs one program; the library's `merge.rs` and `table.rs` evaluate the printed lines.
+//! of the medians. Each round begins with another program, so that none always has the coldest or the warmest machine.
+//! `program.rs` runs one program; the library's `merge.rs` and `table.rs` evaluate the printed lines.
 
 mod program;
 

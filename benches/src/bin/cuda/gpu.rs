@@ -224,8 +224,8 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// The address came from [`Gpu::allocate_in_order`] or [`Gpu::allocate_from`], was not freed before, and nothing uses it after the stream's
-    /// work so far.
+    /// The address came from [`Gpu::allocate_in_order`] or [`Gpu::allocate_from`], was not freed before, and nothing uses it
+    /// after the stream's work so far.
     pub(crate) unsafe fn free_in_order(&self, stream: Stream, address: Address) -> Result<()> {
         // SAFETY: the caller promises that the address is allocated and unused after the stream's work; the stream is
         // never destroyed.

@@ -1,8 +1,8 @@
 //! What does the driver itself allow, without a runtime?
 //!
 //! This is the floor for `bench`: the same work in raw Vulkan with as few calls as possible. No runtime on this driver
-//! is faster with the same method. `gpu.rs` opens the device, `commands.rs` records, `bindings.rs` writes descriptors before, `launch.rs`, `copy.rs`, `jobs.rs`
-//! and `threads.rs` measure.
+//! is faster with the same method. `gpu.rs` opens the device, `commands.rs` records, `bindings.rs` writes descriptors
+//! beforehand; `launch.rs`, `copy.rs`, `jobs.rs` and `threads.rs` measure.
 
 #![expect(unsafe_code, reason = "raw Vulkan is what is measured")]
 
