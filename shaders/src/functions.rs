@@ -95,7 +95,7 @@ pub const RADIX_ORDER: &str = include_str!("../library/radix_order.wgsl");
 /// Running sums and other scans, with lines in capitals for text that is generated.
 pub const SCAN: &str = include_str!("../library/scan.wgsl");
 
-/// A part of [`SCAN_NUMBERS`] for scans of whole rows.
+/// A part of [`SCAN_NUMBERS`] for scans without segments.
 pub const SCAN_NUMBER_AT: &str = include_str!("../library/scan_number_at.wgsl");
 
 /// The buffers of [`SCAN`] for rows of any length.

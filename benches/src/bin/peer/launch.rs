@@ -2,7 +2,8 @@
 //!
 //! wgpu's chains are recorded into one pass, and into batches, so that the device starts before all is recorded; the
 //! better is the figure. `stream_each_*` submits every dispatch, as vkarray's streams let the user do. wgpu's barriers are
-//! global to a pass, so that independent dispatches cost as much as dependent ones. It has no graphs: a command buffer is spent when it is submitted.
+//! global to a pass, so that independent dispatches cost as much as dependent ones. It has no graphs: a command buffer is
+//! spent when it is submitted.
 
 use anyhow::Result;
 use vkarray_benches::print_best;

@@ -82,27 +82,30 @@ impl LogicalDevice {
     /// The errors of [`LogicalDevice::check_lost`].
     pub(crate) fn ask_lost(&self) -> Result<()> {
         self.check_lost()?;
-        if self.is_found_lost() {
-            return Err(self.failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST));
-        }
-        Ok(())
+        self.find_loss();
+        self.check_lost()
     }
 
-    /// Whether the driver says that the device is lost. Not if it was asked within the last [`ASK_EVERY`].
-    pub(super) fn is_found_lost(&self) -> bool {
+    /// Asks the driver whether the device is lost, unless it was asked within the last [`ASK_EVERY`]. If so, marks the device as
+    /// failed and returns true.
+    pub(super) fn find_loss(&self) -> bool {
         // A thread that finds the lock taken leaves the question to the other thread.
         let Some(mut last_asked) = self.loss_asked.try_lock() else { return false };
         if last_asked.elapsed() < ASK_EVERY {
             return false;
         }
         *last_asked = Instant::now();
-        self.queues().iter().any(|queue| {
+        let is_lost = self.queues().iter().any(|queue| {
             // The program may wait while it holds the lock of a queue that it lent.
             let Some(queue) = queue.try_lock() else { return false };
             // SAFETY: the lock gives exclusive access to the queue, which is one of this device; nothing is submitted.
             let answer = unsafe { self.raw().queue_submit2(queue.raw, &[], vk::Fence::null()) };
             answer == Err(vk::Result::ERROR_DEVICE_LOST)
-        })
+        });
+        if is_lost {
+            self.failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST);
+        }
+        is_lost
     }
 
     /// Returns a converter for `map_err` that turns a Vulkan result into an error of `call`. A result that says that

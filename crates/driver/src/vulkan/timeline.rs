@@ -271,15 +271,12 @@ impl Timeline {
         }
         let begun = Instant::now();
         loop {
-            let code = match loss::retry_wait(|| self.call_wait(value, Some(ASK_EVERY))) {
-                Err(code) => code,
+            match loss::retry_wait(|| self.call_wait(value, Some(ASK_EVERY))) {
+                Err(vk::Result::TIMEOUT) => {}
+                Err(code) => return Err(Error::from_call("vkWaitSemaphores")(code)),
                 Ok(()) => return Ok(()),
-            };
-            if code != vk::Result::TIMEOUT {
-                return Err(Error::from_call("vkWaitSemaphores")(code));
             }
-            if self.device().is_found_lost() {
-                self.device().failed("vkQueueSubmit2")(vk::Result::ERROR_DEVICE_LOST);
+            if self.device().find_loss() {
                 return Ok(()); // A lost device executes nothing any more.
             }
             let waited = begun.elapsed();
