@@ -26,6 +26,10 @@ fn word_before(word: u32, by: u32) -> u32 {
     return word;
 }
 
+fn word_across(word: u32, mask: u32) -> u32 {
+    return word;
+}
+
 fn last_word(word: u32, place: Place) -> u32 {
     return word;
 }

@@ -37,6 +37,11 @@ fn word_before(word: u32, by: u32) -> u32 {
     return subgroupShuffleUp(word, by);
 }
 
+// The word of the lane whose number differs in the bits of the mask.
+fn word_across(word: u32, mask: u32) -> u32 {
+    return subgroupShuffleXor(word, mask);
+}
+
 // The word of the last lane of the team.
 fn last_word(word: u32, place: Place) -> u32 {
     return subgroupShuffle(word, place.half * LANES + LANES - 1u);

@@ -86,10 +86,13 @@ pub const PUT: &str = include_str!("../library/put.wgsl");
 /// A radix sort.
 pub const RADIX: &str = include_str!("../library/radix.wgsl");
 
-/// A part of [`RADIX`] without the places that keys had at first.
+/// A sorting network for short rows, with a line in capitals for its steps.
+pub const SORT_NETWORK: &str = include_str!("../library/sort_network.wgsl");
+
+/// A part of [`RADIX`] and [`SORT_NETWORK`] without the places that keys had at first.
 pub const RADIX_KEYS: &str = include_str!("../library/radix_keys.wgsl");
 
-/// A part of [`RADIX`] with the places that keys had at first.
+/// A part of [`RADIX`] and [`SORT_NETWORK`] with the places that keys had at first.
 pub const RADIX_ORDER: &str = include_str!("../library/radix_order.wgsl");
 
 /// Running sums and other scans, with lines in capitals for text that is generated.
@@ -149,6 +152,9 @@ mod tests {
     /// The tile and the digits of [`RADIX`].
     const RADIX_TILE: &str = "const TEAMS = 12u;\nconst ITEMS = 16u;\nconst PASSES = 4u;\n";
 
+    /// The keys of a lane and of a row in [`SORT_NETWORK`].
+    const NETWORK: &str = "const TEAMS = 8u;\nconst ITEMS = 4u;\nconst ROW = 4u;\n";
+
     /// What [`SCAN_SEGMENTS`] needs for sums of integers of 64 bits.
     const SUMS_IN_SEGMENTS: &str = "alias T = vec3<u32>;\nconst WORDS = 3u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\n\
                         alias Read = vec2<u32>;\nalias Written = vec2<u32>;\n\
@@ -197,6 +203,7 @@ mod tests {
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
         let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
                     fn distance(number: vec2<u32>) -> f32 { return bitcast<f32>(number.x) - bins.origin; }\n";
+        let network = SORT_NETWORK.replace("SORTS\n", "within(&keys, 3u);\n").replace("MERGES\n", "");
         let (scan, team_scan) = (scan_of_one_four(), [TEAM_WORDS, SCAN_WORDS, TEAM_SCAN].concat());
         let texts = [
             [units, indices, INDICES, GATHER].concat(),
@@ -208,6 +215,9 @@ mod tests {
             [key_of, KEY_OF, SORT_KEYS].concat(),
             [key_of, KEY_OF, TEAM_ALONE, RADIX_TILE, RADIX_KEYS, RADIX].concat(),
             [key_of, KEY_OF, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, RADIX_TILE, RADIX_ORDER, RADIX].concat(),
+            [key_of, KEY_OF, KEY_ORDER, TEAM_ALONE, NETWORK, RADIX_KEYS, &network].concat(),
+            [key_of, KEY_OF, KEY_ORDER, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, NETWORK, RADIX_ORDER, &network]
+                .concat(),
             [key, KEY_ORDER, SEARCH].concat(),
             [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),

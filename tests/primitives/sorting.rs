@@ -175,6 +175,30 @@ fn many_short_rows_are_sorted() {
     assert_sorted::<u16>(&fixture, 128, 600, "scattered");
 }
 
+/// Every row of zeros and ones: a network that sorts them sorts all rows. The last row is not the last of its workgroup.
+#[test]
+fn all_rows_of_zeros_and_ones_are_sorted() {
+    let fixture = Fixture::open();
+    for length in 1..=12 {
+        let n_rows = 1_usize << length;
+        let bit = |i: u64| (i / length as u64) >> (i % length as u64) & 1;
+        assert_bits_sorted::<u32>(&fixture, [n_rows, length], "zeros and ones", bit);
+        assert_bits_sorted::<u64>(&fixture, [n_rows, length], "zeros and ones", bit);
+    }
+}
+
+/// Rows that lanes, teams and workgroups sort, and rows of one more or one fewer key.
+#[test]
+fn rows_of_every_short_length_are_sorted() {
+    let fixture = Fixture::open();
+    for bits in 2..=9 {
+        for length in [(1 << bits) - 1, 1 << bits, (1 << bits) + 1] {
+            assert_sorted::<f32>(&fixture, length, 37, "scattered");
+            assert_sorted::<i64>(&fixture, length, 7, "few values");
+        }
+    }
+}
+
 /// The bytes that a mask of bits chooses.
 fn bytes_of(digits: u64) -> u64 {
     (0..8).filter(|digit| digits >> digit & 1 == 1).map(|digit| 0xff << (8 * digit)).sum()

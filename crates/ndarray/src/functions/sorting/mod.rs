@@ -16,6 +16,7 @@
 
 mod bins;
 mod keys;
+mod network;
 mod radix;
 mod search;
 mod spacing;

@@ -7,6 +7,7 @@ use vkarray_kernel::{Arg, Arguments, Groups, Kernel, ScalarValue};
 use vkarray_shaders::functions;
 
 use super::keys::{KeyKind, Keys, bits_of, of_bits};
+use super::network::Network;
 use super::search::{Side, places_among};
 use super::tile::Tile;
 use crate::array::DeviceNDArray;
@@ -102,6 +103,35 @@ impl SortOptions {
         part(words, &(range.start * self.kind.n_words..range.end * self.kind.n_words))
     }
 
+    /// Sorts rows that a network takes.
+    fn sort_short_rows(
+        self,
+        bits: &DeviceNDArray<u32>,
+        length: usize,
+        network: Network,
+        stream: &Stream,
+    ) -> Result<Sorted> {
+        let (ctx, count) = (bits.context(), bits.size() / self.kind.n_words);
+        let text = [&self.text(), functions::KEY_ORDER, &network.text()].concat();
+        let kernel = network.teams.kernel(ctx, "sort_network.wgsl", text, "sort_network")?;
+        let groups = (count / length).div_ceil(network.n_rows());
+        let groups = Groups::covering(groups * network.teams.n_threads());
+        let sorted = self.memory(ctx, count)?;
+        let mut args = vec![words(bits), words(&sorted.keys.words)];
+        if !self.is_exact {
+            args.push(words(&sorted.order));
+        }
+        args.extend([to_u32(length)?, to_u32(count)?].map(|number| Arg::Scalar(ScalarValue::U32(number))));
+        kernel.dispatch(stream, groups, &args)?;
+        Ok(sorted)
+    }
+
+    /// The text that defines keys and their places.
+    fn text(self) -> String {
+        let places = if self.is_exact { functions::RADIX_KEYS } else { functions::RADIX_ORDER };
+        [&self.kind.text(self.is_descending, self.is_exact), places].concat()
+    }
+
     /// Memory for keys and their places.
     fn memory(self, ctx: &Context, count: usize) -> Result<Sorted> {
         let words = ctx.device_array([count * self.kind.n_words])?;
@@ -118,6 +148,9 @@ impl SortOptions {
             let half = |range: Range<usize>| self.sorted_part(&self.words_of(bits, &range)?, range.len(), most, stream);
             return half(0..middle)?.merged(&half(middle..count)?, self, stream);
         }
+        if let Some(network) = Network::new(bits.context().info(), length) {
+            return self.sort_short_rows(bits, length, network, stream);
+        }
         let sort =
             TileSort { options: self, tile: Tile::new(bits.context().info(), self.kind.n_words, length), stream };
         if length <= sort.tile.len() { sort.sort_rows(bits, length) } else { sort.sort_tiles(bits, length) }
@@ -133,10 +166,8 @@ struct TileSort<'a> {
 
 impl TileSort<'_> {
     fn kernel(&self, ctx: &Context, entry: &str) -> Result<Kernel> {
-        let SortOptions { kind, is_descending, is_exact } = self.options;
-        let order = if is_exact { functions::RADIX_KEYS } else { functions::RADIX_ORDER };
-        let passes = format!("const PASSES = {}u;\n", kind.n_digits());
-        let text = [&kind.text(is_descending, is_exact), &self.tile.text(), &passes, order, functions::RADIX].concat();
+        let passes = format!("const PASSES = {}u;\n", self.options.kind.n_digits());
+        let text = [&self.options.text(), &self.tile.text(), &passes, functions::RADIX].concat();
         self.tile.teams.kernel(ctx, "radix.wgsl", text, entry)
     }
 
