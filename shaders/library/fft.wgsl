@@ -7,7 +7,8 @@
 //
 // A workgroup of 2^(THREAD_BITS + COLUMN_BITS) invocations transforms 2^COLUMN_BITS columns, which are whole rows if
 // IS_ROWS. An invocation has 2^(BITS - THREAD_BITS) points in variables, which the generated lines LOADS, STAGES and
-// STORES name. Stages exchange points through shared memory, first their real parts and then their imaginary parts.
+// STORES name. Stages exchange points through shared memory: `Exchanged` is a point, or a part of one where shared memory
+// does not suffice, so that imaginary parts follow real parts.
 // PAD and PAD_WIDTH keep the points of a subgroup in different banks. One workgroup for each 2^COLUMN_BITS columns, along x.
 
 struct Fft { columns: u32, stride: u32, before: u32, scale: f32 }
@@ -16,7 +17,7 @@ struct Fft { columns: u32, stride: u32, before: u32, scale: f32 }
 @group(0) @binding(1) var<storage, read_write> out: array<vec2<f32>>;
 var<immediate> fft: Fft;
 
-var<workgroup> exchange: array<f32, SHARED>;
+var<workgroup> exchange: array<Exchanged, SHARED>;
 
 fn times(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);

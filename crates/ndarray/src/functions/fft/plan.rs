@@ -30,6 +30,8 @@ pub(super) struct FftPass {
     pub(super) is_rows: bool,
     /// The product of the lengths of the passes before.
     pub(super) before: u32,
+    /// Whether invocations exchange whole points, with half of the barriers, or their parts one after the other.
+    pub(super) has_whole_points: bool,
 }
 
 /// A step of a pass without an exchange: transforms of 2^`radix` points behind transforms of 2^`before`.
@@ -41,21 +43,22 @@ pub(super) struct Stage {
 
 impl FftPass {
     /// The fewest passes for rows of 2^`bits` elements: one if a row fits into a workgroup, else passes of nearly the same
-    /// length, the longest first.
+    /// length, the longest first. Whole points are exchanged wherever they fit.
     pub(super) fn all(device: &DeviceInfo, bits: u32) -> Vec<Self> {
         let limits = limits_of(device);
-        let row = Self { bits, columns: 0, is_rows: true, before: 0 };
-        if row.fits(&limits) {
-            let columns = (0..=(ROW_LANES + row.points()).saturating_sub(bits)).rev();
-            return columns
-                .map(|columns| Self { columns, ..row })
-                .find(|pass| pass.fits(&limits))
-                .into_iter()
-                .collect();
+        let first_of = |passes: &mut dyn Iterator<Item = Self>| {
+            let passes: Vec<_> = passes.collect();
+            let whole = passes.iter().map(|pass| Self { has_whole_points: true, ..*pass });
+            whole.chain(passes.iter().copied()).find(|pass| pass.fits(&limits))
+        };
+        let row = Self { bits, columns: 0, is_rows: true, before: 0, has_whole_points: false };
+        let most = (ROW_LANES + row.points()).saturating_sub(bits);
+        if let Some(pass) = first_of(&mut (0..=most).rev().map(|columns| Self { columns, ..row })) {
+            return vec![pass];
         }
         let columns = |bits: u32, before: u32| {
-            let pass = |columns| Self { bits, columns, is_rows: false, before };
-            COLUMNS.into_iter().map(pass).find(|pass| pass.fits(&limits))
+            let pass = |columns| Self { bits, columns, is_rows: false, before, ..row };
+            first_of(&mut COLUMNS.into_iter().map(pass))
         };
         let of = |n_passes: u32| {
             let ends = (0..=n_passes).map(|pass| (pass * bits).div_ceil(n_passes)).collect::<Vec<_>>();
@@ -100,20 +103,26 @@ impl FftPass {
         at + (at >> pad << width)
     }
 
-    /// Words of shared memory: a part of each point.
+    /// What shared memory has: points, or a part of each.
     pub(super) fn shared(self) -> u32 {
         self.padded((1 << (self.bits + self.columns)) - 1) + 1
     }
 
+    /// Bytes of shared memory.
+    fn shared_bytes(self) -> u32 {
+        self.shared() * if self.has_whole_points { 8 } else { 4 }
+    }
+
     /// A number that differs from that of passes with another kernel.
     pub(super) fn key(self) -> u32 {
-        (self.bits << 4 | self.columns) << 2 | u32::from(self.is_rows) << 1 | u32::from(self.before > 0)
+        let flags = [self.is_rows, self.before > 0, self.has_whole_points].map(u32::from);
+        (self.bits << 4 | self.columns) << 3 | flags[0] << 2 | flags[1] << 1 | flags[2]
     }
 
     fn fits(self, limits: &Limits) -> bool {
         let invocations = limits.max_workgroup_invocations.min(limits.max_workgroup_size[0]);
         self.lanes() <= MOST_LANES.min(invocations.max(1).ilog2())
-            && self.shared() <= limits.max_shared_bytes.saturating_sub(SANITIZER_BYTES) / 4
+            && self.shared_bytes() <= limits.max_shared_bytes.saturating_sub(SANITIZER_BYTES)
     }
 }
 
@@ -124,7 +133,7 @@ mod tests {
 
     /// The length, the columns, the invocations and the bytes of shared memory of each pass.
     fn plan(device: &DeviceInfo, bits: u32) -> Vec<[u32; 4]> {
-        let of = |pass: &FftPass| [1 << pass.bits, 1 << pass.columns, 1 << pass.lanes(), 4 * pass.shared()];
+        let of = |pass: &FftPass| [1 << pass.bits, 1 << pass.columns, 1 << pass.lanes(), pass.shared_bytes()];
         FftPass::all(device, bits).iter().map(of).collect()
     }
 
@@ -133,14 +142,14 @@ mod tests {
     fn large_devices_take_one_pass_to_8192_and_two_to_2_to_the_22() {
         let h100 = machine("h100_580.159");
         let cases: [(u32, &[[u32; 4]]); 8] = [
-            (1, &[[2, 128, 128, 1052]]),
-            (4, &[[16, 32, 128, 2108]]),
-            (12, &[[4096, 1, 256, 16_892]]),
+            (1, &[[2, 128, 128, 2104]]),
+            (4, &[[16, 32, 128, 4216]]),
+            (12, &[[4096, 1, 256, 33_784]]),
             (13, &[[8192, 1, 512, 33_788]]),
-            (14, &[[128, 16, 256, 12_224], [128, 16, 256, 12_224]]),
-            (20, &[[1024, 8, 512, 40_928], [1024, 8, 512, 40_928]]),
-            (21, &[[2048, 4, 512, 36_848], [1024, 8, 512, 40_928]]),
-            (24, &[[256, 16, 256, 17_344], [256, 16, 256, 17_344], [256, 16, 256, 17_344]]),
+            (14, &[[128, 16, 256, 24_448], [128, 16, 256, 24_448]]),
+            (20, &[[1024, 4, 256, 36_832], [1024, 4, 256, 36_832]]),
+            (21, &[[2048, 4, 512, 36_848], [1024, 4, 256, 36_832]]),
+            (24, &[[256, 16, 256, 34_688], [256, 16, 256, 34_688], [256, 16, 256, 34_688]]),
         ];
         for (bits, passes) in cases {
             assert_eq!(plan(&h100, bits), passes, "2^{bits}");
@@ -165,7 +174,7 @@ mod tests {
                     assert_eq!((pass.before, pass.is_rows), (before, passes.len() == 1), "2^{bits}: {passes:?}");
                     before += pass.bits;
                     assert!(1 << pass.lanes() <= limits.max_compute_work_group_invocations, "2^{bits}: {passes:?}");
-                    assert!(4 * pass.shared() <= limits.max_compute_shared_memory_size, "2^{bits}: {passes:?}");
+                    assert!(pass.shared_bytes() <= limits.max_compute_shared_memory_size, "2^{bits}: {passes:?}");
                     // Columns of a workgroup are of one row, and neighbours in what the pass writes, if it is not the first.
                     assert!(pass.is_rows || pass.columns <= bits - pass.bits, "2^{bits}: {passes:?}");
                     assert!(pass.before == 0 || pass.columns <= pass.before, "2^{bits}: {passes:?}");
@@ -179,7 +188,7 @@ mod tests {
     #[test]
     fn stages_multiply_to_the_length() {
         let stages = |bits| {
-            let pass = FftPass { bits, columns: 0, is_rows: true, before: 0 };
+            let pass = FftPass { bits, columns: 0, is_rows: true, before: 0, has_whole_points: false };
             pass.stages().iter().map(|stage| [stage.before, stage.radix]).collect::<Vec<_>>()
         };
         assert_eq!(stages(1), [[0, 1]]);

@@ -38,8 +38,9 @@ impl FftPass {
         let lines = [("LOADS", loads.collect()), ("STAGES", lines.concat()), ("STORES", stores.collect::<String>())];
         let main = with_lines(functions::FFT, lines);
         let ([pad, width], Self { bits, columns, is_rows, .. }) = (self.pad(), self);
+        let exchanged = if self.has_whole_points { "vec2<f32>" } else { "f32" };
         format!(
-            "const BITS = {bits}u;\nconst THREAD_BITS = {}u;\nconst COLUMN_BITS = {columns}u;\n\
+            "alias Exchanged = {exchanged};\nconst BITS = {bits}u;\nconst THREAD_BITS = {}u;\nconst COLUMN_BITS = {columns}u;\n\
              const IS_ROWS = {is_rows};\nconst PAD = {pad}u;\nconst PAD_WIDTH = {width}u;\nconst SHARED = {}u;\n{main}",
             self.threads(),
             self.shared(),
@@ -98,18 +99,19 @@ impl FftPass {
             "{{\nlet own_results = place((t >> {before}u << {}u) + (t & {ones}u), own);\nlet own_points = place(t, own);\n",
             before + radix
         )];
-        for part in ["x", "y"] {
+        let parts: &[&str] = if self.has_whole_points { &[""] } else { &[".x", ".y"] };
+        for (i, part) in parts.iter().enumerate() {
             // Before the first part of the first stage, shared memory has nothing that is still read.
-            let is_free = before == 0 && part == "x";
+            let is_free = before == 0 && i == 0;
             lines.push(if is_free { String::new() } else { "workgroupBarrier();\n".to_owned() });
             let results = (0..1_u32 << apart).flat_map(|butterfly| (0..1_u32 << radix).map(move |k| (butterfly, k)));
             lines.extend(results.map(|(butterfly, k)| {
                 let at = self.padded((start(butterfly << threads) + (k << before)) << shift);
-                format!("exchange[own_results + {at}u] = x{}.{part};\n", butterfly + (reversed(k, radix) << apart))
+                format!("exchange[own_results + {at}u] = x{}{part};\n", butterfly + (reversed(k, radix) << apart))
             }));
             lines.push("workgroupBarrier();\n".to_owned());
             lines.extend((0..1_u32 << self.points()).map(|point| {
-                format!("x{point}.{part} = exchange[own_points + {}u];\n", self.padded(point << threads << shift))
+                format!("x{point}{part} = exchange[own_points + {}u];\n", self.padded(point << threads << shift))
             }));
         }
         lines.push("}\n".to_owned());
