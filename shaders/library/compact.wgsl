@@ -76,16 +76,24 @@ fn rank_of(flag: u32) -> u32 {
     return select(NOT_SET, numbers[flag / 4u] + countOneBits(mask & (bit - 1u)), (mask & bit) != 0u);
 }
 
+// Reads a part of each element of a lane. Loads have no branches between them, so that they overlap.
+fn read_part(words: ptr<function, array<u32, FLAGS>>, block: u32, part: u32, place: Place) {
+    for (var i = 0u; i < FLAGS; i++) {
+        let element = min(block * BLOCK + i * THREADS + place.thread, compact.count - 1u);
+        (*words)[i] = source[element * PARTS + part];
+    }
+}
+
 @compute @workgroup_size(THREADS)
 fn compact_elements(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
     let place = place_of(invocation);
+    // The first part is on its way while the flags are numbered.
+    var words: array<u32, FLAGS>;
+    read_part(&words, group.x, 0u, place);
     number_words(group.x, place);
     for (var part = 0u; part < PARTS; part++) {
-        // Loads have no branches between them, so that they overlap.
-        var words: array<u32, FLAGS>;
-        for (var i = 0u; i < FLAGS; i++) {
-            let element = min(group.x * BLOCK + i * THREADS + place.thread, compact.count - 1u);
-            words[i] = source[element * PARTS + part];
+        if part > 0u {
+            read_part(&words, group.x, part, place);
         }
         for (var i = 0u; i < FLAGS; i++) {
             let number = rank_of(i * THREADS + place.thread);

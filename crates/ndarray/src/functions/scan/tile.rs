@@ -6,6 +6,15 @@ use vkarray_shaders::functions;
 use crate::functions::team::Teams;
 use crate::generate::with_lines;
 
+/// The most teams of a workgroup, and words of an invocation, for numbers of one word. 2^28 `f32` ran with 3,025 GB/s; with
+/// 32 words and 4, 8 and 16 teams 2,647, 2,720 and 2,637, with 64 words and 8 teams 2,960, with 48 and 4 teams 2,828
+/// (H200, driver 580.159.04, 2026-11-28).
+const MOST_OF_ONE_WORD: (u32, u32) = (4, 64);
+
+/// The same for numbers of two or three words. Sums of 2^28 `u32` as 64 bits ran with 2,060 GB/s; with 4 teams 992, with 64
+/// words and 4 and 8 teams 1,916 and 1,896 (the same device and day).
+const MOST_OF_MORE: (u32, u32) = (8, 32);
+
 /// The tile of one workgroup; see `shaders/library/scan.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScanTile {
@@ -15,13 +24,13 @@ pub(super) struct ScanTile {
 }
 
 impl ScanTile {
-    /// The tile for rows of `n` numbers of one to three words: up to 256 invocations, with 32 words each, which is faster than
-    /// 128 invocations or 16 words: 2^28 `f32` ran with 2,381 GB/s, and with 1,611 and 1,940, in a form that read
-    /// the sums of others by read-modify-writes (H100, driver 580.159.04, 2026-11-26). Short rows have the fewest teams that take at most four numbers a lane.
+    /// The tile for rows of `n` numbers of one to three words. Short rows have the fewest teams that take at most four numbers
+    /// a lane.
     pub(super) fn new(device: &DeviceInfo, n_words: u32, n: usize) -> Self {
-        let teams = Teams::new(device, [1, 2, 4, 8], |n_threads| n_threads * 4 >= n);
-        let most = 8 / n_words;
-        let quads = [1, 2, 4].into_iter().find(|&quads| quads < most && teams.n_threads() * 4 * quads as usize >= n);
+        let (most_teams, most_words) = if n_words == 1 { MOST_OF_ONE_WORD } else { MOST_OF_MORE };
+        let teams = Teams::new(device, [1, 2, 4, most_teams], |n_threads| n_threads * 4 >= n);
+        let most = most_words / (4 * n_words);
+        let quads = [1, 2, 4, 8].into_iter().find(|&quads| quads < most && teams.n_threads() * 4 * quads as usize >= n);
         Self { teams, quads: quads.unwrap_or(most) }
     }
 
@@ -77,10 +86,10 @@ mod tests {
             (1, 1, 32, 1),
             (128, 1, 32, 1),
             (129, 1, 64, 1),
-            (1024, 1, 256, 1),
-            (1025, 1, 256, 2),
-            (8192, 1, 256, 8),
-            (1 << 28, 1, 256, 8),
+            (1024, 1, 128, 2),
+            (1025, 1, 128, 4),
+            (8192, 1, 128, 16),
+            (1 << 28, 1, 128, 16),
             (1 << 28, 2, 256, 4),
         ];
         for (n, words, threads, quads) in cases {
