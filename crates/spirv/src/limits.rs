@@ -15,7 +15,7 @@ pub const AXES: [char; 3] = ['x', 'y', 'z'];
 /// The device's limits that decide whether a kernel can be built and launched. Sizes are in bytes.
 ///
 /// ```
-/// use vkarray_shader::Limits;
+/// use vkarray_spirv::Limits;
 ///
 /// let limits = Limits { max_shared_bytes: 48 << 10, ..Limits::MINIMUM };
 /// assert_eq!(limits.max_workgroup_size, [128, 128, 64]);
@@ -95,15 +95,11 @@ impl Limits {
 /// with what the kernel needs and what the device allows.
 ///
 /// ```
-/// # fn main() -> anyhow::Result<()> {
-/// use vkarray_shader::{Limits, Module, Options, Source};
+/// use vkarray_spirv::{Limits, Signature, check_workgroup};
 ///
-/// let source = Source::wgsl("@compute @workgroup_size(129) fn wide() {}");
-/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
-/// let error = vkarray_shader::check_workgroup(&signature, &Limits::MINIMUM).unwrap_err();
+/// let wide = Signature { entry: "wide".to_owned(), workgroup_size: [129, 1, 1], ..Signature::default() };
+/// let error = check_workgroup(&wide, &Limits::MINIMUM).unwrap_err();
 /// assert_eq!(error.to_string(), "kernel `wide`: workgroup size 129 on axis x, the device allows 128");
-/// # Ok(())
-/// # }
 /// ```
 pub fn check_workgroup(signature: &Signature, limits: &Limits) -> Result<()> {
     let kernel = || signature.entry.clone();
@@ -137,15 +133,13 @@ pub fn check_workgroup(signature: &Signature, limits: &Limits) -> Result<()> {
 /// device allows.
 ///
 /// ```
-/// # fn main() -> anyhow::Result<()> {
-/// use vkarray_shader::{Limits, Module, Options, Source};
+/// use vkarray_spirv::{DType, ElementType, Limits, Param, ParamKind, Signature, check_bindings};
 ///
-/// let source = Source::wgsl("@group(9) @binding(0) var<storage, read_write> x: array<f32>; @compute @workgroup_size(1) fn far() { x[0] = 1.0; }");
-/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
-/// let error = vkarray_shader::check_bindings(&signature, &Limits::MINIMUM).unwrap_err();
+/// let x = Param::of_type(ParamKind::Storage, ElementType::Scalar(DType::F32));
+/// let params = vec![Param { name: "x".to_owned(), group: 9, ..x }];
+/// let far = Signature { entry: "far".to_owned(), params, ..Signature::default() };
+/// let error = check_bindings(&far, &Limits::MINIMUM).unwrap_err();
 /// assert_eq!(error.to_string(), "kernel `far`: `x` is in group 9, the device binds 4 groups, counted from 0");
-/// # Ok(())
-/// # }
 /// ```
 pub fn check_bindings(signature: &Signature, limits: &Limits) -> Result<()> {
     let kernel = || signature.entry.clone();

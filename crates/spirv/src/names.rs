@@ -5,7 +5,7 @@ use std::fmt;
 /// Names that exist, printed as `` `a`, `b` ``, or `none`.
 ///
 /// ```
-/// use vkarray_shader::Names;
+/// use vkarray_spirv::Names;
 ///
 /// assert_eq!(Names::from_iter(["x", "y"]).to_string(), "`x`, `y`");
 /// ```

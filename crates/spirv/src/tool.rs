@@ -2,7 +2,7 @@
 //!
 //! There is no shell. Input and answer are passed in temporary files, so that no pipe can fill up. A program that hangs is
 //! ended after its time limit, and only the first [`MAX_ANSWER`] bytes of an answer are read.
-//! Used for Khronos's validator (`spirv/validator.rs`) and its compiler of GLSL (`glsl/compiler.rs`).
+//! Used for Khronos's validator (`binary/validator.rs`) and its compiler of GLSL (`glsl/compiler.rs` of `vkarray-shader`).
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,20 +19,24 @@ pub(crate) const MAX_ANSWER: u64 = 16 << 10;
 
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tool {
+pub struct Tool {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) time_limit: Duration,
 }
 
-/// What a program answered: how it ended, and the beginning of what it wrote to its standard output and error.
-pub(crate) struct Answer {
-    pub(crate) status: ExitStatus,
-    pub(crate) text: String,
+/// What a program answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// The beginning of what it wrote to its standard output and error.
+    pub text: String,
 }
 
 /// Why a program gave no answer.
-pub(crate) enum ToolError {
+#[derive(Debug)]
+pub enum ToolError {
     /// It cannot be started.
     Missing(io::Error),
     /// It did not end in time, or a file for its input or answer cannot be used.
@@ -41,17 +45,21 @@ pub(crate) enum ToolError {
 
 impl Tool {
     /// A program with the usual time limit.
-    pub(crate) fn new(program: OsString, arguments: impl IntoIterator<Item = OsString>) -> Self {
+    pub fn new(program: OsString, arguments: impl IntoIterator<Item = OsString>) -> Self {
         Self { program, arguments: arguments.into_iter().collect(), time_limit: TIME_LIMIT }
     }
 
     /// The program that an environment variable names, else the one of that name in `PATH`.
-    pub(crate) fn named_by(variable: &str, program: &str) -> OsString {
+    pub fn named_by(variable: &str, program: &str) -> OsString {
         std::env::var_os(variable).filter(|path| !path.is_empty()).unwrap_or_else(|| program.into())
     }
 
-    /// Runs the program on an input. Blocks until it ends, for [`Tool::time_limit`] at most.
-    pub(crate) fn run(&self, input: &[u8]) -> Result<Answer, ToolError> {
+    /// Runs the program on an input. Blocks until it ends, for a minute at most.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolError`] where it gives no answer.
+    pub fn run(&self, input: &[u8]) -> Result<Answer, ToolError> {
         let failed = |reason: io::Error| ToolError::Failed(reason.to_string());
         let mut answer = tempfile::tempfile().map_err(failed)?;
         let mut child = self.start(input, &answer)?;
@@ -80,7 +88,7 @@ impl Tool {
     }
 
     /// The program's name, for messages.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         self.program.to_string_lossy().into_owned()
     }
 }

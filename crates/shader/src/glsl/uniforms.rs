@@ -7,9 +7,9 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
+use vkarray_spirv::internal::{HEADER_WORDS, instructions, op};
 
 use super::compiler::UNIFORMS;
-use crate::spirv::words::{HEADER_WORDS, instructions, op};
 
 /// The word of a header that holds the bound of ids.
 const BOUND: usize = 3;

@@ -66,7 +66,7 @@ pub(crate) enum Language {
     Spirv { bytes: Cow<'static, [u8]>, trust: Trust },
 }
 
-/// What ensures that SPIR-V keeps the rules that `spirv/mod.rs` does not check.
+/// What ensures that SPIR-V keeps the rules that `vkarray-spirv` does not check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Trust {
     /// `spirv-val`, and the bounds that are added to the module.

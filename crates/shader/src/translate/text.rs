@@ -14,23 +14,21 @@ use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{AddressSpace, ShaderStage, WithSpan};
+use vkarray_spirv::internal::{
+    DeviceBounds, InstrumentRequest, capabilities, declared, instrument, matrices_of, nearest, range_of,
+    with_bounded_bindings, with_checks, with_folded_launch, without_sources,
+};
+use vkarray_spirv::{Error as SpirvError, Names, Param, Sanitized, ScalarValue, Signature};
 
 use crate::chains;
 use crate::error::{Error, Result};
-use crate::names::{Names, nearest};
-use crate::sanitize::{InstrumentRequest, Sanitized, instrument};
-use crate::signature::{Param, ScalarValue, Signature, range_of};
-use crate::spirv::capabilities::{capabilities, declared};
-use crate::spirv::folded::with_folded_launch;
-use crate::spirv::sources::without_sources;
-use crate::spirv::word_matrices::WordMatrices;
-use crate::spirv::{DeviceBounds, matrices_of, with_bounded_bindings, with_checks};
 use crate::translate::linked::LinkedSource;
 use crate::translate::options::{Bounds, BufferBounds, Loops, Options, Translated};
 use crate::translate::passes::pointers::{self, PointerError};
 use crate::translate::passes::{binding_arrays, bounds, fold, large_constants, lines, loops, zero_shared};
 use crate::translate::source::Library;
 use crate::translate::validate::validator;
+use crate::translate::words::word_matrices::WordMatrices;
 use crate::translate::{emit, reflect};
 
 /// What a report begins with that has no sentence of its own.
@@ -190,8 +188,14 @@ impl Text {
         let bounds = (options.bounds == Bounds::Checked).then(DeviceBounds::default);
         let words = without_sources(&words);
         let mut words = with_checks(source_name, words, signature, bounds, &mut |part| {
-            let (words, found) =
-                instrument(&InstrumentRequest { source_name, part, names, wraps_shifts: true, sanitize })?;
+            let (words, found) = instrument(&InstrumentRequest {
+                source_name,
+                part,
+                names,
+                wraps_shifts: true,
+                sanitize,
+                compile: emit::write_checks,
+            })?;
             sanitized = Some(found);
             Ok(words)
         })?;
@@ -211,7 +215,7 @@ impl Text {
             let Some((_, declared)) = self.module.overrides.iter().find(|(_, o)| is_called(o)) else {
                 let found = self.constant_names();
                 let hint = nearest(key, &found.0);
-                return Err(Error::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
+                return Err(SpirvError::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint }.into());
             };
             let constant = || declared.name.clone().unwrap_or_else(|| key.clone());
             let naga::TypeInner::Scalar(scalar) = self.module.types[declared.ty].inner else {
@@ -220,11 +224,15 @@ impl Text {
             let dtype = reflect::dtype(scalar);
             if ScalarValue::from_f64(value, dtype).is_none() {
                 let reason = range_of(dtype);
-                return Err(Error::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason });
+                return Err(
+                    SpirvError::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason }.into()
+                );
             }
             let naga_key = declared.id.map_or_else(constant, |id| id.to_string());
             if let (Some(_), Some(id)) = (values.insert(naga_key, value), declared.id) {
-                return Err(Error::DuplicateConstant { kernel: kernel(), constant: constant(), id: id.into() });
+                return Err(
+                    SpirvError::DuplicateConstant { kernel: kernel(), constant: constant(), id: id.into() }.into()
+                );
             }
         }
         Ok(values)
@@ -299,7 +307,7 @@ fn check_push_constants(module: &naga::Module) -> Result<()> {
     let sizes = module.global_variables.iter().map(|(_, variable)| variable).filter(is_push);
     match sizes.filter_map(|variable| module.types[variable.ty].inner.try_size(module.to_ctx())).max() {
         Some(bytes) if bytes > NAGA_PUSH_BYTES => {
-            Err(Error::PushConstants { kernel: kernel(), bytes, limit: NAGA_PUSH_BYTES })
+            Err(SpirvError::PushConstants { kernel: kernel(), bytes, limit: NAGA_PUSH_BYTES }.into())
         }
         _ => Ok(()),
     }

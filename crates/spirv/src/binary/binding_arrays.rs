@@ -119,7 +119,7 @@ fn with_lengths(words: &[u32], contents: &Contents, variables: &[(u32, u32, u32)
 }
 
 /// The module with more capabilities. An extension provides those of descriptor indexing in modules before SPIR-V 1.5.
-pub(crate) fn with_capabilities(words: &[u32], capabilities: &[Capability]) -> Vec<u32> {
+pub fn with_capabilities(words: &[u32], capabilities: &[Capability]) -> Vec<u32> {
     const VERSION_1_5: u32 = 0x0001_0500;
     const EXTENSION: [u8; 28] = *b"SPV_EXT_descriptor_indexing\0";
     let mut out = words[..HEADER_WORDS].to_vec();
@@ -151,7 +151,7 @@ pub(crate) fn with_capabilities(words: &[u32], capabilities: &[Capability]) -> V
 }
 
 /// The capabilities of arrays of bindings whose index may differ between invocations.
-pub(crate) fn non_uniform_capabilities(is_uniform: bool) -> [Capability; 2] {
+pub fn non_uniform_capabilities(is_uniform: bool) -> [Capability; 2] {
     let of_kind = if is_uniform {
         Capability::UniformBufferArrayNonUniformIndexing
     } else {

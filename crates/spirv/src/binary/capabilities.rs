@@ -12,7 +12,7 @@ use super::words::{instructions, op};
 use crate::signature::{Capability, FloatAtomic};
 
 /// The capabilities that finished SPIR-V declares: they come first, two words each.
-pub(crate) fn declared(spirv: &[u32]) -> Vec<u32> {
+pub fn declared(spirv: &[u32]) -> Vec<u32> {
     let number = |words: &[u32]| words.get(1).copied().filter(|_| op(words) == Some(Op::Capability));
     instructions(spirv).map_while(number).collect()
 }

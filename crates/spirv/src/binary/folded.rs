@@ -1,8 +1,8 @@
 //! SPIR-V that runs over several axes of a device as if over one: [`with_folded_launch`], and [`counts_workgroups`].
 //!
-//! `translate/passes/fold.rs` says how a launch is folded, and does it for WGSL. Here the built-in values that number
+//! `translate/passes/fold.rs` of `vkarray-shader` says how a launch is folded, and does it for WGSL. Here the built-in values that number
 //! workgroups and invocations give way to private variables of the same content, which the entry point computes before its
-//! first statement. For modules of `glsl/`, which use these values by loads and by access chains. Pure.
+//! first statement. For modules that were GLSL, which use these values by loads and by access chains. Pure.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ const BOUND: usize = 3;
 
 /// How a launch along x is spread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FoldedLaunch {
+pub struct FoldedLaunch {
     /// Workgroups that fit the axes x and y.
-    pub(crate) axes: [u32; 2],
+    pub axes: [u32; 2],
     /// Workgroups in all, for a kernel that reads their number.
-    pub(crate) n_workgroups: Option<u32>,
+    pub n_workgroups: Option<u32>,
     /// Invocations of a workgroup along x.
-    pub(crate) size: u32,
+    pub size: u32,
 }
 
 /// The variables that hold a built-in value.
@@ -34,12 +34,12 @@ fn built_in(words: &[u32], wanted: BuiltIn) -> Option<u32> {
 }
 
 /// Whether the module reads the number of workgroups.
-pub(crate) fn counts_workgroups(words: &[u32]) -> bool {
+pub fn counts_workgroups(words: &[u32]) -> bool {
     built_in(words, BuiltIn::NumWorkgroups).is_some()
 }
 
 /// The module with the numbers of a launch along x. A module that asks for none of them stays as it is.
-pub(crate) fn with_folded_launch(words: &[u32], launch: FoldedLaunch) -> Vec<u32> {
+pub fn with_folded_launch(words: &[u32], launch: FoldedLaunch) -> Vec<u32> {
     let replaced = [BuiltIn::GlobalInvocationId, BuiltIn::WorkgroupId, BuiltIn::NumWorkgroups];
     let replaced: Vec<(BuiltIn, u32)> =
         replaced.into_iter().filter_map(|built_in_| Some((built_in_, built_in(words, built_in_)?))).collect();

@@ -13,7 +13,7 @@ use spirv::{BuiltIn, Capability, Decoration, Op};
 use super::contents::{Contents, EntryPoint, Type};
 use super::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at, instructions_in};
 use super::uses::callers_first;
-use crate::spirv::extensions::is_needed as is_extension_needed;
+use crate::binary::extensions::is_needed as is_extension_needed;
 
 /// The module without what the entry point leaves unused; `None` if it declares no capability that is unused.
 pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Checked<Option<Vec<u32>>> {

@@ -7,7 +7,7 @@ use spirv::Op;
 use super::words::{HEADER_WORDS, instructions, op};
 
 /// File and line of the instruction that begins at a word, where the module says so.
-pub(crate) fn line_of(words: &[u32], word: usize) -> Option<String> {
+pub fn line_of(words: &[u32], word: usize) -> Option<String> {
     let (mut at, mut names, mut line) = (HEADER_WORDS, HashMap::new(), None);
     for instruction in instructions(words) {
         match (op(instruction), instruction) {

@@ -1,4 +1,4 @@
-//! SPIR-V that some other compiler made: [`Binary`], checked and reflected here, and given bounds where the device has none.
+//! Modules of SPIR-V: [`Binary`], checked and reflected here, and given bounds where the device has none.
 //!
 //! A module comes from a file that may be damaged or hostile. `instruction.rs` cuts it by the grammar of `rspirv`, `read.rs`
 //! checks its structure and collects its declarations, `constants.rs` and `types.rs` interpret them, `uses.rs` finds out what
@@ -8,7 +8,7 @@
 //! Not checked here is what happens inside functions: types of operands, blocks and loops. No driver checks these, so
 //! `validator.rs` has `spirv-val` check them. Why not `spirq` or a parse by `rspirv` itself: `docs/decisions/015`; who
 //! answers for a module: `docs/decisions/032`.
-//! Called by `translate/module.rs`. Read next: `instruction.rs`.
+//! Called by `translate/` of `vkarray-shader`. Read next: `instruction.rs`.
 
 mod atomics;
 pub(crate) mod binding_arrays;
@@ -16,25 +16,20 @@ mod bounded;
 pub(crate) mod capabilities;
 pub(crate) mod constants;
 pub(crate) mod contents;
-pub(crate) mod exact_floats;
 pub(crate) mod extensions;
 pub(crate) mod folded;
 pub(crate) mod instruction;
 mod kept;
 pub(crate) mod lines;
 mod matrices;
-pub(crate) mod not_equal;
-pub(crate) mod plain_types;
 pub(crate) mod read;
 pub(crate) mod reflect;
 pub(crate) mod sections;
-pub(crate) mod shared_accesses;
 pub(crate) mod sources;
 mod types;
 mod unique_names;
 pub(crate) mod uses;
 pub(crate) mod validator;
-pub(crate) mod word_matrices;
 pub(crate) mod words;
 pub(crate) mod zero_shared;
 
@@ -58,25 +53,37 @@ use uses::uses;
 
 /// A module of SPIR-V whose structure is sound.
 #[derive(Clone, Debug)]
-pub(crate) struct Binary {
+pub struct Binary {
     words: Vec<u32>,
     contents: Contents,
 }
 
 /// What a device bounds itself. All else gets bounds in the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DeviceBounds {
+pub struct DeviceBounds {
     /// Accesses to buffers, to the byte.
-    pub(crate) buffers: bool,
+    pub buffers: bool,
     /// Cooperative matrices that are loaded from buffers, and stored.
-    pub(crate) matrices: bool,
+    pub matrices: bool,
     /// Indices into arrays of storage buffers, and of uniform buffers, that differ between invocations.
-    pub(crate) non_uniform: [bool; 2],
+    pub non_uniform: [bool; 2],
+}
+
+/// How an entry point is made a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EntryOptions {
+    /// Bounds for indices, except what the device bounds. Without them, the caller of an unsafe function promised that all
+    /// indices are in range.
+    pub bounds: Option<DeviceBounds>,
+    /// Lengths of the arrays of bindings without one, in the order of set and binding.
+    pub counts: [u32; MAX_COUNTED],
+    /// Whether memory that is reached by its address is inside the arrays of the call.
+    pub assume_addresses: bool,
 }
 
 /// An entry point, reflected, before its indices have bounds.
-#[derive(Clone, Copy)]
-pub(crate) struct ChosenPart<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct ChosenPart<'a> {
     pub(crate) words: &'a [u32],
     pub(crate) contents: &'a Contents,
     pub(crate) values: &'a Values,
@@ -87,24 +94,35 @@ pub(crate) struct ChosenPart<'a> {
 }
 
 /// What puts checks into a part, if there are to be any.
-pub(crate) type Checks<'a> = Option<&'a mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>>;
+pub type Checks<'a> = Option<&'a mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>>;
 
 /// What a kernel is made of.
-pub(crate) struct Chosen {
-    pub(crate) spirv: Vec<u32>,
-    pub(crate) signature: Signature,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// Its words.
+    pub spirv: Vec<u32>,
+    /// What it takes and needs.
+    pub signature: Signature,
     /// Constants that differ from their default, by number.
-    pub(crate) specialization: Vec<(u32, ScalarValue)>,
+    pub specialization: Vec<(u32, ScalarValue)>,
 }
 
 impl Binary {
     /// Reads and checks a module.
-    pub(crate) fn parse(source_name: &str, bytes: &[u8]) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`].
+    pub fn parse(source_name: &str, bytes: &[u8]) -> Result<Self> {
         Self::of_words(source_name, words_of(bytes).map_err(|fault| malformed(source_name, fault))?)
     }
 
     /// Checks a module.
-    pub(crate) fn of_words(source_name: &str, words: Vec<u32>) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`].
+    pub fn of_words(source_name: &str, words: Vec<u32>) -> Result<Self> {
         let contents = read::read(&words).map_err(|fault| malformed(source_name, fault))?;
         let binary = Self { words, contents };
         binary.check_stages().map_err(|fault| malformed(source_name, fault))?;
@@ -112,11 +130,12 @@ impl Binary {
     }
 
     /// The compute entry points, in the module's order.
-    pub(crate) fn entry_points(&self) -> impl Iterator<Item = &str> {
+    pub fn entry_points(&self) -> impl Iterator<Item = &str> {
         self.compute().map(|entry| entry.name.as_str())
     }
 
-    pub(crate) fn constant_names(&self) -> Names {
+    /// The names of the constants that can be set, by number.
+    pub fn constant_names(&self) -> Names {
         let name = |constant: constants::Adjustable<'_>| name_of(&self.contents, constant.declared.id, constant.number);
         adjustable(&self.contents).into_iter().map(name).collect()
     }
@@ -157,12 +176,17 @@ impl Binary {
     }
 
     /// Reflects one entry point, which exists, with values for its constants.
-    pub(crate) fn choose(
+    ///
+    /// # Errors
+    ///
+    /// The errors about constants, [`Error::Malformed`], [`Error::Unsupported`], [`Error::BindingClash`], [`Error::Unbounded`]
+    /// and [`Error::Addresses`], and those of the checks.
+    pub fn choose(
         &self,
         (source_name, entry): (&str, &str),
         given: &BTreeMap<String, f64>,
-        (counts, assume_addresses): ([u32; MAX_COUNTED], bool),
-        (bounds, checks): (Option<DeviceBounds>, Checks<'_>),
+        options: EntryOptions,
+        checks: Checks<'_>,
     ) -> Result<Chosen> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
@@ -172,7 +196,7 @@ impl Binary {
         let part = kept(&self.words, &self.contents, whole).map_err(faulty)?.map(read).transpose().map_err(faulty)?;
         let part = part.as_ref().unwrap_or(self);
         let used = uses(&part.words, &part.contents, part.entry(entry).function).map_err(faulty)?;
-        let (with_counts, counts) = counted(&part.words, &part.contents, &used, counts).unzip();
+        let (with_counts, counts) = counted(&part.words, &part.contents, &used, options.counts).unzip();
         let with_counts = with_counts.map(read).transpose().map_err(faulty)?;
         let Self { words, contents } = with_counts.as_ref().unwrap_or(part);
         let point = with_counts.as_ref().unwrap_or(part).entry(entry);
@@ -183,14 +207,14 @@ impl Binary {
             let count = counts.as_ref().and_then(|counts| counts.get(&(Some(param.group), Some(param.binding))));
             param.bindings = count.map_or(param.bindings, |&count| Bindings::Counted(count));
         }
-        if let Some(address) = signature.address().filter(|_| !assume_addresses) {
+        if let Some(address) = signature.address().filter(|_| !options.assume_addresses) {
             return Err(Error::Addresses { kernel: entry.to_owned(), address });
         }
         signature.matrices =
             matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
         let part =
             ChosenPart { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
-        let spirv = finished((source_name, part), bounds, checks, &set)?;
+        let spirv = finished((source_name, part), options.bounds, checks, &set)?;
         signature.capabilities = capabilities(&declared(&spirv), &spirv); // With what the bounds declare.
         signature.add_capabilities_of_lists();
         Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
@@ -242,8 +266,7 @@ impl Binary {
     }
 }
 
-/// The words of an entry point with checks, if there are to be any, and with bounds for its indices. Without bounds, the
-/// caller of an unsafe function promised that all indices are in range.
+/// The words of an entry point with checks, if there are to be any, and with bounds for its indices.
 fn finished(
     (source_name, part): (&str, ChosenPart<'_>),
     bounds: Option<DeviceBounds>,
@@ -264,7 +287,11 @@ fn finished(
 }
 
 /// An entry point that naga wrote, with checks, and with bounds for its indices if it is to have any.
-pub(crate) fn with_checks(
+///
+/// # Errors
+///
+/// [`Error::Malformed`], [`Error::Unbounded`], and those of the checks.
+pub fn with_checks(
     source_name: &str,
     words: Vec<u32>,
     signature: &Signature,
@@ -287,7 +314,11 @@ pub(crate) fn with_checks(
 
 /// What naga wrote, with bounds for the indices into arrays of bindings: naga compares such an index with the number of
 /// buffers, and asks for the length of the buffer that it picks in any case.
-pub(crate) fn with_bounded_bindings(
+///
+/// # Errors
+///
+/// [`Error::Malformed`] and [`Error::Unbounded`].
+pub fn with_bounded_bindings(
     source_name: &str,
     entry: &str,
     words: &[u32],
@@ -301,7 +332,11 @@ pub(crate) fn with_bounded_bindings(
 }
 
 /// The cooperative matrices of an entry point that naga wrote.
-pub(crate) fn matrices_of(
+///
+/// # Errors
+///
+/// [`Error::Malformed`].
+pub fn matrices_of(
     source_name: &str,
     words: &[u32],
     entry: &str,

@@ -12,8 +12,8 @@ use spirv::{AddressingModel, ExecutionMode, ExecutionModel, FPEncoding, Op, Stor
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Function, Global, Type, WorkgroupSize, is_address};
 use super::instruction::{Checked, HEADER_WORDS, Instruction, MalformedAt, instructions_in};
 use super::sections::{is_debug, is_declaration, is_local, is_of_extension, is_preamble};
+use crate::binary::extensions::is_optional_set;
 use crate::error::Malformed;
-use crate::spirv::extensions::is_optional_set;
 
 /// The specification's limit of ids.
 const MAX_BOUND: u32 = 0x003f_ffff;

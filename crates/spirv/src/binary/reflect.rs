@@ -17,11 +17,11 @@ use super::instruction::{Checked, MalformedAt};
 use super::types::{TypeReader, resource};
 use super::unique_names::make_names_unique;
 use super::uses::{ANYWHERE, Use, uses};
+use crate::binary::capabilities::capabilities;
+use crate::binary::lines::line_of;
 use crate::error::Malformed;
 use crate::error::{Error, Resource};
 use crate::signature::{Access, Constant, ConstantDefault, ImageRole, Param, ParamKind, SharedVar, Signature};
-use crate::spirv::capabilities::capabilities;
-use crate::spirv::lines::line_of;
 
 /// Variables of one module, at most; no kernel has a hundred.
 const MAX_VARIABLES: usize = 1 << 12;

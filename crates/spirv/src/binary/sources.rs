@@ -4,7 +4,8 @@
 //! A validator refuses a module for the number of a source language, or of an instruction of debug information, that is
 //! newer than itself; neither changes what the module does. So both are left out of what is validated, and since no driver
 //! is given what was not validated, the driver gets the module without them too. Names, lines and
-//! `NonSemantic.DebugPrintf` stay. Pure: words in, words out. Called by `translate/module.rs`.
+//! `NonSemantic.DebugPrintf` stay. Pure: words in, words out. Called by `translate/` of
+//! `vkarray-shader`.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,7 @@ use super::words::{HEADER_WORDS, instructions, op};
 const DEBUG_INFO: &str = "NonSemantic.Shader.DebugInfo.";
 
 /// The module without its source's language and text, and without its debug information.
-pub(crate) fn without_sources(words: &[u32]) -> Vec<u32> {
+pub fn without_sources(words: &[u32]) -> Vec<u32> {
     let (mut sets, mut left_out) = (HashSet::new(), HashSet::new());
     for instruction in instructions(words) {
         match (op(instruction), instruction) {
@@ -47,8 +48,8 @@ fn is_debug_info(name: &[u32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spirv::tests::compiled;
-    use crate::spirv::validator::Validator;
+    use crate::binary::tests::compiled;
+    use crate::binary::validator::Validator;
 
     fn words(bytes: &[u8]) -> Vec<u32> {
         bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()

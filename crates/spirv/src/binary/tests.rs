@@ -1,15 +1,18 @@
-//! Signatures of what glslang made, against what its sources say; of what naga made, against naga's own reflection.
-//! Refusals are in `tests/hostile.rs`, what is read and written in `tests/uses.rs`.
+//! Signatures of what glslang made, against what its sources say. What naga made, and GLSL that is compiled in a test, is
+//! tested where it is made: in `translate/module/tests/` of `vkarray-shader`. Refusals are in `tests/hostile.rs`, what is
+//! read and written in `tests/uses.rs`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use spirv::Op;
+
 use super::*;
-use crate::spirv::sources::without_sources;
-use crate::translate::{Bounds, BufferBounds, Module, Options, Translated};
-use crate::{ElementType, ParamKind, Source};
+use crate::binary::validator::Validator;
+use crate::binary::words::{instructions, op};
+use crate::{ElementType, ParamKind};
 
 /// A shader of `tests/shaders`, as glslang compiled it.
 pub(crate) fn compiled(name: &str) -> Vec<u8> {
@@ -31,36 +34,41 @@ pub(crate) fn assemble(text: &str) -> Vec<u8> {
     output.stdout
 }
 
-fn translated(name: &str, constants: &[(&str, f64)]) -> Result<Translated> {
-    let constants: BTreeMap<String, f64> = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    Module::parse(&Source::spirv(compiled(name)).named(name.to_owned()))?.translate(
-        None,
-        &constants,
-        &Options::default(),
-    )
+/// Makes a kernel of an entry point, the only one if `entry` is `None`.
+fn chosen(bytes: &[u8], entry: Option<&str>, constants: &[(&str, f64)], options: EntryOptions) -> Result<Chosen> {
+    let constants = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    let binary = Binary::parse("x.spv", bytes)?;
+    let entry = entry.or_else(|| binary.entry_points().next()).expect("a compute entry point");
+    binary.choose(("x.spv", entry), &constants, options, None)
 }
 
-/// Without bounds.
-const UNCHECKED: Options = Options {
-    bounds: Bounds::Unchecked,
-    assume_written: false,
-    assume_addresses: false,
-    driver_zeroes: false,
-    loops: crate::Loops::AssumeFinite,
-    unchecked_division: false,
-    exact_floats: false,
-    word_matrices: crate::WordMatrices::Words,
-    integer_dot_product: false,
-    max_uniform_bytes: None,
-    robust_buffers: false,
-    robust_matrices: false,
-    debug_info: false,
-    sanitize: None,
-    subgroups: crate::Subgroups { size: None, full: false },
-    fold: None,
-    binding_counts: [0; crate::signature::MAX_COUNTED],
-    non_uniform_bindings: [false; 2],
+fn translated(name: &str, constants: &[(&str, f64)]) -> Result<Chosen> {
+    chosen(&compiled(name), None, constants, CHECKED)
+}
+
+const UNCHECKED: EntryOptions = EntryOptions { bounds: None, counts: [0; MAX_COUNTED], assume_addresses: false };
+
+/// For a device that bounds nothing.
+const CHECKED: EntryOptions = EntryOptions {
+    bounds: Some(DeviceBounds { buffers: false, matrices: false, non_uniform: [false; 2] }),
+    ..UNCHECKED
 };
+
+/// For a device that bounds buffers.
+const ROBUST: EntryOptions = EntryOptions {
+    bounds: Some(DeviceBounds { buffers: true, matrices: false, non_uniform: [false; 2] }),
+    ..UNCHECKED
+};
+
+/// What Khronos's validator says against the SPIR-V. `cargo xtask setup --tests` installs it.
+fn spirv_val(words: &[u32]) -> Option<String> {
+    Validator::of_environment(false).check(words).err().map(|error| error.to_string())
+}
+
+/// How often an instruction stands in a module.
+fn count(words: &[u32], wanted: Op) -> usize {
+    instructions(words).filter(|instruction| op(instruction) == Some(wanted)).count()
+}
 
 /// Shader, constants, what is printed.
 type Case<'a> = (&'a str, &'a [(&'a str, f64)], &'a str);
@@ -167,25 +175,6 @@ fn golden_signatures() {
 }
 
 #[test]
-fn unchecked_modules_stay_as_they_are() {
-    for (name, ..) in GOLDEN {
-        let bytes = compiled(name);
-        // SAFETY: no driver is given it.
-        let unchecked = unsafe { Source::spirv_unchecked(bytes.clone()) };
-        let words = super::words_of(&bytes).unwrap();
-        let cases = [
-            (unchecked, Options::default(), words.clone()),
-            (Source::spirv(bytes.clone()), UNCHECKED, without_sources(&words)), // It is still validated.
-        ];
-        for (source, options, expected) in cases {
-            let translated = Module::parse(&source).unwrap().translate(None, &BTreeMap::new(), &options).unwrap();
-            assert!(translated.spirv == expected, "{name}");
-            assert_eq!(translated.buffer_bounds, BufferBounds::Driver, "{name}");
-        }
-    }
-}
-
-#[test]
 fn constants_become_specialisation_constants() {
     let given = [("LANES", 8.0), ("FACTOR", 0.25), ("3", 1.0), ("SHIFT", -7.0)];
     let found = translated("reverse", &given).unwrap().specialization;
@@ -195,8 +184,8 @@ fn constants_become_specialisation_constants() {
         (&[("SHIFT", 3e9)], "kernel `main`: constant `SHIFT` is i32 and cannot be 3000000000: "),
         (&[("LANE", 1.0)], "kernel `main`: no constant `LANE`; there is `LANES`, `DEPTH`, `FACTOR`, `NEGATE`, `SHIFT`"),
         (&[("LANES", 1.0), ("0", 1.0)], "kernel `main`: constant `LANES` is set twice, by name and as `0`"),
-        (&[("DEPTH", 0.0)], "reverse: SPIR-V word 218: `tile`: the length of an array is no number above 0"),
-        (&[("LANES", 0.0)], "reverse: SPIR-V word 16: entry point `main`: its workgroup has no invocations on an axis"),
+        (&[("DEPTH", 0.0)], "x.spv: SPIR-V word 218: `tile`: the length of an array is no number above 0"),
+        (&[("LANES", 0.0)], "x.spv: SPIR-V word 16: entry point `main`: its workgroup has no invocations on an axis"),
     ];
     for (given, message) in cases {
         let found = translated("reverse", given).unwrap_err().to_string();
@@ -230,39 +219,10 @@ fn layouts_are_those_the_compiler_chose() {
 }
 
 #[test]
-fn naga_and_we_read_the_same() {
-    // What naga wrote, read back by us, against naga's reflection of the text. Names are in the debug information.
-    let options = Options { debug_info: true, ..Options::default() };
-    let samples = vkarray_shaders::SAMPLES.iter().map(|(name, text)| (*name, *text, BTreeMap::new()));
-    for (name, text, constants) in samples {
-        let by_naga = Module::parse(&Source::wgsl(text)).unwrap().translate(None, &constants, &options).unwrap();
-        let source = Source::spirv_words(&by_naga.spirv).named(name);
-        let by_us = Module::parse(&source).unwrap().translate(None, &BTreeMap::new(), &options).unwrap();
-        let (ours, theirs) = (by_us.signature, by_naga.signature);
-        assert_eq!((ours.workgroup_size, ours.shared_bytes), (theirs.workgroup_size, theirs.shared_bytes), "{name}");
-        assert_eq!(ours.capabilities, theirs.capabilities, "{name}");
-        // In SPIR-V an atomic number is a number; operations are atomic.
-        let theirs_as_numbers = format!("{:?}", theirs.params).replace("Atomic(", "Scalar(");
-        assert_eq!(format!("{:?}", ours.params), theirs_as_numbers, "{name}");
-        let (ours, theirs) = (ours.push_constants, theirs.push_constants);
-        assert_eq!(ours.as_ref().map(|push| &push.members), theirs.as_ref().map(|push| &push.members), "{name}");
-        // Unlike WGSL, SPIR-V does not say how much padding is behind the last member.
-        let bytes = [ours, theirs].map(|push| push.map(|push| push.bytes));
-        assert!(
-            bytes[0] <= bytes[1] && bytes[1] <= bytes[0].map(|bytes| bytes.next_multiple_of(16)),
-            "{name}: {bytes:?}"
-        );
-    }
-}
-
-#[test]
 fn either_byte_order_is_read() {
     let swapped: Vec<u8> = compiled("saxpy").chunks(4).flat_map(|word| [word[3], word[2], word[1], word[0]]).collect();
-    let translate = |bytes| {
-        let module = Module::parse(&Source::spirv(bytes)).unwrap();
-        module.translate(None, &BTreeMap::new(), &UNCHECKED).unwrap()
-    };
-    assert_eq!(translate(swapped), translate(compiled("saxpy")));
+    let read = |bytes: &[u8]| chosen(bytes, None, &[], UNCHECKED).unwrap();
+    assert_eq!(read(&swapped), read(&compiled("saxpy")));
 }
 
 #[test]
@@ -275,19 +235,9 @@ fn what_is_no_buffer_is_refused_by_name() {
     assert_eq!((picture.name.as_str(), picture.ty.to_string().as_str()), ("picture", "texture_storage_2d<rgba8unorm>"));
 }
 
-#[test]
-fn what_a_translator_does_is_not_done_to_spirv() {
-    let module = Module::parse(&Source::spirv(compiled("saxpy"))).unwrap();
-    let options = Options { assume_written: true, ..Options::default() };
-    let message = "shader.spv: assuming that shared memory is written is done while a shader is translated, and SPIR-V is taken as it is";
-    assert_eq!(module.translate(None, &BTreeMap::new(), &options).unwrap_err().to_string(), message);
-}
-
-mod addresses;
 mod binding_arrays;
 mod bounds;
 mod hostile;
 mod kept;
-mod layouts;
 mod matrices;
 mod uses;

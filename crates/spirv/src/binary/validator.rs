@@ -72,7 +72,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::spirv::tests::{assemble, compiled};
+    use crate::binary::tests::{assemble, compiled};
     use crate::tool::{MAX_ANSWER, TIME_LIMIT};
 
     fn words(bytes: &[u8]) -> Vec<u32> {

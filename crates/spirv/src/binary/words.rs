@@ -7,10 +7,10 @@ use std::iter;
 use spirv::{ImageOperands, Op};
 
 /// Words before the first instruction.
-pub(crate) const HEADER_WORDS: usize = 5;
+pub const HEADER_WORDS: usize = 5;
 
 /// The instructions behind the header. If one's length makes no sense, what is left is the last.
-pub(crate) fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
+pub fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
     let mut rest = words.get(HEADER_WORDS..).unwrap_or_default();
     iter::from_fn(move || {
         let stated = (rest.first()? >> 16) as usize;
@@ -22,7 +22,7 @@ pub(crate) fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
 }
 
 /// What an instruction is; `None` for what the enumeration does not know.
-pub(crate) fn op(instruction: &[u32]) -> Option<Op> {
+pub fn op(instruction: &[u32]) -> Option<Op> {
     Op::from_u32(instruction.first()? & 0xffff)
 }
 

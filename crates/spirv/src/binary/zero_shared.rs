@@ -1,7 +1,8 @@
 //! Shared memory that the driver zeroes: [`with_zeroed_shared`].
 //!
 //! GLSL leaves undefined what shared memory holds when a workgroup starts, and a driver may leave there what another kernel
-//! had written. Vulkan's null initialisers are for that. WGSL has it by itself: `translate/passes/zero_shared.rs`. Pure.
+//! had written. Vulkan's null initialisers are for that. WGSL has it by itself: `translate/passes/zero_shared.rs`
+//! of `vkarray-shader`. Pure.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use super::words::{HEADER_WORDS, instructions, op};
 const BOUND: usize = 3;
 
 /// The module with a null initialiser on each variable of workgroup memory that has none.
-pub(crate) fn with_zeroed_shared(words: &[u32]) -> Vec<u32> {
+pub fn with_zeroed_shared(words: &[u32]) -> Vec<u32> {
     let mut out = words[..HEADER_WORDS.min(words.len())].to_vec();
     let mut pointees = HashMap::new();
     for instruction in instructions(words) {

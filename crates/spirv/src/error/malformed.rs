@@ -1,18 +1,17 @@
 //! What can be wrong with SPIR-V: [`Malformed`], what [`Error::Malformed`](crate::Error::Malformed) carries.
 //!
-//! Each message continues `shader.spv: SPIR-V word 123: `. Nothing here is about types of arguments; those are
-//! [`Mismatch`](crate::Mismatch)es.
+//! Each message continues `shader.spv: SPIR-V word 123: `. Nothing here is about types of arguments, which are
+//! compared in `vkarray-kernel`.
 
 use crate::names::Names;
 
 /// What is wrong with SPIR-V. [`Error::Malformed`](crate::Error::Malformed) has it with the number of the word.
 ///
 /// ```
-/// use vkarray_shader::{Error, Malformed, Module, Source};
+/// use vkarray_spirv::Malformed;
 ///
-/// let error = Module::parse(&Source::spirv(&b"#version 450 ..."[..])).unwrap_err();
-/// assert_eq!(error.to_string(), "shader.spv: SPIR-V word 0: the first word is 0x72657623, not 0x07230203");
-/// assert!(matches!(error, Error::Malformed { problem, .. } if matches!(*problem, Malformed::Magic { .. })));
+/// let text = Malformed::Magic { found: u32::from_le_bytes(*b"#ver") }.to_string();
+/// assert_eq!(text, "the first word is 0x72657623, not 0x07230203");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -7,7 +7,7 @@ macro_rules! resources {
         /// What a variable is that no kernel is given. Its text says what to do instead.
         ///
         /// ```
-        /// use vkarray_shader::Resource;
+        /// use vkarray_spirv::Resource;
         ///
         /// let text = Resource::Sampler.to_string();
         /// assert!(text.starts_with("a sampler that compares: declare a plain sampler"), "{text}");

@@ -1,6 +1,6 @@
 //! Why a module of SPIR-V has not passed Khronos's validator: [`Unvalidated`], which [`Error::Validator`] carries.
 //!
-//! `spirv/validator.rs` makes it.
+//! `binary/validator.rs` makes it.
 //!
 //! [`Error::Validator`]: crate::Error::Validator
 
@@ -9,7 +9,7 @@ use std::io;
 /// Why Khronos's validator has not passed a module of SPIR-V.
 ///
 /// ```
-/// use vkarray_shader::Unvalidated;
+/// use vkarray_spirv::Unvalidated;
 ///
 /// let invalid = Unvalidated::Invalid { reason: "line 12: OpFAdd takes floats".to_owned() };
 /// assert_eq!(invalid.to_string(), "it is not valid SPIR-V for Vulkan 1.3: line 12: OpFAdd takes floats");

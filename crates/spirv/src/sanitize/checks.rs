@@ -8,9 +8,9 @@ use super::pointers::{Index, Length};
 use super::prelude::code;
 use super::rewrite::Instrumenter;
 use super::site::Subject;
-use crate::spirv::constants::integer;
-use crate::spirv::contents::Type;
-use crate::spirv::instruction::{Checked, Instruction};
+use crate::binary::constants::integer;
+use crate::binary::contents::Type;
+use crate::binary::instruction::{Checked, Instruction};
 
 /// What a barrier orders: bits of the prelude's `passed`.
 const SHARED: u32 = 1;

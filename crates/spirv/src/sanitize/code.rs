@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use spirv::Op;
 
-use crate::spirv::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
+use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
 
 /// The word of a header that holds the bound of ids.
 pub(super) const BOUND: usize = 3;

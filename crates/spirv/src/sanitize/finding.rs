@@ -11,7 +11,7 @@ use super::{REPORT_WORDS, Sanitized};
 /// A fault of a kernel, seen while it ran: the first of its dispatch.
 ///
 /// ```
-/// use vkarray_shader::{Fault, Finding};
+/// use vkarray_spirv::{Fault, Finding};
 ///
 /// let finding = Finding {
 ///     kernel: "blur".to_owned(),
@@ -48,7 +48,7 @@ pub struct Finding {
 /// What a kernel did wrong.
 ///
 /// ```
-/// use vkarray_shader::{Fault, OtherAccess};
+/// use vkarray_spirv::{Fault, OtherAccess};
 ///
 /// let other = OtherAccess::WrittenBy(7);
 /// let fault = Fault::Race { variable: "tile[3]".to_owned(), is_write: false, other };

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use spirv::{MemoryModel, Op, Scope};
 
 use super::code::{Code, instruction, is_shared};
-use crate::spirv::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
-use crate::spirv::words::{instructions, op};
+use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
+use crate::binary::words::{instructions, op};
 
 /// What was brought.
 pub(super) struct Prelude {

@@ -6,8 +6,8 @@
 
 use spirv::Decoration;
 
-use crate::spirv::constants::Values;
-use crate::spirv::contents::{Contents, Type};
+use crate::binary::constants::Values;
+use crate::binary::contents::{Contents, Type};
 
 /// Runs of one value, at most. What lies behind them is not noted.
 const MAX_RUNS: usize = 1 << 12;

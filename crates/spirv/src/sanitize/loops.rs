@@ -11,8 +11,8 @@ use spirv::Op;
 use super::code::instruction;
 use super::rewrite::Instrumenter;
 use super::site::Subject;
-use crate::spirv::contents::Type;
-use crate::spirv::instruction::{Checked, Instruction};
+use crate::binary::contents::Type;
+use crate::binary::instruction::{Checked, Instruction};
 
 /// A loop that is counted.
 #[derive(Clone, Debug)]

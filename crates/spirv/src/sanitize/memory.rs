@@ -9,8 +9,8 @@ use spirv::{Decoration, Op, StorageClass};
 
 use super::InstrumentRequest;
 use super::layout::{LayoutRules, Layouts, Run, TypedPart};
-use crate::spirv::contents::{Global, Type};
-use crate::spirv::words::{instructions, op};
+use crate::binary::contents::{Global, Type};
+use crate::binary::words::{instructions, op};
 
 /// In place of an offset: the buffer's notes are not kept.
 pub(crate) const NO_NOTES: u32 = u32::MAX;

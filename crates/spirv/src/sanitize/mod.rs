@@ -3,7 +3,8 @@
 //! Before each instruction that can go wrong, a call of a function of `prelude.rs` checks the values and writes the first
 //! fault into a report buffer. `rewrite.rs`, `checks.rs`, `notes.rs` and `loops.rs` place the calls, `memory.rs` chooses the memory whose
 //! uses are noted, `layout.rs` and `pointers.rs` say where an access lies in it, and `finding.rs` reads the report. WGSL and
-//! GLSL are checked in the SPIR-V that they become, by its debug lines. Nothing here opens a device:
+//! GLSL are checked in the SPIR-V that they become, by its debug lines. The functions are WGSL, which the caller compiles: this
+//! crate has no front end. Nothing here opens a device:
 //! `dispatch/sanitized.rs` does the part that does.
 //! Read next: `sanitize/prelude.rs`.
 
@@ -33,11 +34,11 @@ pub use memory::place_notes;
 pub use prelude::{REPORT_BYTES, REPORT_WORDS};
 pub use site::{MemorySpan, Site, SitePlace, Subject};
 
+use crate::binary::ChosenPart;
+use crate::binary::reflect::malformed;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::signature::{Access, DType, ElementType, Param, ParamKind, Signature};
-use crate::spirv::ChosenPart;
-use crate::spirv::reflect::malformed;
 
 /// The invocations of a workgroup that a word of the shadow memory has numbers for.
 const MAX_INVOCATIONS: u64 = 2048;
@@ -45,18 +46,10 @@ const MAX_INVOCATIONS: u64 = 2048;
 /// Asks for a kernel with checks, for a device with this much shared memory.
 ///
 /// ```
-/// use std::collections::BTreeMap;
-/// use vkarray_shader::{Module, Options, Sanitize, Source};
+/// use vkarray_spirv::Sanitize;
 ///
-/// let module = Module::parse(&Source::wgsl(
-///     "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
-///     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 1u; }",
-/// ))?;
 /// let sanitize = Sanitize { max_shared_bytes: 16 << 10, max_rounds: Sanitize::MAX_ROUNDS };
-/// let options = Options { sanitize: Some(sanitize), ..Options::default() };
-/// let sanitized = module.translate(None, &BTreeMap::new(), &options)?.sanitized.expect("it was asked for");
-/// assert!(!sanitized.sites.is_empty()); // The index into `x` is one.
-/// # Ok::<(), vkarray_shader::Error>(())
+/// assert_eq!(sanitize.max_rounds, 1_048_576);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sanitize {
@@ -126,18 +119,28 @@ impl Sanitized {
 }
 
 /// What is to be instrumented.
-pub(crate) struct InstrumentRequest<'a> {
-    pub(crate) source_name: &'a str,
-    pub(crate) part: ChosenPart<'a>,
+#[derive(Debug)]
+pub struct InstrumentRequest<'a> {
+    /// The name of the source, for messages.
+    pub source_name: &'a str,
+    /// The entry point.
+    pub part: ChosenPart<'a>,
     /// Names of vectors that are indexed, by line and column, that the module lacks.
-    pub(crate) names: &'a HashMap<(u32, u32), String>,
+    pub names: &'a HashMap<(u32, u32), String>,
     /// Whether the language shifts by the remainder where a number has fewer bits, as WGSL does.
-    pub(crate) wraps_shifts: bool,
-    pub(crate) sanitize: Sanitize,
+    pub wraps_shifts: bool,
+    /// What is asked for.
+    pub sanitize: Sanitize,
+    /// Compiles WGSL without an entry point, which is valid, to SPIR-V with names and without bounds.
+    pub compile: fn(&str) -> Vec<u32>,
 }
 
 /// Adds the checks. The words are still to be validated.
-pub(crate) fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, Sanitized)> {
+///
+/// # Errors
+///
+/// [`Error::Sanitize`] for a kernel that the checks do not support, [`Error::Malformed`].
+pub fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, Sanitized)> {
     let invocations = request.part.signature.workgroup_size.map(u64::from).iter().product::<u64>();
     if invocations > MAX_INVOCATIONS {
         let reason = format!("a workgroup has {invocations} invocations, the checks support at most {MAX_INVOCATIONS}");
@@ -154,7 +157,7 @@ pub(crate) fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, S
     let memory = Memory::of(request, Layouts { contents: request.part.contents, values: request.part.values });
     let plan = prelude::PreludeParams::new(request, &memory, invocations);
     let rewritten = Code::new(request.part.words).and_then(|mut code| {
-        let prelude = graft::graft(&mut code, &prelude::words(&plan), request.part.words)?;
+        let prelude = graft::graft(&mut code, &(request.compile)(&prelude::text(&plan)), request.part.words)?;
         rewrite::rewrite(request, &memory, code, prelude)
     });
     let (words, sites) = rewritten.map_err(|fault| malformed(request.source_name, fault))?;

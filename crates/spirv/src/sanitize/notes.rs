@@ -8,8 +8,8 @@ use super::layout::Run;
 use super::memory::Root;
 use super::rewrite::Instrumenter;
 use super::site::Subject;
-use crate::spirv::contents::Type;
-use crate::spirv::instruction::{Checked, Instruction};
+use crate::binary::contents::Type;
+use crate::binary::instruction::{Checked, Instruction};
 
 /// Granules of one use that are noted one after the other, at most. More are noted in a loop.
 const MAX_UNROLLED: u32 = 4;

@@ -6,7 +6,7 @@
 use super::layout::{Count, Layouts, TypedPart};
 use super::memory::Root;
 use super::site::MemorySpan;
-use crate::spirv::contents::Type;
+use crate::binary::contents::Type;
 
 /// A pointer to a part of a variable.
 #[derive(Clone, Debug)]

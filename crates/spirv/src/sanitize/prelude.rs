@@ -17,9 +17,6 @@
 
 use std::fmt::Write as _;
 
-use naga::back::spv::{Options as WriterOptions, WriterFlags, write_vec};
-use naga::valid::{Capabilities, ValidationFlags, Validator};
-
 use super::InstrumentRequest;
 use super::memory::Memory;
 
@@ -116,22 +113,8 @@ impl PreludeParams {
     }
 }
 
-/// The functions as SPIR-V, with their names.
-pub(super) fn words(plan: &PreludeParams) -> Vec<u32> {
-    let text = text(plan);
-    let written = || {
-        let module = naga::front::wgsl::parse_str(&text).map_err(|error| error.emit_to_string(&text))?;
-        let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
-        let info = info.map_err(|error| format!("{:?}", error.into_inner()))?;
-        // Indices are bounded with those of the kernel.
-        let options = WriterOptions { flags: WriterFlags::DEBUG, ..WriterOptions::default() };
-        write_vec(&module, &info, &options, None).map_err(|error| error.to_string())
-    };
-    written().unwrap_or_else(|error| unreachable!("the prelude is a valid shader: {error}"))
-}
-
 /// The functions as a shader without an entry point.
-fn text(plan: &PreludeParams) -> String {
+pub(super) fn text(plan: &PreludeParams) -> String {
     let mut text = String::new();
     let (place, declared) = if plan.is_shadow_in_report {
         ("report.notes[first_note + at]", String::new())

@@ -15,11 +15,11 @@ use super::loops::{CountedLoop, loops_of};
 use super::memory::{Memory, Root};
 use super::pointers::Pointer;
 use super::site::{Site, SitePlace, Subject};
-use crate::spirv::contents::Type;
-use crate::spirv::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
-use crate::spirv::lines::text;
-use crate::spirv::sections::{is_debug, is_preamble};
-use crate::spirv::uses::callers_first;
+use crate::binary::contents::Type;
+use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
+use crate::binary::lines::text;
+use crate::binary::sections::{is_debug, is_preamble};
+use crate::binary::uses::callers_first;
 
 /// The first version that has storage buffers without an extension.
 const STORAGE_BUFFERS: u32 = 0x0001_0300;

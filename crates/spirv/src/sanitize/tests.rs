@@ -1,12 +1,11 @@
-//! Which bytes a value fills, what a report becomes, and where notes go.
+//! Which bytes a value fills, and what a report becomes. Where notes go is tested with a front end, in `vkarray-shader`.
 
 use std::collections::BTreeMap;
 
 use super::layout::{LayoutRules, Layouts, Run};
 use super::*;
-use crate::spirv::constants::Values;
-use crate::spirv::tests::assemble;
-use crate::{Module, Options, Source};
+use crate::binary::constants::Values;
+use crate::binary::tests::assemble;
 
 fn run(offset: u32, bytes: u32, stride: u32, count: u32) -> Run {
     Run { offset, bytes, stride, count }
@@ -47,7 +46,7 @@ fn values_fill_their_bytes_and_no_padding() {
         %whole = OpTypeArray %u32 %three",
     );
     let words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let contents = crate::spirv::read::read(&words).unwrap();
+    let contents = crate::binary::read::read(&words).unwrap();
     let values = Values::compute(&contents, &BTreeMap::new());
     let layouts = Layouts { contents: &contents, values: &values };
     // As declared, and as the checks number shared memory.
@@ -187,33 +186,5 @@ fn memory_read_before_it_was_written_counts_only_where_nothing_else_was_found() 
         let finding = sanitized().read("k", "s", &report).unwrap();
         assert_eq!(finding.invocation, [invocation, 0, 0], "{finding}");
         assert_eq!(matches!(finding.fault, Fault::Uninitialised { .. }), invocation == 1, "{finding}");
-    }
-}
-
-#[test]
-fn a_workgroup_too_large_to_tell_apart_is_refused() {
-    let text = "@compute @workgroup_size(64, 8, 5) fn main() {}";
-    let options = Options {
-        sanitize: Some(Sanitize { max_shared_bytes: 1 << 15, max_rounds: Sanitize::MAX_ROUNDS }),
-        ..Options::default()
-    };
-    let error = Module::parse(&Source::wgsl(text)).unwrap().translate(None, &Default::default(), &options).unwrap_err();
-    let expected =
-        "kernel `main` cannot be sanitized: a workgroup has 2560 invocations, the checks support at most 2048";
-    assert_eq!(error.to_string(), expected);
-}
-
-#[test]
-fn notes_go_where_they_fit() {
-    let text = "var<workgroup> w: array<u32, 100>; @compute @workgroup_size(1) fn main() { w[0] = 1u; }";
-    let module = Module::parse(&Source::wgsl(text)).unwrap();
-    // Shared memory of the device, of the checks, in the buffer.
-    for (max_shared_bytes, shared, in_buffer) in [(840, 440, 0), (839, 40, 400)] {
-        let options = Options {
-            sanitize: Some(Sanitize { max_shared_bytes, max_rounds: Sanitize::MAX_ROUNDS }),
-            ..Options::default()
-        };
-        let sanitized = module.translate(None, &Default::default(), &options).unwrap().sanitized.unwrap();
-        assert_eq!((sanitized.shared_bytes, sanitized.shadow_bytes_per_group), (shared, in_buffer));
     }
 }

@@ -5,16 +5,16 @@ use crate::signature::{ElementType, Param, PushMember};
 /// One parameter of a kernel, as its callers count them.
 ///
 /// ```
-/// # fn main() -> anyhow::Result<()> {
-/// use vkarray_shader::{Module, Options, Parameter, Source};
+/// use vkarray_spirv::{DType, ElementType, Param, ParamKind, Parameter, PushConstants, PushMember, Signature};
 ///
-/// let source = Source::wgsl("var<immediate> a: f32; @group(0) @binding(0) var<storage, read_write> x: array<f32>; @compute @workgroup_size(1) fn scale() { x[0] *= a; }");
-/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
+/// let ty = ElementType::Scalar(DType::F32);
+/// let members = vec![PushMember { name: "a".to_owned(), offset: 0, ty: ty.clone() }];
+/// let push = PushConstants { name: "a".to_owned(), ty: "f32".to_owned(), bytes: 4, members };
+/// let x = Param { name: "x".to_owned(), writes: true, ..Param::of_type(ParamKind::Storage, ty) };
+/// let signature = Signature { params: vec![x], push_constants: Some(push), ..Signature::default() };
 /// let names: Vec<_> = signature.arguments().map(|parameter| parameter.name()).collect();
 /// assert_eq!((names, signature.n_arguments()), (vec!["x", "a"], 2)); // Buffers first.
 /// assert!(matches!(signature.arguments().next(), Some(Parameter::Array(param)) if param.writes));
-/// # Ok(())
-/// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Parameter<'a> {

@@ -11,7 +11,7 @@ pub const MAX_COUNTED: usize = 4;
 /// How many arrays a parameter takes.
 ///
 /// ```
-/// use vkarray_shader::Bindings;
+/// use vkarray_spirv::Bindings;
 ///
 /// assert_eq!((Bindings::One.count(), Bindings::Fixed(4).count()), (1, 4));
 /// assert!(Bindings::Counted(1).is_list() && !Bindings::One.is_list());

@@ -17,7 +17,7 @@ use crate::names::{Hint, nearest};
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray_shader::DType;
+/// use vkarray_spirv::DType;
 ///
 /// assert_eq!("float32".parse::<DType>()?, DType::F32);
 /// assert_eq!((DType::F32.to_string(), DType::F32.numpy_name(), DType::F32.itemsize()), ("f32".into(), "float32".into(), 4));
@@ -100,7 +100,7 @@ impl DType {
     /// The dtype of a struct of the program, which only has a size.
     ///
     /// ```
-    /// use vkarray_shader::{DType, Element};
+    /// use vkarray_spirv::{DType, Element};
     ///
     /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
     /// #[repr(C)]
@@ -126,7 +126,7 @@ impl DType {
     /// have.
     ///
     /// ```compile_fail
-    /// use vkarray_shader::{DType, Element};
+    /// use vkarray_spirv::{DType, Element};
     ///
     /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
     /// #[repr(C)]
@@ -219,7 +219,7 @@ impl fmt::Display for DType {
 /// No dtype has that name.
 ///
 /// ```
-/// use vkarray_shader::DType;
+/// use vkarray_spirv::DType;
 ///
 /// let error = "flaot32".parse::<DType>().unwrap_err();
 /// assert_eq!(error.hint.0.as_deref(), Some("float32"));
@@ -280,7 +280,7 @@ elements! {
 /// every other true, and is 1 in a file. Files with other bytes are refused.
 ///
 /// ```
-/// use vkarray_shader::Bool;
+/// use vkarray_spirv::Bool;
 ///
 /// let flags: [Bool; 2] = bytemuck::cast([1_u8, 2]);
 /// assert_eq!(flags, [Bool::from(true); 2]);
@@ -312,7 +312,7 @@ impl Eq for Bool {}
 /// A complex number of two `f32`, laid out as NumPy's `complex64`.
 ///
 /// ```
-/// use vkarray_shader::Complex32;
+/// use vkarray_spirv::Complex32;
 ///
 /// assert_eq!(bytemuck::bytes_of(&Complex32 { re: 1.0, im: 0.0 })[..4], 1.0_f32.to_ne_bytes());
 /// ```

@@ -13,7 +13,7 @@ use crate::signature::{DType, ImageType};
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray_shader::{DType, ElementType};
+/// use vkarray_spirv::{DType, ElementType};
 ///
 /// // `array<vec3<f32>>`: twelve bytes of data in sixteen.
 /// let vec3 = ElementType::Vector { len: 3, scalar: DType::F32 };
@@ -247,7 +247,7 @@ impl ElementType {
 }
 
 /// Bytes from one column of a matrix to the next as WGSL lays it out: a column of three as four.
-pub(crate) fn column_stride(rows: u8, scalar: DType) -> u32 {
+pub fn column_stride(rows: u8, scalar: DType) -> u32 {
     let rows = if rows == 3 { 4 } else { rows };
     u32::from(rows) * scalar.itemsize()
 }

@@ -11,7 +11,7 @@
 /// #[repr(C)]
 /// struct Particle { position: [f32; 3], mass: f32 }
 ///
-/// const _: () = vkarray_shader::assert_field("Particle", "mass", 12, offset_of!(Particle, mass));
+/// const _: () = vkarray_spirv::assert_field("Particle", "mass", 12, offset_of!(Particle, mass));
 /// ```
 ///
 /// # Panics
@@ -28,7 +28,7 @@ pub const fn assert_field(name: &str, field: &str, shader: usize, host: usize) {
 /// Fails to evaluate unless a struct has the same size, in bytes, on both sides.
 ///
 /// ```
-/// const _: () = vkarray_shader::assert_size("Pair", 8, size_of::<[f32; 2]>());
+/// const _: () = vkarray_spirv::assert_size("Pair", 8, size_of::<[f32; 2]>());
 /// ```
 ///
 /// # Panics

@@ -13,7 +13,7 @@ use crate::signature::DType;
 /// An image, as a shader declares it.
 ///
 /// ```
-/// use vkarray_shader::{DType, ImageDim, ImageRole, ImageType};
+/// use vkarray_spirv::{DType, ImageDim, ImageRole, ImageType};
 ///
 /// let ty = ImageType { role: ImageRole::Sampled, dim: ImageDim::D2, is_array: true, scalar: DType::F32, format: None };
 /// assert_eq!(ty.to_string(), "texture_2d_array<f32>");
@@ -122,7 +122,7 @@ macro_rules! formats {
         /// The format of an image's texels.
         ///
         /// ```
-        /// use vkarray_shader::{DType, TexelFormat};
+        /// use vkarray_spirv::{DType, TexelFormat};
         ///
         /// let format = TexelFormat::of_array(DType::U8, 4, DType::F32);
         /// assert_eq!(format, Some(TexelFormat::Rgba8Unorm)); // The shader sees 0 to 1.
@@ -202,7 +202,8 @@ formats! {
 
 impl TexelFormat {
     /// The format of that name in WGSL.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn named(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.format)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! It is the contract between the shader and its callers: `call/check.rs` checks arguments against it, `pipeline/kernel.rs`
 //! makes descriptor sets and push-constant ranges from it, the command line prints it. Nothing here reads a shader
-//! (`translate/reflect.rs` and `spirv/reflect.rs` do) or asks a device (`vkarray-kernel` does, in `fits`).
+//! (`binary/reflect.rs` and `translate/reflect.rs` of `vkarray-shader` do) or asks a device (`vkarray-kernel` does, in `fits`).
 //!
 //! Read this file first, then `element_type.rs` (what a shader declares) and `dtype.rs` (what the host stores).
 
@@ -26,39 +26,23 @@ pub use arguments::Parameter;
 pub use bindings::{Bindings, MAX_COUNTED};
 pub use capability::{Capability, FloatAtomic, FloatAtomicOp};
 pub use dtype::{Bool, Complex32, Complex64, DType, Element, UnknownDType};
-pub(crate) use element_type::column_stride;
-pub use element_type::{ElementType, Field, Leaf};
+pub use element_type::{ElementType, Field, Leaf, column_stride};
 pub use host_struct::{assert_field, assert_size};
 pub use image::{ImageDim, ImageRole, ImageType, TexelFormat};
 pub use needs::{MatrixProduct, MatrixRole, MatrixUse, Subgroups};
 pub use param::{Access, Alias, Param, ParamKind};
-pub(crate) use scalar::range_of;
-pub use scalar::{BadScalar, ScalarValue};
+pub use scalar::{BadScalar, ScalarValue, range_of};
 pub use typestr::ByteOrder;
 
 /// What one entry point takes and needs, with the values of its constants applied.
 ///
 /// ```
-/// # fn main() -> anyhow::Result<()> {
-/// use vkarray_shader::{Module, Options, Source};
+/// use vkarray_spirv::{DType, ElementType, Param, ParamKind, Signature};
 ///
-/// let source = Source::wgsl(
-///     "override TILE: u32 = 8;
-///      @group(0) @binding(0) var<storage, read> image: array<f32>;
-///      @group(0) @binding(1) var<storage, read_write> out: array<f32>;
-///      var<immediate> width: u32;
-///      @compute @workgroup_size(TILE) fn blur() { out[width] = image[TILE]; }",
-/// );
-/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
-/// let expected = "
-/// blur: workgroup 8×1×1
-///   image  storage 0:0  read        array<f32>
-///   out    storage 0:1  read_write  array<f32>
-///   width  push +0                  u32
-///   TILE   constant                 u32 = 8";
-/// assert_eq!(signature.to_string(), expected.trim_start());
-/// # Ok(())
-/// # }
+/// let image = Param::of_type(ParamKind::Storage, ElementType::Scalar(DType::F32));
+/// let params = vec![Param { name: "image".to_owned(), binding: 2, reads: true, ..image }];
+/// let blur = Signature { entry: "blur".to_owned(), workgroup_size: [8, 1, 1], params, ..Signature::default() };
+/// assert_eq!(blur.to_string(), "blur: workgroup 8×1×1\n  image  storage 0:2  read  f32");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signature {
@@ -202,7 +186,7 @@ impl Signature {
     /// size is another than the constant, or the whole workgroup is one invocation. Each is a sentence for the user.
     ///
     /// ```
-    /// # use vkarray_shader::Signature;
+    /// # use vkarray_spirv::Signature;
     /// assert!(Signature::default().warnings().is_empty());
     /// ```
     pub fn warnings(&self) -> Vec<String> {
@@ -251,7 +235,8 @@ impl Signature {
     }
 
     /// Adds what arrays of bindings need, whose indices are taken to be computed.
-    pub(crate) fn add_capabilities_of_lists(&mut self) {
+    #[doc(hidden)]
+    pub fn add_capabilities_of_lists(&mut self) {
         let lists = self.params.iter().filter(|param| param.bindings.is_list());
         let of_kind = |param: &Param| match param.kind {
             ParamKind::Storage => Capability::StorageArrays,

@@ -89,7 +89,7 @@ impl fmt::Display for MatrixUse {
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray_shader::Subgroups;
+/// use vkarray_spirv::Subgroups;
 ///
 /// assert_eq!(Subgroups { size: Some(32), full: true }.to_string(), ", full subgroups of 32");
 /// # Ok(())

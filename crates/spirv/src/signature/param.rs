@@ -24,7 +24,7 @@ pub struct Param {
     /// How many arrays it takes.
     pub bindings: Bindings,
     /// Whether the shader declares it as constant memory, so that what an argument does not fill reads as zero. It is bound
-    /// as storage where it is longer than [`Options::max_uniform_bytes`](crate::Options::max_uniform_bytes).
+    /// as storage where it is longer than `Options::max_uniform_bytes` of `vkarray-shader`.
     pub is_constant: bool,
     /// The access that the shader declares.
     pub access: Access,
@@ -82,7 +82,8 @@ impl Param {
 
     /// Sets the variable's type, and what follows from it.
     /// An image or a buffer of texels that a kernel reads.
-    pub(crate) fn of_image(ty: ImageType) -> Self {
+    #[doc(hidden)]
+    pub fn of_image(ty: ImageType) -> Self {
         let kind = if ty.dim == ImageDim::Buffer { ParamKind::Texels } else { ParamKind::Image };
         Self::of_type(kind, ElementType::Image(ty))
     }

@@ -14,7 +14,7 @@ use crate::signature::{Bool, DType};
 ///
 /// ```
 /// # fn main() -> anyhow::Result<()> {
-/// use vkarray_shader::{DType, ScalarValue};
+/// use vkarray_spirv::{DType, ScalarValue};
 ///
 /// let value = ScalarValue::parse("0xff", DType::U32)?;
 /// assert_eq!(value, ScalarValue::from(255_u32));
@@ -189,7 +189,7 @@ impl ScalarValue {
     /// truth value. A float is the nearest value the type has.
     ///
     /// ```
-    /// use vkarray_shader::{DType, ScalarValue};
+    /// use vkarray_spirv::{DType, ScalarValue};
     ///
     /// assert_eq!(ScalarValue::from_integer(255, DType::U8), Some(ScalarValue::U8(255)));
     /// assert_eq!(ScalarValue::from_integer(-1, DType::U8), None);
@@ -230,7 +230,7 @@ fn parse_integer(text: &str) -> Option<i128> {
 /// Text that is no value of a type.
 ///
 /// ```
-/// use vkarray_shader::{DType, ScalarValue};
+/// use vkarray_spirv::{DType, ScalarValue};
 ///
 /// let error = ScalarValue::parse("256", DType::U8).unwrap_err();
 /// assert_eq!(error.to_string(), "cannot read `256` as u8: expected a whole number from 0 to 255");
@@ -247,7 +247,7 @@ pub struct BadScalar {
 }
 
 /// The range of the type, for a message.
-pub(crate) fn range_of(dtype: DType) -> String {
+pub fn range_of(dtype: DType) -> String {
     match dtype {
         DType::Bool => "expected 0 or 1".to_owned(),
         DType::F16 => format!("expected a number from -{0} to {0}", f16::MAX),

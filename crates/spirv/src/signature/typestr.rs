@@ -26,7 +26,7 @@ impl DType {
     ///
     /// ```
     /// # fn main() -> anyhow::Result<()> {
-    /// use vkarray_shader::{ByteOrder, DType};
+    /// use vkarray_spirv::{ByteOrder, DType};
     ///
     /// assert_eq!(DType::F32.typestr(ByteOrder::Little), "<f4");
     /// assert_eq!(DType::from_typestr(">f8"), Some((DType::F64, ByteOrder::Big)));

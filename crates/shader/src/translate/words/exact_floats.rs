@@ -1,11 +1,11 @@
 //! Makes each operation on floats round by itself.
 //!
 //! Without the decoration `NoContraction` a driver may fuse a multiplication with an addition, and some turn `(a + b) - a` into
-//! `b`. naga cannot write it. Pure: words in, words out. Called by `translate/emit.rs` only.
+//! `b`. naga cannot write it. Pure: words in, words out. Called by `translate/emit.rs`, and by
+//! `translate/module.rs` for GLSL.
 
 use spirv::{Decoration, Op};
-
-use super::words::{HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{HEADER_WORDS, instructions, op};
 
 /// Decorates the results of arithmetic.
 pub(crate) fn with_exact_floats(words: &[u32]) -> Vec<u32> {

@@ -3,8 +3,7 @@
 //! naga 30 writes the ordered comparison, which is false there. Pure: words in, words out. Called by `translate/emit.rs` only.
 
 use spirv::Op;
-
-use super::words::{HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{HEADER_WORDS, instructions, op};
 
 /// Replaces each ordered comparison by the unordered one, which has the same operands.
 pub(crate) fn with_nan_unequal(mut words: Vec<u32>) -> Vec<u32> {

@@ -12,8 +12,7 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
-
-use super::words::{HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{HEADER_WORDS, instructions, op};
 
 const BOUND: usize = 3;
 

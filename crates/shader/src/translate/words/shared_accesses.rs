@@ -7,9 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Capability, MemoryAccess, MemorySemantics, Op, StorageClass};
-
-use super::capabilities::declared;
-use super::words::{HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{HEADER_WORDS, declared, instructions, op};
 
 /// The operand of an access that is not private.
 const SHARED: u32 = MemoryAccess::NON_PRIVATE_POINTER.bits();

@@ -9,8 +9,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use spirv::{Capability, CooperativeMatrixOperands as Signed, FPEncoding, Op};
-
-use super::words::{HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{HEADER_WORDS, instructions, op};
 
 /// What the numbers of a cooperative matrix are that WGSL loads from words (`u32`), the lowest bits first.
 ///
@@ -122,8 +121,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::spirv::validator::Validator;
     use crate::{Module, Options, Source, Unvalidated};
+    use vkarray_spirv::internal::Validator;
 
     const TEXT: &str = "enable wgpu_cooperative_matrix;
         @group(0) @binding(0) var<storage, read_write> x: array<vec4<u32>>;
@@ -178,7 +177,7 @@ mod tests {
     fn rows_of_words_are_twice_as_many_numbers() {
         // 16 rows of two `vec4<u32>` are the array, as `bf16`; as `u32` they would be twice as long.
         assert!(words(WordMatrices::Bf16).is_ok());
-        assert!(matches!(words(WordMatrices::Words), Err(crate::Error::Spirv { .. })));
+        assert!(matches!(words(WordMatrices::Words), Err(crate::Error::Unwritable { .. })));
     }
 
     #[test]

@@ -5,9 +5,9 @@
 use spirv::{Decoration, Op, StorageClass};
 
 use super::{Bounded, Bounder, IndexBound, find, unbounded};
-use crate::spirv::binding_arrays::{ListLength, non_uniform_capabilities};
-use crate::spirv::contents::Type;
-use crate::spirv::instruction::{Instruction, instruction_at};
+use crate::binary::binding_arrays::{ListLength, non_uniform_capabilities};
+use crate::binary::contents::Type;
+use crate::binary::instruction::{Instruction, instruction_at};
 
 impl Bounder<'_> {
     /// Bounds the index that picks a buffer of an array of bindings. The rest of the chain starts at that buffer.

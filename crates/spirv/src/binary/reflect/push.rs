@@ -5,11 +5,11 @@
 use spirv::Decoration;
 
 use super::SignatureReader;
+use crate::binary::contents::{Global, Type, is_address};
+use crate::binary::types::TypeReader;
+use crate::binary::uses::{ANYWHERE, Use, address_root};
 use crate::error::Malformed;
 use crate::signature::{Access, ElementType, Field, Param, ParamKind, PushConstants, PushMember};
-use crate::spirv::contents::{Global, Type, is_address};
-use crate::spirv::types::TypeReader;
-use crate::spirv::uses::{ANYWHERE, Use, address_root};
 
 /// Bytes of push constants, at most; devices allow 128 to 4096.
 const MAX_PUSH_BYTES: u32 = 1 << 16;

@@ -1,9 +1,8 @@
 //! Bounds that are added to SPIR-V: valid ones, of every index that is computed, and a refusal where there can be none.
 
-use spirv::{Decoration, Op};
+use spirv::Decoration;
 
 use super::*;
-use crate::translate::module::tests::spirv::spirv_val;
 
 /// A kernel with a buffer `data` of words behind a count, a buffer `index` and arrays in other memory, with this body. `%i`
 /// is a computed `u32`, `%s` the same as `i32`, `%w` as `u64`.
@@ -67,24 +66,8 @@ fn module(body: &str) -> Vec<u8> {
     ))
 }
 
-fn translate(bytes: &[u8], options: &Options, constants: &[(&str, f64)]) -> Result<Translated> {
-    let constants = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    Module::parse(&Source::spirv(bytes.to_vec()))?.translate(None, &constants, options)
-}
-
-/// How often an instruction stands in a module.
-fn count(words: &[u32], op: Op) -> usize {
-    let (mut at, mut found) = (5, 0);
-    while at < words.len() {
-        found += usize::from(words[at] & 0xffff == op as u32);
-        at += (words[at] >> 16) as usize;
-    }
-    found
-}
-
 #[test]
 fn every_computed_index_is_bounded_and_no_other() {
-    let left = Options { robust_buffers: true, ..Options::default() };
     // What is done, and how many indices are bounded where the device bounds buffers, and where it does not.
     let cases = [
         ("%p = OpAccessChain %ptile %tile %i\nOpStore %p %one", 1, 1),
@@ -103,19 +86,19 @@ fn every_computed_index_is_bounded_and_no_other() {
     ];
     for (body, left_to_device, all) in cases {
         let bytes = module(body);
-        for (options, expected) in [(&left, left_to_device), (&Options::default(), all)] {
-            let words = translate(&bytes, options, &[]).unwrap_or_else(|error| panic!("{body}: {error}")).spirv;
+        for (options, expected) in [(ROBUST, left_to_device), (CHECKED, all)] {
+            let words = chosen(&bytes, None, &[], options).unwrap_or_else(|error| panic!("{body}: {error}")).spirv;
             assert_eq!(count(&words, Op::Select), expected, "{body}");
             assert_eq!(spirv_val(&words), None, "{body}");
         }
-        assert_eq!(count(&translate(&bytes, &UNCHECKED, &[]).unwrap().spirv, Op::Select), 0, "{body}");
+        assert_eq!(count(&chosen(&bytes, None, &[], UNCHECKED).unwrap().spirv, Op::Select), 0, "{body}");
     }
 }
 
 #[test]
 fn a_promise_that_nothing_overflows_is_left_out() {
     let bytes = module("%sum = OpIAdd %u32 %i %one\n%p = OpAccessChain %ptile %tile %sum\nOpStore %p %one");
-    let mut words = translate(&bytes, &UNCHECKED, &[]).unwrap().spirv;
+    let mut words = chosen(&bytes, None, &[], UNCHECKED).unwrap().spirv;
     let place = |words: &[u32], op: Op| {
         let mut at = 5;
         while words[at] & 0xffff != op as u32 {
@@ -130,17 +113,17 @@ fn a_promise_that_nothing_overflows_is_left_out() {
     }
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let n_decorations = count(&words, Op::Decorate);
-    let bounded = translate(&bytes, &Options::default(), &[]).unwrap().spirv;
+    let bounded = chosen(&bytes, None, &[], CHECKED).unwrap().spirv;
     assert_eq!(count(&bounded, Op::Decorate), n_decorations - 2);
     assert_eq!(spirv_val(&bounded), None);
-    assert_eq!(count(&translate(&bytes, &UNCHECKED, &[]).unwrap().spirv, Op::Decorate), n_decorations);
+    assert_eq!(count(&chosen(&bytes, None, &[], UNCHECKED).unwrap().spirv, Op::Decorate), n_decorations);
 }
 
 #[test]
 fn the_length_is_that_of_the_constants() {
     let bytes = module("%p = OpAccessChain %ptile %tile %three\nOpStore %p %one");
     for (n, expected) in [(4.0, 0), (3.0, 1)] {
-        let words = translate(&bytes, &Options::default(), &[("3", n)]).unwrap().spirv;
+        let words = chosen(&bytes, None, &[("3", n)], CHECKED).unwrap().spirv;
         assert_eq!(count(&words, Op::Select), expected, "{n} elements");
         assert_eq!(spirv_val(&words), None, "{n} elements");
     }
@@ -148,7 +131,6 @@ fn the_length_is_that_of_the_constants() {
 
 #[test]
 fn what_cannot_be_bounded_is_refused_by_its_place() {
-    let left = Options { robust_buffers: true, ..Options::default() };
     let cases = [
         (
             "%p = OpAccessChain %ptile %tile %zero\n%q = OpPtrAccessChain %ptile %p %i\nOpStore %q %one",
@@ -165,8 +147,8 @@ fn what_cannot_be_bounded_is_refused_by_its_place() {
     for (body, op, expected) in cases {
         // `OpPtrAccessChain` needs a stride to be valid; what is refused here is not shown to a validator.
         let bytes = module(body);
-        for (options, is_taken) in [&left, &Options::default()].into_iter().zip(expected) {
-            match translate(&bytes, options, &[]) {
+        for (options, is_taken) in [ROBUST, CHECKED].into_iter().zip(expected) {
+            match chosen(&bytes, None, &[], options) {
                 Ok(_) => assert!(is_taken, "{body}"),
                 Err(Error::Unbounded { place, .. }) => {
                     assert!(!is_taken, "{body}");
@@ -175,6 +157,6 @@ fn what_cannot_be_bounded_is_refused_by_its_place() {
                 Err(error) => panic!("{error}"),
             }
         }
-        translate(&bytes, &UNCHECKED, &[]).unwrap();
+        chosen(&bytes, None, &[], UNCHECKED).unwrap();
     }
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::Capability;
-use crate::translate::module::tests::spirv::spirv_val;
 
 /// Four kernels: `plain` adds floats, `wide` adds doubles through a function, `small` writes bytes, `asks` asks for the
 /// subgroup's size. Their workgroup's size is a constant.
@@ -126,7 +125,7 @@ const SEVERAL: &str = "OpCapability Shader
 
 #[test]
 fn each_entry_point_needs_what_it_uses() {
-    let module = Module::parse(&Source::spirv(assemble(SEVERAL))).unwrap();
+    let bytes = assemble(SEVERAL);
     let cases: [(&str, &[Capability], &str); 4] = [
         ("plain", &[], "floats"),
         ("wide", &[Capability::Float64], "doubles"),
@@ -134,18 +133,17 @@ fn each_entry_point_needs_what_it_uses() {
         ("asks", &[Capability::Subgroup], "words"),
     ];
     for (entry, needs, buffer) in cases {
-        let left = Options { robust_buffers: true, ..Options::default() };
-        for options in [Options::default(), left, UNCHECKED] {
-            let constants = [("0".to_owned(), 5.0)].into();
-            let Translated { spirv, signature, .. } = module.translate(Some(entry), &constants, &options).unwrap();
+        for options in [CHECKED, ROBUST, UNCHECKED] {
+            let Chosen { spirv, signature, .. } = chosen(&bytes, Some(entry), &[("0", 5.0)], options).unwrap();
             assert_eq!(signature.capabilities, needs, "{entry}");
             assert_eq!(signature.params.iter().map(|param| param.name.as_str()).collect::<Vec<_>>(), [buffer]);
             assert_eq!(signature.workgroup_size, [5, 1, 1], "{entry}"); // It is a constant's, in all of them.
             assert_eq!(spirv_val(&spirv), None, "{entry}");
             // Read again, it is the same kernel.
-            let again = Module::parse(&Source::spirv_words(&spirv)).unwrap();
+            let again = Binary::of_words("x.spv", spirv).unwrap();
             assert_eq!(again.entry_points().collect::<Vec<_>>(), [entry]);
-            assert_eq!(again.translate(None, &constants, &options).unwrap().signature, signature);
+            let again = chosen(bytemuck::cast_slice(&again.words), None, &[("0", 5.0)], options).unwrap();
+            assert_eq!(again.signature, signature);
         }
     }
 }
@@ -157,8 +155,6 @@ fn a_module_whose_capabilities_are_all_used_stays_whole() {
     let text = text.replace("OpCapability Int8", "OpCapability Int8\nOpCapability Float16");
     // `small` alone needs no float of 16 bits; a module of one kernel that needs all it declares is not touched.
     let bytes = assemble(&text);
-    let module = Module::parse(&Source::spirv(bytes)).unwrap();
-    let small = module.translate(Some("small"), &BTreeMap::new(), &UNCHECKED).unwrap().spirv;
-    let again = Module::parse(&Source::spirv_words(&small)).unwrap();
-    assert_eq!(again.translate(None, &BTreeMap::new(), &UNCHECKED).unwrap().spirv, small);
+    let small = chosen(&bytes, Some("small"), &[], UNCHECKED).unwrap().spirv;
+    assert_eq!(chosen(bytemuck::cast_slice(&small), None, &[], UNCHECKED).unwrap().spirv, small);
 }

@@ -5,7 +5,7 @@ use rspirv::binary::Assemble as _;
 use rspirv::dr::{Builder, Operand};
 use spirv::{
     AddressingModel, Capability as Spirv, CooperativeMatrixOperands, CooperativeMatrixUse, Decoration, ExecutionMode,
-    ExecutionModel, FunctionControl, MemoryModel, Op, StorageClass,
+    ExecutionModel, FunctionControl, MemoryModel, StorageClass,
 };
 
 use super::*;
@@ -93,9 +93,8 @@ fn signed() -> CooperativeMatrixOperands {
         | O::MATRIX_RESULT_SIGNED_COMPONENTS_KHR
 }
 
-fn translate(words: &[u32], constants: &[(&str, f64)], options: &Options) -> Result<Translated> {
-    let constants = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    Module::parse(&Source::spirv_words(words))?.translate(None, &constants, options)
+fn bounded_by(device: DeviceBounds) -> EntryOptions {
+    EntryOptions { bounds: Some(device), ..UNCHECKED }
 }
 
 #[test]
@@ -108,7 +107,8 @@ fn products_and_operands_are_read_with_their_constants() {
         (&[], saturating, "16×8×32 i8 × i8 + i32 → i32, saturating"),
     ];
     for (constants, operands, expected) in cases {
-        let signature = translate(&product(true, operands), constants, &UNCHECKED).unwrap().signature;
+        let signature =
+            chosen(bytemuck::cast_slice(&product(true, operands)), None, constants, UNCHECKED).unwrap().signature;
         assert!(signature.capabilities.contains(&Capability::CooperativeMatrix));
         assert_eq!(signature.extensions, ["SPV_KHR_cooperative_matrix"]);
         let [left, right, whole] = signature.matrices.as_slice() else { panic!("{:?}", signature.matrices) };
@@ -122,7 +122,7 @@ fn products_and_operands_are_read_with_their_constants() {
 
 #[test]
 fn matrices_are_bounded_where_the_device_does_it() {
-    let of = |robust_buffers, robust_matrices| Options { robust_buffers, robust_matrices, ..Options::default() };
+    let of = |buffers, matrices| bounded_by(DeviceBounds { buffers, matrices, non_uniform: [false; 2] });
     // In a buffer or in workgroup memory, what the device bounds, whether it is taken.
     let cases = [
         (true, of(true, true), true),
@@ -131,7 +131,7 @@ fn matrices_are_bounded_where_the_device_does_it() {
         (false, of(true, true), false),
     ];
     for (is_in_buffer, options, expected) in cases {
-        match translate(&product(is_in_buffer, signed()), &[], &options) {
+        match chosen(bytemuck::cast_slice(&product(is_in_buffer, signed())), None, &[], options) {
             Ok(_) => assert!(expected, "{is_in_buffer}, {options:?}"),
             Err(Error::Unbounded { place, .. }) => {
                 assert!(!expected, "{is_in_buffer}, {options:?}");
@@ -140,14 +140,14 @@ fn matrices_are_bounded_where_the_device_does_it() {
             Err(error) => panic!("{error}"),
         }
     }
-    assert!(translate(&product(false, signed()), &[], &UNCHECKED).is_ok());
+    assert!(chosen(bytemuck::cast_slice(&product(false, signed())), None, &[], UNCHECKED).is_ok());
 }
 
 #[test]
 fn an_installed_validator_takes_them_or_is_said_to_be_too_old() {
-    let options = Options { robust_buffers: true, robust_matrices: true, ..Options::default() };
-    let words = translate(&product(true, signed()), &[], &options).unwrap().spirv;
-    match crate::spirv::validator::Validator::of_environment(true).check(&words) {
+    let options = bounded_by(DeviceBounds { buffers: true, matrices: true, non_uniform: [false; 2] });
+    let words = chosen(bytemuck::cast_slice(&product(true, signed())), None, &[], options).unwrap().spirv;
+    match Validator::of_environment(true).check(&words) {
         Ok(()) => {}
         Err(crate::Unvalidated::TooOld { reason, .. }) => {
             let number = Spirv::CooperativeMatrixKHR as u32;
@@ -155,14 +155,5 @@ fn an_installed_validator_takes_them_or_is_said_to_be_too_old() {
         }
         Err(problem) => panic!("{problem}"),
     }
-    assert_eq!(count_of(&words, Op::CooperativeMatrixMulAddKHR), 1);
-}
-
-fn count_of(words: &[u32], op: Op) -> usize {
-    let (mut at, mut found) = (5, 0);
-    while at < words.len() {
-        found += usize::from(words[at] & 0xffff == op as u32);
-        at += (words[at] >> 16) as usize;
-    }
-    found
+    assert_eq!(count(&words, Op::CooperativeMatrixMulAddKHR), 1);
 }

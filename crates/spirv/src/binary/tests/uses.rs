@@ -67,8 +67,8 @@ fn every_way_to_a_buffer_is_followed() {
         (main("%n = OpArrayLength %u32 %c 0") + copy, "c:"),
     ];
     for (functions, expected) in cases {
-        let module = Module::parse(&Source::spirv(three_buffers(&functions))).unwrap_or_else(|error| panic!("{error}"));
-        let signature = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().signature;
+        let kernel = chosen(&three_buffers(&functions), None, &[], CHECKED);
+        let signature = kernel.unwrap_or_else(|error| panic!("{error}")).signature;
         let found = signature.params.iter().map(|param| {
             let (r, w) = (if param.reads { "r" } else { "" }, if param.writes { "w" } else { "" });
             format!("{}:{r}{w}", param.name)
@@ -97,8 +97,7 @@ fn a_pointer_that_goes_round_a_loop_may_be_any() {
         %end = OpLabel
         OpReturn
         OpFunctionEnd";
-    let module = Module::parse(&Source::spirv(three_buffers(functions))).unwrap();
-    let signature = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().signature;
+    let signature = chosen(&three_buffers(functions), None, &[], CHECKED).unwrap().signature;
     assert!(signature.params.iter().all(|param| param.reads && param.writes), "{signature}");
     assert_eq!(signature.params.len(), 2);
 }

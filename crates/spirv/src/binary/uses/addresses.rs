@@ -10,20 +10,20 @@ use std::collections::{HashMap, HashSet};
 use spirv::{Decoration, MemoryAccess, Op, StorageClass};
 
 use super::{MAX_ROOTS, Roots, Use, UseWalk};
-use crate::spirv::contents::{Contents, Type, is_address};
-use crate::spirv::instruction::{Checked, Instruction};
+use crate::binary::contents::{Contents, Type, is_address};
+use crate::binary::instruction::{Checked, Instruction};
 
 /// Marks roots that are no variables: no id is as large.
 const ADDRESS: u32 = 1 << 31;
 
 /// The root of addresses of which nothing is known.
-pub(in crate::spirv) const ANYWHERE: u32 = u32::MAX;
+pub(in crate::binary) const ANYWHERE: u32 = u32::MAX;
 
 /// Rounds over the functions, at most. Compilers store each address once, so that three or four are enough.
 const MAX_ROUNDS: u32 = 16;
 
 /// The root of the address that lies so many bytes into the push constants.
-pub(in crate::spirv) const fn address_root(offset: u32) -> u32 {
+pub(in crate::binary) const fn address_root(offset: u32) -> u32 {
     ADDRESS | offset
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::translated;
+use super::binary::compiled;
 use crate::{ElementType, Field, Module, Options, ParamKind, Signature, Source};
 
 /// Name, offset, type with its strides.
@@ -41,6 +41,10 @@ fn fields(ty: &ElementType) -> &[Field] {
         ElementType::Array { element, .. } => fields(element),
         _ => panic!("{ty} is no struct"),
     }
+}
+
+fn of(source: &Source) -> Signature {
+    Module::parse(source).unwrap().translate(None, &BTreeMap::new(), &Options::default()).unwrap().signature
 }
 
 /// The fields of the struct in the field of that name.
@@ -113,7 +117,7 @@ const GLSL: &[Block<'_>] = &[
 
 #[test]
 fn blocks_of_glsl_lie_by_their_layout() {
-    let signature = translated("block_layouts", &[]).unwrap().signature;
+    let signature = of(&Source::spirv(compiled("block_layouts")));
     assert_eq!(signature.params[0].kind, ParamKind::Uniform);
     for (param, &(name, all, branch, leaf, bytes)) in signature.params.iter().zip(GLSL) {
         assert_eq!((param.name.as_str(), param.fixed_bytes), (name, bytes));
@@ -128,7 +132,7 @@ fn blocks_of_glsl_lie_by_their_layout() {
 
 #[test]
 fn push_constants_may_have_the_scalar_layout() {
-    let signature = translated("block_layouts", &[]).unwrap().signature;
+    let signature = of(&Source::spirv(compiled("block_layouts")));
     let push = signature.push_constants.unwrap();
     let members: Vec<_> = push.members.iter().map(|member| (member.offset, spelled(&member.ty))).collect();
     let expected = [(0, "f32"), (4, "vec3<f32>"), (16, "mat3x2<f32>/8"), (40, "Leaf")];
@@ -151,14 +155,9 @@ struct Constant { a: array<Wide, 3>, @align(16) c: mat3x2<f32>, d: mat4x3<f32>, 
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
 @compute @workgroup_size(1) fn main() { out[0] = all.i + constant.f + few[0][0].x; }";
 
-fn of_wgsl() -> Signature {
-    let module = Module::parse(&Source::wgsl(WGSL)).unwrap();
-    module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().signature
-}
-
 #[test]
 fn structs_of_wgsl_lie_by_its_alignments() {
-    let signature = of_wgsl();
+    let signature = of(&Source::wgsl(WGSL));
     let [all, constant, few, _] = signature.params.as_slice() else { panic!("{signature}") };
     let rows = [
         ("a", 0, "array<f32, 3>/4"),
@@ -200,8 +199,7 @@ void main() { result[0] = std140_.j + std430_.j; }";
 
 #[test]
 fn blocks_of_glsl_that_is_compiled_here_lie_by_their_layout() {
-    let module = Module::parse(&Source::glsl(FROM_TEXT)).unwrap();
-    let signature = module.translate(None, &BTreeMap::new(), &Options::default()).unwrap().signature;
+    let signature = of(&Source::glsl(FROM_TEXT));
     let [std140, std430, _] = signature.params.as_slice() else { panic!("{signature}") };
     let rows = |stride, [b, d, f, g, h, j]: [u32; 6]| {
         let a: &str = if stride == 16 { "array<f32, 3>/16" } else { "array<f32, 3>/4" };
