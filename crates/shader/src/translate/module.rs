@@ -10,8 +10,8 @@ use std::panic::AssertUnwindSafe;
 use std::thread;
 
 use vkarray_spirv::internal::{
-    Binary, Chosen, ChosenPart, DeviceBounds, EntryOptions, InstrumentRequest, counts_workgroups, instrument, nearest,
-    with_folded_launch, with_zeroed_shared, without_sources,
+    Binary, Check, Chosen, ChosenPart, DeviceBounds, EntryOptions, InstrumentRequest, counts_workgroups, instrument,
+    nearest, with_folded_launch, with_zeroed_shared, without_sources,
 };
 use vkarray_spirv::{Names, Signature};
 
@@ -83,15 +83,17 @@ impl Module {
     /// [`SpirvError::Malformed`]: crate::SpirvError::Malformed
     pub fn parse(source: &Source) -> Result<Self> {
         let name = source.name();
-        if let (Language::Glsl(_) | Language::Spirv { .. }, [first, ..]) = (source.language(), source.libraries()) {
+        if let (Language::Glsl(_) | Language::Spirv { .. }, [first, ..]) =
+            (&source.language, source.libraries.as_slice())
+        {
             return Err(Error::Library { source_name: name.to_owned(), library: first.name.to_string() });
         }
-        if let Some(what) = source.misplaced() {
+        if let Some(what) = source.misplaced {
             return Err(Error::OnlyGlsl { source_name: name.to_owned(), what });
         }
         contain(name, || {
-            let form = match source.language() {
-                Language::Wgsl(text) => Parsed::Text(Box::new(Text::wgsl(name, text, source.libraries())?)),
+            let form = match &source.language {
+                Language::Wgsl(text) => Parsed::Text(Box::new(Text::wgsl(name, text, &source.libraries)?)),
                 Language::Glsl(glsl) => {
                     let words = glsl::compile(name, glsl)?;
                     Parsed::Binary(Box::new(Binary::of_words(name, words)?), Trust::Compiled)
@@ -192,7 +194,7 @@ impl Module {
         }
         let entry = self.choose_entry(entry)?;
         match &self.form {
-            Parsed::Text(text) => sizes.apply(text.module(), entry, &mut constants)?,
+            Parsed::Text(text) => sizes.apply(&text.module, entry, &mut constants)?,
             Parsed::Binary(..) => {
                 let (source_name, option) = (self.source_name.clone(), "setting sizes");
                 return Err(Error::NotTranslated { source_name, option });
@@ -226,25 +228,16 @@ impl Module {
             (_, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
             (_, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
         };
-        let (mut sanitized, names) = (None, HashMap::new());
-        let mut with_checks = |part: ChosenPart<'_>, sanitize| {
-            let request = InstrumentRequest {
-                source_name: &self.source_name,
-                part,
-                names: &names,
-                wraps_shifts: false,
-                sanitize,
-                compile: write_checks,
-            };
-            let (words, found) = instrument(&request)?;
-            sanitized = Some(found);
-            Ok(words)
-        };
-        let mut checks = options.sanitize.map(|sanitize| move |part: ChosenPart<'_>| with_checks(part, sanitize));
-        let checks =
-            checks.as_mut().map(|checks| checks as &mut dyn FnMut(ChosenPart<'_>) -> vkarray_spirv::Result<Vec<u32>>);
+        let (source_name, names) = (self.source_name.as_str(), &HashMap::new());
+        let checks = options.sanitize.map(|sanitize| {
+            move |part: ChosenPart<'_>| {
+                let (wraps_shifts, compile) = (false, write_checks);
+                instrument(&InstrumentRequest { source_name, part, names, wraps_shifts, sanitize, compile })
+            }
+        });
+        let checks = checks.as_ref().map(|checks| checks as &Check<'_, _>);
         let asked = EntryOptions { bounds, counts: options.binding_counts, assume_addresses: options.assume_addresses };
-        let chosen = binary.choose((&self.source_name, entry), constants, asked, checks)?;
+        let (chosen, sanitized) = binary.choose((source_name, entry), constants, asked, checks)?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {

@@ -24,10 +24,10 @@ use crate::glsl::Glsl;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     name: Cow<'static, str>,
-    language: Language,
-    libraries: Vec<Library>,
+    pub(super) language: Language,
+    pub(super) libraries: Vec<Library>,
     /// What was added to a shader that is not GLSL, and only GLSL has.
-    misplaced: Option<&'static str>,
+    pub(super) misplaced: Option<&'static str>,
 }
 
 /// WGSL that several shaders share: functions, types and constants, and the name that errors show.
@@ -87,12 +87,7 @@ impl Source {
     /// assert_eq!(source.name(), "empty.wgsl");
     /// ```
     pub fn wgsl(text: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            name: Cow::Borrowed("shader.wgsl"),
-            language: Language::Wgsl(text.into()),
-            libraries: Vec::new(),
-            misplaced: None,
-        }
+        Self::new("shader.wgsl", Language::Wgsl(text.into()))
     }
 
     /// A compute shader in GLSL, for Vulkan, OpenGL or OpenGL ES 3.1.
@@ -118,8 +113,7 @@ impl Source {
     /// # Ok::<(), vkarray_shader::Error>(())
     /// ```
     pub fn glsl(text: impl Into<Cow<'static, str>>) -> Self {
-        let language = Language::Glsl(Box::new(Glsl::new(text.into())));
-        Self { name: Cow::Borrowed("shader.comp"), language, libraries: Vec::new(), misplaced: None }
+        Self::new("shader.comp", Language::Glsl(Box::new(Glsl::new(text.into()))))
     }
 
     /// Defines a macro of a shader in GLSL, as `#define NAME VALUE` behind its first line would. Shaders in other languages are
@@ -253,12 +247,11 @@ impl Source {
     }
 
     fn of_spirv(bytes: Cow<'static, [u8]>, trust: Trust) -> Self {
-        Self {
-            name: Cow::Borrowed("shader.spv"),
-            language: Language::Spirv { bytes, trust },
-            libraries: Vec::new(),
-            misplaced: None,
-        }
+        Self::new("shader.spv", Language::Spirv { bytes, trust })
+    }
+
+    const fn new(name: &'static str, language: Language) -> Self {
+        Self { name: Cow::Borrowed(name), language, libraries: Vec::new(), misplaced: None }
     }
 
     /// Adds a library after the shader's text. In WGSL the order of declarations is free, so the shader's own lines keep their
@@ -319,18 +312,6 @@ impl Source {
     #[doc(hidden)]
     pub const fn is_to_be_validated(&self) -> bool {
         matches!(self.language, Language::Glsl(_) | Language::Spirv { trust: Trust::Validated, .. })
-    }
-
-    pub(crate) const fn misplaced(&self) -> Option<&'static str> {
-        self.misplaced
-    }
-
-    pub(crate) fn libraries(&self) -> &[Library] {
-        &self.libraries
-    }
-
-    pub(crate) const fn language(&self) -> &Language {
-        &self.language
     }
 }
 

@@ -42,7 +42,8 @@ const NAGA_PUSH_BYTES: u32 = 256;
 pub(crate) struct Text {
     source_name: String,
     linked: LinkedSource,
-    module: naga::Module,
+    /// As it was parsed, with constants that have no value yet.
+    pub(super) module: naga::Module,
     info: ModuleInfo,
 }
 
@@ -88,11 +89,6 @@ impl Text {
     pub(crate) fn entry_points(&self) -> impl Iterator<Item = &str> {
         let compute = |entry: &&naga::EntryPoint| entry.stage == ShaderStage::Compute;
         self.module.entry_points.iter().filter(compute).map(|entry| entry.name.as_str())
-    }
-
-    /// The module as it was parsed, with constants that have no value yet.
-    pub(crate) fn module(&self) -> &naga::Module {
-        &self.module
     }
 
     /// Translates an entry point, which exists.
@@ -184,20 +180,12 @@ impl Text {
         names: &HashMap<(u32, u32), String>,
     ) -> Result<(Vec<u32>, Option<Sanitized>)> {
         let Some(sanitize) = options.sanitize else { return Ok((words, None)) };
-        let (source_name, mut sanitized) = (self.source_name.as_str(), None);
+        let source_name = self.source_name.as_str();
         let bounds = (options.bounds == Bounds::Checked).then(DeviceBounds::default);
         let words = without_sources(&words);
-        let mut words = with_checks(source_name, words, signature, bounds, &mut |part| {
-            let (words, found) = instrument(&InstrumentRequest {
-                source_name,
-                part,
-                names,
-                wraps_shifts: true,
-                sanitize,
-                compile: emit::write_checks,
-            })?;
-            sanitized = Some(found);
-            Ok(words)
+        let (mut words, sanitized) = with_checks(source_name, words, signature, bounds, &|part| {
+            let compile = emit::write_checks;
+            instrument(&InstrumentRequest { source_name, part, names, wraps_shifts: true, sanitize, compile })
         })?;
         if let Some(fold) = options.fold {
             words = with_folded_launch(&words, fold.launch(signature));

@@ -15,11 +15,8 @@ use super::instruction::{Checked, Instruction};
 use super::reflect::place;
 use super::sections::is_declaration;
 use super::uses::Use;
-use super::words::{HEADER_WORDS, instructions, op};
+use super::words::{BOUND, HEADER_WORDS, instructions, op};
 use crate::signature::{Bindings, MAX_COUNTED};
-
-/// The word of a header that holds the bound of ids.
-const BOUND: usize = 3;
 
 /// The length of an array of bindings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

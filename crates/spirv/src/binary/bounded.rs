@@ -24,11 +24,9 @@ use super::contents::{Contents, Type};
 use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
 use super::reflect::ReflectError;
 use super::sections::is_declaration;
+use super::words::BOUND;
 
 type Bounded<T> = Result<T, ReflectError>;
-
-/// The word of a header that holds the bound of ids.
-const BOUND: usize = 3;
 
 /// What bounds an index.
 #[derive(Clone, Copy, Debug)]

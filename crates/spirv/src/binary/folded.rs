@@ -8,10 +8,7 @@ use std::collections::HashMap;
 
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
-use super::words::{HEADER_WORDS, instructions, op};
-
-/// The word of a header that holds the bound of ids.
-const BOUND: usize = 3;
+use super::words::{BOUND, HEADER_WORDS, instruction, instructions, op};
 
 /// How a launch along x is spread.
 #[derive(Clone, Copy, Debug)]
@@ -104,12 +101,6 @@ struct Folder {
     interface: Vec<u32>,
 }
 
-/// Words of an instruction with a result.
-fn instruction(op: Op, ty: Option<u32>, id: u32, operands: &[u32]) -> Vec<u32> {
-    let n_words = u32::try_from(2 + usize::from(ty.is_some()) + operands.len()).unwrap_or(u32::MAX);
-    [n_words << 16 | op as u32].into_iter().chain(ty).chain([id]).chain(operands.iter().copied()).collect()
-}
-
 impl Folder {
     fn new_id(&mut self) -> u32 {
         self.next_id += 1;
@@ -118,13 +109,13 @@ impl Folder {
 
     fn declare(&mut self, op: Op, ty: Option<u32>, operands: &[u32]) -> u32 {
         let id = self.new_id();
-        self.declared.extend(instruction(op, ty, id, operands));
+        self.declared.extend(instruction(op, ty, Some(id), operands));
         id
     }
 
     fn add(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
         let id = self.new_id();
-        self.code.extend(instruction(op, Some(ty), id, operands));
+        self.code.extend(instruction(op, Some(ty), Some(id), operands));
         id
     }
 

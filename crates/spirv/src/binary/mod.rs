@@ -93,8 +93,8 @@ pub struct ChosenPart<'a> {
     pub(crate) whole: &'a Contents,
 }
 
-/// What puts checks into a part, if there are to be any.
-pub type Checks<'a> = Option<&'a mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>>;
+/// What puts checks into a part, and says something about them.
+pub type Check<'a, T> = dyn Fn(ChosenPart<'_>) -> Result<(Vec<u32>, T)> + 'a;
 
 /// What a kernel is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,13 +181,13 @@ impl Binary {
     ///
     /// The errors about constants, [`Error::Malformed`], [`Error::Unsupported`], [`Error::BindingClash`], [`Error::Unbounded`]
     /// and [`Error::Addresses`], and those of the checks.
-    pub fn choose(
+    pub fn choose<T>(
         &self,
         (source_name, entry): (&str, &str),
         given: &BTreeMap<String, f64>,
         options: EntryOptions,
-        checks: Checks<'_>,
-    ) -> Result<Chosen> {
+        checks: Option<&Check<'_, T>>,
+    ) -> Result<(Chosen, Option<T>)> {
         let set = self.constant_values(entry, given)?;
         self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
         let whole = self.entry(entry);
@@ -214,10 +214,10 @@ impl Binary {
             matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
         let part =
             ChosenPart { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
-        let spirv = finished((source_name, part), options.bounds, checks, &set)?;
+        let (spirv, checked) = finished((source_name, part), options.bounds, checks, &set)?;
         signature.capabilities = capabilities(&declared(&spirv), &spirv); // With what the bounds declare.
         signature.add_capabilities_of_lists();
-        Ok(Chosen { spirv, signature, specialization: set.into_iter().collect() })
+        Ok((Chosen { spirv, signature, specialization: set.into_iter().collect() }, checked))
     }
 
     /// Finds the constants that names or numbers mean, and checks the values against their types.
@@ -267,12 +267,12 @@ impl Binary {
 }
 
 /// The words of an entry point with checks, if there are to be any, and with bounds for its indices.
-fn finished(
+fn finished<T>(
     (source_name, part): (&str, ChosenPart<'_>),
     bounds: Option<DeviceBounds>,
-    checks: Checks<'_>,
+    checks: Option<&Check<'_, T>>,
     set: &BTreeMap<u32, ScalarValue>,
-) -> Result<Vec<u32>> {
+) -> Result<(Vec<u32>, Option<T>)> {
     let entry = &part.entry.name;
     let bound = |words: &[u32], contents: &Contents, values: &Values| match bounds {
         None => Ok(words.to_vec()),
@@ -280,10 +280,10 @@ fn finished(
             bounded(words, contents, values, of_device).map_err(|refusal| refusal.into_error(source_name, entry, words))
         }
     };
-    let Some(checks) = checks else { return bound(part.words, part.contents, part.values) };
-    let words = checks(part)?;
+    let Some(checks) = checks else { return Ok((bound(part.words, part.contents, part.values)?, None)) };
+    let (words, checked) = checks(part)?;
     let contents = read::read(&words).map_err(|fault| malformed(source_name, fault))?;
-    bound(&words, &contents, &Values::compute(&contents, set))
+    Ok((bound(&words, &contents, &Values::compute(&contents, set))?, Some(checked)))
 }
 
 /// An entry point that naga wrote, with checks, and with bounds for its indices if it is to have any.
@@ -291,13 +291,13 @@ fn finished(
 /// # Errors
 ///
 /// [`Error::Malformed`], [`Error::Unbounded`], and those of the checks.
-pub fn with_checks(
+pub fn with_checks<T>(
     source_name: &str,
     words: Vec<u32>,
     signature: &Signature,
     bounds: Option<DeviceBounds>,
-    checks: &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>,
-) -> Result<Vec<u32>> {
+    checks: &Check<'_, T>,
+) -> Result<(Vec<u32>, Option<T>)> {
     let binary = Binary::of_words(source_name, words)?;
     let Binary { words, contents } = &binary;
     let values = Values::compute(contents, &BTreeMap::new());

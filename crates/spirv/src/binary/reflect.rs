@@ -17,7 +17,6 @@ use super::instruction::{Checked, MalformedAt};
 use super::types::{TypeReader, resource};
 use super::unique_names::make_names_unique;
 use super::uses::{ANYWHERE, Use, uses};
-use crate::binary::capabilities::capabilities;
 use crate::binary::lines::line_of;
 use crate::error::Malformed;
 use crate::error::{Error, Resource};
@@ -113,7 +112,6 @@ pub(super) fn signature(
     });
     signature.entry.clone_from(&entry.name);
     signature.workgroup_size = workgroup_size;
-    signature.capabilities = capabilities(&contents.capabilities, words);
     signature.extensions.clone_from(&contents.extensions);
     signature.constants = constants(contents, entry, values);
     make_names_unique(&mut signature);
@@ -171,15 +169,12 @@ fn workgroup_size(contents: &Contents, entry: &EntryPoint, values: &Values) -> C
         (None, _) => return Err(fault("it has no workgroup size")),
     };
     match counts {
-        Some([Some(x), Some(y), Some(z)]) => check_size([x, y, z]).ok_or_else(|| fault(ZERO)),
+        Some([Some(0), ..] | [_, Some(0), _] | [.., Some(0)]) => {
+            Err(fault("its workgroup has no invocations on an axis"))
+        }
+        Some([Some(x), Some(y), Some(z)]) => Ok([x, y, z]),
         _ => Err(fault("its workgroup size is not made of numbers that can be computed here")),
     }
-}
-
-const ZERO: &str = "its workgroup has no invocations on an axis";
-
-fn check_size(size: [u32; 3]) -> Option<[u32; 3]> {
-    (!size.contains(&0)).then_some(size)
 }
 
 struct SignatureReader<'a> {

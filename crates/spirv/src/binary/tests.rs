@@ -39,7 +39,7 @@ fn chosen(bytes: &[u8], entry: Option<&str>, constants: &[(&str, f64)], options:
     let constants = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let binary = Binary::parse("x.spv", bytes)?;
     let entry = entry.or_else(|| binary.entry_points().next()).expect("a compute entry point");
-    binary.choose(("x.spv", entry), &constants, options, None)
+    binary.choose(("x.spv", entry), &constants, options, None::<&Check<'_, ()>>).map(|(chosen, _)| chosen)
 }
 
 fn translated(name: &str, constants: &[(&str, f64)]) -> Result<Chosen> {

@@ -9,6 +9,9 @@ use spirv::{ImageOperands, Op};
 /// Words before the first instruction.
 pub const HEADER_WORDS: usize = 5;
 
+/// The word of a header that holds the bound of ids.
+pub const BOUND: usize = 3;
+
 /// The instructions behind the header. If one's length makes no sense, what is left is the last.
 pub fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
     let mut rest = words.get(HEADER_WORDS..).unwrap_or_default();
@@ -19,6 +22,13 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
         rest = tail;
         Some(instruction)
     })
+}
+
+/// The words of an instruction.
+pub(crate) fn instruction(op: Op, ty: Option<u32>, id: Option<u32>, operands: &[u32]) -> Vec<u32> {
+    let mut words: Vec<u32> = [op as u32].into_iter().chain(ty).chain(id).chain(operands.iter().copied()).collect();
+    words[0] |= u32::try_from(words.len()).unwrap_or(u32::MAX) << 16;
+    words
 }
 
 /// What an instruction is; `None` for what the enumeration does not know.

@@ -8,10 +8,7 @@ use std::collections::HashMap;
 
 use spirv::{Op, StorageClass};
 
-use super::words::{HEADER_WORDS, instructions, op};
-
-/// The word of a header that holds the bound of ids.
-const BOUND: usize = 3;
+use super::words::{BOUND, HEADER_WORDS, instructions, op};
 
 /// The module with a null initialiser on each variable of workgroup memory that has none.
 pub fn with_zeroed_shared(words: &[u32]) -> Vec<u32> {

@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use spirv::Op;
 
 use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
-
-/// The word of a header that holds the bound of ids.
-pub(super) const BOUND: usize = 3;
+use crate::binary::words::{BOUND, instruction};
 
 /// What is added to a module, and its functions as they become.
 pub(super) struct Code {
@@ -101,13 +99,6 @@ pub(super) fn is_shared(op: Op) -> bool {
 
 fn key(op: Op, ty: Option<u32>, operands: &[u32]) -> Vec<u32> {
     [op as u32, ty.unwrap_or_default()].into_iter().chain(operands.iter().copied()).collect()
-}
-
-/// The words of an instruction.
-pub(super) fn instruction(op: Op, ty: Option<u32>, id: Option<u32>, operands: &[u32]) -> Vec<u32> {
-    let mut words: Vec<u32> = [op as u32].into_iter().chain(ty).chain(id).chain(operands.iter().copied()).collect();
-    words[0] |= u32::try_from(words.len()).unwrap_or(u32::MAX) << 16;
-    words
 }
 
 /// An instruction with other operands.

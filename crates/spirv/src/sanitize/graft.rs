@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 use spirv::{MemoryModel, Op, Scope};
 
-use super::code::{Code, instruction, is_shared};
+use super::code::{Code, is_shared};
 use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
-use crate::binary::words::{instructions, op};
+use crate::binary::words::{instruction, instructions, op};
 
 /// What was brought.
 pub(super) struct Prelude {

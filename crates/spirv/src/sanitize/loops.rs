@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use spirv::Op;
 
-use super::code::instruction;
 use super::rewrite::Instrumenter;
 use super::site::Subject;
 use crate::binary::contents::Type;
 use crate::binary::instruction::{Checked, Instruction};
+use crate::binary::words::instruction;
 
 /// A loop that is counted.
 #[derive(Clone, Debug)]

@@ -29,36 +29,47 @@ const ARRIVAL_WORDS: u32 = 10;
 /// The word behind these that says whether the workgroup has used a buffer by an atomic operation.
 const SYNCHRONISED: u32 = 9;
 
-/// Numbers that the checks and the reader of their report agree on.
-pub(crate) mod code {
-    pub(crate) const OUT_OF_RANGE: u32 = 0;
-    pub(crate) const DIVISION_BY_ZERO: u32 = 1;
-    pub(crate) const DIVISION_OVERFLOW: u32 = 2;
-    pub(crate) const UNINITIALISED: u32 = 3;
-    pub(crate) const RACE_ON_READ: u32 = 4;
-    pub(crate) const RACE_ON_WRITE: u32 = 5;
-    pub(crate) const DIVERGENT_BARRIER: u32 = 6;
-    pub(crate) const SHIFT_TOO_FAR: u32 = 7;
-    pub(crate) const ENDLESS_LOOP: u32 = 8;
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $value:expr,)*) => {
+        /// Numbers that the checks and the reader of their report agree on.
+        pub(crate) mod code {
+            $($(#[$doc])* pub(crate) const $name: u32 = $value;)*
+
+            /// All of them, with the names that they have in the checks.
+            pub(super) const ALL: &[(&str, u32)] = &[$((stringify!($name), $name)),*];
+        }
+    };
+}
+
+codes! {
+    OUT_OF_RANGE = 0,
+    DIVISION_BY_ZERO = 1,
+    DIVISION_OVERFLOW = 2,
+    UNINITIALISED = 3,
+    RACE_ON_READ = 4,
+    RACE_ON_WRITE = 5,
+    DIVERGENT_BARRIER = 6,
+    SHIFT_TOO_FAR = 7,
+    ENDLESS_LOOP = 8,
     /// A workgroup reads what another wrote.
-    pub(crate) const GROUP_READS: u32 = 9;
+    GROUP_READS = 9,
     /// A workgroup writes what another wrote.
-    pub(crate) const GROUP_WRITES: u32 = 10;
+    GROUP_WRITES = 10,
     /// A workgroup writes what another read.
-    pub(crate) const GROUP_WRITES_READ: u32 = 11;
+    GROUP_WRITES_READ = 11,
 
     /// In place of a workgroup's number: several of them.
-    pub(crate) const SEVERAL: u32 = u32::MAX;
+    SEVERAL = u32::MAX,
 
     /// Uses, in this order: of two in one epoch the shadow keeps the later in the list.
-    pub(crate) const READ: u32 = 1;
-    pub(crate) const READ_BY_SEVERAL: u32 = 2;
-    pub(crate) const WRITTEN: u32 = 3;
+    READ = 1,
+    READ_BY_SEVERAL = 2,
+    WRITTEN = 3,
 
     /// Bits of the invocation in a note; above them the use, above that the epoch.
-    pub(crate) const INVOCATION: u32 = 0x7ff;
-    pub(crate) const KIND_SHIFT: u32 = 11;
-    pub(crate) const EPOCH_SHIFT: u32 = 13;
+    INVOCATION = 0x7ff,
+    KIND_SHIFT = 11,
+    EPOCH_SHIFT = 13,
 }
 
 /// What the functions depend on.
@@ -151,34 +162,10 @@ pub(super) fn text(plan: &PreludeParams) -> String {
         const SYNCHRONISED = {SYNCHRONISED}u;
         "
     );
-    for (name, value) in codes() {
+    for (name, value) in code::ALL {
         let _ = writeln!(text, "const {name} = {value}u;");
     }
     text.push_str(include_str!("prelude.wgsl"));
     text.push_str(buffers);
     text
-}
-
-fn codes() -> [(&'static str, u32); 19] {
-    [
-        ("OUT_OF_RANGE", code::OUT_OF_RANGE),
-        ("DIVISION_BY_ZERO", code::DIVISION_BY_ZERO),
-        ("DIVISION_OVERFLOW", code::DIVISION_OVERFLOW),
-        ("UNINITIALISED", code::UNINITIALISED),
-        ("RACE_ON_READ", code::RACE_ON_READ),
-        ("RACE_ON_WRITE", code::RACE_ON_WRITE),
-        ("DIVERGENT_BARRIER", code::DIVERGENT_BARRIER),
-        ("SHIFT_TOO_FAR", code::SHIFT_TOO_FAR),
-        ("ENDLESS_LOOP", code::ENDLESS_LOOP),
-        ("GROUP_READS", code::GROUP_READS),
-        ("GROUP_WRITES", code::GROUP_WRITES),
-        ("GROUP_WRITES_READ", code::GROUP_WRITES_READ),
-        ("SEVERAL", code::SEVERAL),
-        ("READ", code::READ),
-        ("READ_BY_SEVERAL", code::READ_BY_SEVERAL),
-        ("WRITTEN", code::WRITTEN),
-        ("INVOCATION", code::INVOCATION),
-        ("KIND_SHIFT", code::KIND_SHIFT),
-        ("EPOCH_SHIFT", code::EPOCH_SHIFT),
-    ]
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use spirv::{BuiltIn, Capability, Decoration, MemorySemantics, Op, Scope, StorageClass};
 
 use super::InstrumentRequest;
-use super::code::{BOUND, Code, instruction};
+use super::code::Code;
 use super::graft::Prelude;
 use super::layout::{LayoutRules, Layouts};
 use super::loops::{CountedLoop, loops_of};
@@ -20,6 +20,7 @@ use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instruction
 use crate::binary::lines::text;
 use crate::binary::sections::{is_debug, is_preamble};
 use crate::binary::uses::callers_first;
+use crate::binary::words::{BOUND, instruction};
 
 /// The first version that has storage buffers without an extension.
 const STORAGE_BUFFERS: u32 = 0x0001_0300;

@@ -12,9 +12,7 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
-use vkarray_spirv::internal::{HEADER_WORDS, instructions, op};
-
-const BOUND: usize = 3;
+use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op};
 
 /// Rewrites a module of SPIR-V 1.4 or later.
 pub(crate) fn with_plain_types(words: &[u32]) -> Vec<u32> {

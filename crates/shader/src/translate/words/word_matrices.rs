@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use spirv::{Capability, CooperativeMatrixOperands as Signed, FPEncoding, Op};
-use vkarray_spirv::internal::{HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op};
 
 /// What the numbers of a cooperative matrix are that WGSL loads from words (`u32`), the lowest bits first.
 ///
@@ -26,9 +26,6 @@ pub enum WordMatrices {
     /// `i8`, four in a word. The inner axis has twice as many numbers as WGSL says, and matrices of `f32` are of `i32`.
     I8,
 }
-
-/// The word of a header that holds the bound of ids.
-const BOUND: usize = 3;
 
 /// The extension of the type `bf16`, with its zero byte.
 const EXTENSION: [u8; 20] = *b"SPV_KHR_bfloat16\0\0\0\0";

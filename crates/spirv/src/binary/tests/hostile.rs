@@ -276,7 +276,7 @@ fn n_kernels(bytes: &[u8]) -> Result<usize> {
     let entries: Vec<_> = binary.entry_points().map(str::to_owned).collect();
     entries.iter().try_for_each(|entry| {
         let options = EntryOptions { assume_addresses: true, ..CHECKED };
-        binary.choose(("x", entry), &BTreeMap::new(), options, None).map(drop)
+        binary.choose(("x", entry), &BTreeMap::new(), options, None::<&Check<'_, ()>>).map(drop)
     })?;
     Ok(entries.len())
 }
