@@ -184,7 +184,7 @@ impl Source {
     /// - an index that the module computes into private, workgroup or push-constant memory is clamped to the array's last
     ///   element. Buffers are left to the device's `robustBufferAccess2` where that is exact to the byte. Elsewhere their
     ///   indices are clamped too, and `robustBufferAccess` must be enabled. What cannot be bounded this way, such as pointers
-    ///   chosen at run time that are moved by an index, is [`Error::Unbounded`](crate::Error::Unbounded);
+    ///   chosen at run time that are moved by an index, is [`SpirvError::Unbounded`](crate::SpirvError::Unbounded);
     /// - Khronos's validator, `spirv-val`, checks the finished module for Vulkan 1.3, as a process with a time limit of 60 s.
     ///   It is `VKARRAY_SPIRV_VAL`, or found in `PATH`. It runs in about 2 ms, once for each module in a
     ///   `KernelCache`; a cache on disk keeps that a module passed.
@@ -194,13 +194,13 @@ impl Source {
     /// behaviour of the specification is left: it relies on drivers that compile it to some value.
     ///
     /// Without a validator, or with one that is older than the module, the kernel is refused with
-    /// [`Error::Validator`](crate::Error::Validator). [`Source::spirv_unchecked`] needs none.
+    /// [`SpirvError::Validator`](crate::SpirvError::Validator). [`Source::spirv_unchecked`] needs none.
     ///
     /// ```
-    /// use vkarray_shader::{Error, Module, Source};
+    /// use vkarray_shader::{Error, Module, Source, SpirvError};
     ///
     /// let error = Module::parse(&Source::spirv(&b"no module"[..]).named("notes.spv")).unwrap_err();
-    /// assert!(matches!(error, Error::Malformed { .. }));
+    /// assert!(matches!(error, Error::Spirv(SpirvError::Malformed { .. })));
     /// ```
     pub fn spirv(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
         Self::of_spirv(bytes.into(), Trust::Validated)

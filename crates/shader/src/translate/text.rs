@@ -194,7 +194,7 @@ impl Text {
     }
 
     /// Checks the values against the constants' types and renames them to the keys naga expects.
-    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> Result<PipelineConstants> {
+    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> vkarray_spirv::Result<PipelineConstants> {
         let mut values = PipelineConstants::default();
         for (key, &value) in given {
             let is_called =
@@ -203,7 +203,7 @@ impl Text {
             let Some((_, declared)) = self.module.overrides.iter().find(|(_, o)| is_called(o)) else {
                 let found = self.constant_names();
                 let hint = nearest(key, &found.0);
-                return Err(SpirvError::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint }.into());
+                return Err(SpirvError::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
             };
             let constant = || declared.name.clone().unwrap_or_else(|| key.clone());
             let naga::TypeInner::Scalar(scalar) = self.module.types[declared.ty].inner else {
@@ -212,15 +212,11 @@ impl Text {
             let dtype = reflect::dtype(scalar);
             if ScalarValue::from_f64(value, dtype).is_none() {
                 let reason = range_of(dtype);
-                return Err(
-                    SpirvError::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason }.into()
-                );
+                return Err(SpirvError::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason });
             }
             let naga_key = declared.id.map_or_else(constant, |id| id.to_string());
             if let (Some(_), Some(id)) = (values.insert(naga_key, value), declared.id) {
-                return Err(
-                    SpirvError::DuplicateConstant { kernel: kernel(), constant: constant(), id: id.into() }.into()
-                );
+                return Err(SpirvError::DuplicateConstant { kernel: kernel(), constant: constant(), id: id.into() });
             }
         }
         Ok(values)
@@ -289,13 +285,13 @@ fn refuse_long_chains(linked: &LinkedSource) -> Result<()> {
 }
 
 /// Refuses more push constants than naga's validator counts: it panics on them.
-fn check_push_constants(module: &naga::Module) -> Result<()> {
+fn check_push_constants(module: &naga::Module) -> vkarray_spirv::Result<()> {
     let kernel = || module.entry_points.first().map_or_else(String::new, |point| point.name.clone());
     let is_push = |variable: &&naga::GlobalVariable| variable.space == AddressSpace::Immediate;
     let sizes = module.global_variables.iter().map(|(_, variable)| variable).filter(is_push);
     match sizes.filter_map(|variable| module.types[variable.ty].inner.try_size(module.to_ctx())).max() {
         Some(bytes) if bytes > NAGA_PUSH_BYTES => {
-            Err(SpirvError::PushConstants { kernel: kernel(), bytes, limit: NAGA_PUSH_BYTES }.into())
+            Err(SpirvError::PushConstants { kernel: kernel(), bytes, limit: NAGA_PUSH_BYTES })
         }
         _ => Ok(()),
     }

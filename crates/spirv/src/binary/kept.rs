@@ -34,7 +34,7 @@ pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Ch
     if capabilities.len() == contents.capabilities.len() {
         return Ok(None);
     }
-    marks.write(words, contents, entry, &capabilities).map(Some)
+    marks.write(words, entry, &capabilities).map(Some)
 }
 
 /// What is kept.
@@ -48,6 +48,8 @@ struct Marks {
     /// Ids whose declarations are still to be looked at.
     roots: Vec<u32>,
     has_debug_info: bool,
+    /// Where each function ends, by where it begins.
+    ends: HashMap<usize, usize>,
 }
 
 impl Marks {
@@ -58,14 +60,13 @@ impl Marks {
             functions: HashSet::new(),
             roots: Vec::new(),
             has_debug_info: false,
+            ends: contents.functions.values().map(|function| (function.at, function.words.end)).collect(),
         };
-        let functions: HashMap<usize, usize> =
-            contents.functions.values().map(|function| (function.at, function.words.end)).collect();
         let mut at = HEADER_WORDS;
         while let Some(instruction) = instruction_at(words, at)? {
             match instruction.op() {
                 Op::Function => {
-                    at = functions.get(&at).copied().unwrap_or(words.len());
+                    at = marks.ends.get(&at).copied().unwrap_or(words.len());
                     continue;
                 }
                 // Others stand in functions.
@@ -126,18 +127,16 @@ impl Marks {
         Ok(())
     }
 
-    fn write(&self, words: &[u32], contents: &Contents, entry: &EntryPoint, capabilities: &[u32]) -> Checked<Vec<u32>> {
+    fn write(&self, words: &[u32], entry: &EntryPoint, capabilities: &[u32]) -> Checked<Vec<u32>> {
         let mut result = words[..HEADER_WORDS].to_vec();
         if !capabilities.contains(&(Capability::Shader as u32)) {
             result.extend([2 << 16 | Op::Capability as u32, Capability::Shader as u32]); // Others had implied it.
         }
-        let ends: HashMap<usize, usize> =
-            contents.functions.values().map(|function| (function.at, function.words.end)).collect();
         let mut at = HEADER_WORDS;
         while let Some(instruction) = instruction_at(words, at)? {
             let (end, is_kept) = match instruction.op() {
                 Op::Function => {
-                    let end = ends.get(&at).copied().unwrap_or(words.len());
+                    let end = self.ends.get(&at).copied().unwrap_or(words.len());
                     (end, self.functions.contains(&at))
                 }
                 op => (at + instruction.n_words, self.keeps(op, &instruction, entry, capabilities)?),

@@ -345,11 +345,10 @@ pub fn matrices_of(
     if !capabilities.contains(&Capability::CooperativeMatrix) {
         return Ok(Vec::new());
     }
-    let refused = |fault| malformed(source_name, fault);
-    let contents = read::read(words).map_err(refused)?;
-    let values = Values::compute(&contents, &BTreeMap::new());
-    let point = contents.entry_points.iter().find(|point| point.name == entry);
-    point.map_or(Ok(Vec::new()), |point| matrices(words, &contents, point, &values).map_err(refused))
+    let binary = Binary::of_words(source_name, words.to_vec())?;
+    let values = Values::compute(&binary.contents, &BTreeMap::new());
+    let found = matrices(&binary.words, &binary.contents, binary.entry(entry), &values);
+    found.map_err(|fault| malformed(source_name, fault))
 }
 
 /// The words of a file, in whichever byte order it was written.

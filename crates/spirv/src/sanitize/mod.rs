@@ -141,18 +141,19 @@ pub struct InstrumentRequest<'a> {
 ///
 /// [`Error::Sanitize`] for a kernel that the checks do not support, [`Error::Malformed`].
 pub fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, Sanitized)> {
-    let invocations = request.part.signature.workgroup_size.map(u64::from).iter().product::<u64>();
+    let signature = request.part.signature;
+    let refused = |reason| Err(Error::Sanitize { kernel: signature.entry.clone(), reason });
+    let invocations = signature.workgroup_size.map(u64::from).iter().product::<u64>();
     if invocations > MAX_INVOCATIONS {
-        let reason = format!("a workgroup has {invocations} invocations, the checks support at most {MAX_INVOCATIONS}");
-        return Err(Error::Sanitize { kernel: request.part.signature.entry.clone(), reason });
+        return refused(format!(
+            "a workgroup has {invocations} invocations, the checks support at most {MAX_INVOCATIONS}"
+        ));
     }
-    if let Some(list) = request.part.signature.params.iter().find(|param| param.bindings.is_list()) {
-        let reason = format!("`{}` is an array of bindings; build this kernel with `sanitize(false)`", list.name);
-        return Err(Error::Sanitize { kernel: request.part.signature.entry.clone(), reason });
+    if let Some(list) = signature.params.iter().find(|param| param.bindings.is_list()) {
+        return refused(format!("`{}` is an array of bindings; build this kernel with `sanitize(false)`", list.name));
     }
-    if let Some(address) = request.part.signature.address() {
-        let reason = format!("no check follows {address}; build this kernel with `sanitize(false)`");
-        return Err(Error::Sanitize { kernel: request.part.signature.entry.clone(), reason });
+    if let Some(address) = signature.address() {
+        return refused(format!("no check follows {address}; build this kernel with `sanitize(false)`"));
     }
     let memory = Memory::of(request, Layouts { contents: request.part.contents, values: request.part.values });
     let plan = prelude::PreludeParams::new(request, &memory, invocations);
