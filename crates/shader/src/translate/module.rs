@@ -1,8 +1,8 @@
 //! From a shader to SPIR-V: [`Module`] parses and validates once, then translates one entry point at a time.
 //!
 //! What is done depends on the language: WGSL goes through naga (`text.rs`); SPIR-V of other compilers, and what is made of GLSL
-//! (`glsl/mod.rs`), is checked and gets bounds (`binary/mod.rs` of `vkarray-spirv`). Both yield a [`Translated`], and from there on a kernel is
-//! a kernel.
+//! (`glsl/mod.rs`), is checked and gets bounds (`binary/mod.rs` of `vkarray-spirv`). Both yield a [`Translated`], and from
+//! there on a kernel is a kernel.
 //! Read next: `text.rs`, then `call/check.rs`.
 
 use std::collections::{BTreeMap, HashMap};

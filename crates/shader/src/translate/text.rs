@@ -42,7 +42,7 @@ const NAGA_PUSH_BYTES: u32 = 256;
 pub(crate) struct Text {
     source_name: String,
     linked: LinkedSource,
-    /// As it was parsed, with constants that have no value yet.
+    /// The module as it was parsed, with constants that have no value yet.
     pub(super) module: naga::Module,
     info: ModuleInfo,
 }

@@ -4,8 +4,7 @@
 //! A validator refuses a module for the number of a source language, or of an instruction of debug information, that is
 //! newer than itself; neither changes what the module does. So both are left out of what is validated, and since no driver
 //! is given what was not validated, the driver gets the module without them too. Names, lines and
-//! `NonSemantic.DebugPrintf` stay. Pure: words in, words out. Called by `translate/` of
-//! `vkarray-shader`.
+//! `NonSemantic.DebugPrintf` stay. Pure: words in, words out. Called by `translate/` of `vkarray-shader`.
 
 use std::collections::HashSet;
 

@@ -3,9 +3,9 @@
 //! Before each instruction that can go wrong, a call of a function of `prelude.rs` checks the values and writes the first
 //! fault into a report buffer. `rewrite.rs`, `checks.rs`, `notes.rs` and `loops.rs` place the calls, `memory.rs` chooses the memory whose
 //! uses are noted, `layout.rs` and `pointers.rs` say where an access lies in it, and `finding.rs` reads the report. WGSL and
-//! GLSL are checked in the SPIR-V that they become, by its debug lines. The functions are WGSL, which the caller compiles: this
-//! crate has no front end. Nothing here opens a device:
-//! `dispatch/sanitized.rs` does the part that does.
+//! GLSL are checked in the SPIR-V that they become, by its debug lines. The functions are WGSL, which the caller compiles:
+//! this crate has no front end. Nothing here opens a device: `dispatch/sanitized.rs` of `vkarray-kernel` does the part that
+//! does.
 //! Read next: `sanitize/prelude.rs`.
 
 mod checks;
@@ -129,7 +129,7 @@ pub struct InstrumentRequest<'a> {
     pub names: &'a HashMap<(u32, u32), String>,
     /// Whether the language shifts by the remainder where a number has fewer bits, as WGSL does.
     pub wraps_shifts: bool,
-    /// What is asked for.
+    /// The shared memory and the rounds that the checks may have.
     pub sanitize: Sanitize,
     /// Compiles WGSL without an entry point, which is valid, to SPIR-V with names and without bounds.
     pub compile: fn(&str) -> Vec<u32>,

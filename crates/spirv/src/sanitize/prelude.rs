@@ -35,7 +35,7 @@ macro_rules! codes {
         pub(crate) mod code {
             $($(#[$doc])* pub(crate) const $name: u32 = $value;)*
 
-            /// All of them, with the names that they have in the checks.
+            /// The numbers with the names that they have in the checks.
             pub(super) const ALL: &[(&str, u32)] = &[$((stringify!($name), $name)),*];
         }
     };

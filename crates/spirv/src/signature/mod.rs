@@ -1,8 +1,9 @@
 //! What a kernel takes and needs: [`Signature`], plain data read from the shader.
 //!
-//! It is the contract between the shader and its callers: `call/check.rs` checks arguments against it, `pipeline/kernel.rs`
-//! makes descriptor sets and push-constant ranges from it, the command line prints it. Nothing here reads a shader
-//! (`binary/reflect.rs` and `translate/reflect.rs` of `vkarray-shader` do) or asks a device (`vkarray-kernel` does, in `fits`).
+//! It is the contract between the shader and its callers: `call/check.rs` of `vkarray-kernel` checks arguments against it,
+//! `pipeline/kernel.rs` there makes descriptor sets and push-constant ranges from it, the command line prints it. Nothing
+//! here reads a shader (`binary/reflect.rs`, and `translate/reflect.rs` of `vkarray-shader`, do) or asks a device
+//! (`vkarray-kernel` does, in `fits`).
 //!
 //! Read this file first, then `element_type.rs` (what a shader declares) and `dtype.rs` (what the host stores).
 
