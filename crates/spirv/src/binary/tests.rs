@@ -34,7 +34,7 @@ pub(crate) fn assemble(text: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// Makes a kernel of an entry point, the only one if `entry` is `None`.
+/// Makes a kernel of an entry point, the first if `entry` is `None`.
 fn chosen(bytes: &[u8], entry: Option<&str>, constants: &[(&str, f64)], options: EntryOptions) -> Result<Chosen> {
     let constants = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let binary = Binary::parse("x.spv", bytes)?;
