@@ -1,7 +1,7 @@
 //! Memory that kernels reach by its address: arrays whose addresses are push constants, and arrays that are reached through
 //! others, ordered, kept and refused.
 
-use vkarray::kernel::{AsArray, Error as KernelError, Mismatch, Reached, ShaderError};
+use vkarray::kernel::{AsArray, Error as KernelError, Mismatch, Reached, ShaderError, SpirvError};
 use vkarray::stream::{Graph, GraphRecorder};
 use vkarray::{DeviceNDArray, Groups, Kernel, Source, s};
 
@@ -175,7 +175,7 @@ fn refusals_name_the_address() {
         let unchecked = unsafe { fixture.kernel(Source::glsl(text)).unchecked() };
         for builder in [fixture.kernel(Source::glsl(text)), unchecked] {
             let error = builder.build().unwrap_err();
-            assert!(matches!(error, KernelError::Shader(ShaderError::Addresses { .. })), "{error}");
+            assert!(matches!(error, KernelError::Shader(ShaderError::Spirv(SpirvError::Addresses { .. }))), "{error}");
             let expected =
                 format!("kernel `main` reaches memory by {address}, and nothing keeps that inside an array; bind ");
             assert!(error.to_string().starts_with(&expected), "{error}");

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use vkarray::kernel::{ArgList, AsArg, Error as KernelError, ShaderError};
+use vkarray::kernel::{ArgList, AsArg, Error as KernelError, ShaderError, SpirvError};
 use vkarray::{Context, DeviceNDArray, Groups, Source};
 
 use super::kernel;
@@ -75,7 +75,10 @@ fn more_buffers_than_can_be_pushed_are_bound_by_sets() {
     let n = limits.max_push_descriptors + 3;
     if n > limits.max_per_stage_descriptor_storage_buffers {
         let refused = sum_of_buffers(&fixture, n).unwrap_err();
-        assert!(matches!(refused, KernelError::Shader(ShaderError::BufferCount { .. })), "{refused}");
+        assert!(
+            matches!(refused, KernelError::Shader(ShaderError::Spirv(SpirvError::BufferCount { .. }))),
+            "{refused}"
+        );
         return;
     }
     assert_eq!(sum_of_buffers(&fixture, n).unwrap(), expected_sum(n));

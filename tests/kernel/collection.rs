@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use vello_shaders::{BindType, ComputeShader, SHADERS};
-use vkarray::kernel::{Access, Error as KernelError, Module, Options, ParamKind, ShaderError, Signature};
+use vkarray::kernel::{Access, Error as KernelError, Module, Options, ParamKind, ShaderError, Signature, SpirvError};
 use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
@@ -79,7 +79,9 @@ fn shaders_of_a_renderer_have_the_bindings_that_it_lists() {
             }
             // The device has few buffers per stage, or small workgroups.
             Err(
-                error @ KernelError::Shader(ShaderError::BufferCount { .. } | ShaderError::WorkgroupInvocations { .. }),
+                error @ KernelError::Shader(ShaderError::Spirv(
+                    SpirvError::BufferCount { .. } | SpirvError::WorkgroupInvocations { .. },
+                )),
             ) => {
                 assert!(is_small, "{}: {error}", shader.name);
             }

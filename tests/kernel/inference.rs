@@ -3,7 +3,7 @@
 //! `compile.sh` in that folder makes the SPIR-V. Each result is compared with a computation on the host.
 
 use half::f16;
-use vkarray::kernel::{Error as KernelError, KernelBuilder, ShaderError};
+use vkarray::kernel::{Error as KernelError, KernelBuilder, ShaderError, SpirvError};
 use vkarray::{Context, DeviceNDArray, Groups, Kernel};
 
 use super::spirv::source;
@@ -57,7 +57,9 @@ fn one_source_is_compiled_for_several_functions() {
             Err(error) => {
                 let is_size = matches!(
                     error,
-                    KernelError::Shader(ShaderError::WorkgroupSize { .. } | ShaderError::WorkgroupInvocations { .. })
+                    KernelError::Shader(ShaderError::Spirv(
+                        SpirvError::WorkgroupSize { .. } | SpirvError::WorkgroupInvocations { .. }
+                    ))
                 );
                 assert!(is_size && largest < size, "{name}: {error}");
                 continue;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use vkarray::kernel::{CacheSettings, Error as KernelError, Module, Options, ShaderError};
+use vkarray::kernel::{CacheSettings, Error as KernelError, Module, Options, ShaderError, SpirvError};
 use vkarray::memory::Allocator;
 use vkarray::{Context, Groups, Kernel, Source};
 use vkarray_kernel::{Bounds, Unvalidated};
@@ -129,7 +129,9 @@ fn an_invalid_module_is_not_passed_to_the_driver() {
     words[at] = words[at] & 0xffff_0000 | I_MUL;
     let error = fixture.kernel(Source::spirv_words(&words).named("wrong.spv")).build().unwrap_err();
     assert!(error.to_string().starts_with("wrong.spv: it is not valid SPIR-V for Vulkan 1.3: "), "{error}");
-    let KernelError::Shader(ShaderError::Validator { problem, .. }) = error else { panic!("{error}") };
+    let KernelError::Shader(ShaderError::Spirv(SpirvError::Validator { problem, .. })) = error else {
+        panic!("{error}")
+    };
     assert!(matches!(*problem, Unvalidated::Invalid { .. }), "{problem}");
     assert_eq!(fixture.kernel_cache().len(), 0);
 }

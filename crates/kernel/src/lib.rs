@@ -42,7 +42,7 @@ pub use vkarray_shader::{
     Constant, ConstantDefault, DType, Element, ElementType, Error as ShaderError, Fault, Field, Finding, FloatAtomic,
     FloatAtomicOp, Fold, Hint, ImageDim, ImageRole, ImageType, Leaf, Library, Limits, Loops, Malformed, MatrixProduct,
     MatrixRole, MatrixUse, MemorySpan, Module, Names, Options, OtherAccess, Param, ParamKind, Parameter, PushConstants,
-    PushMember, Resource, Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, SitePlace, Source, Subgroups,
-    Subject, TexelFormat, Translated, Uncompiled, UnknownDType, Unvalidated, WordMatrices, assert_field, assert_size,
-    check_bindings, check_workgroup,
+    PushMember, Resource, Sanitize, Sanitized, ScalarValue, SharedVar, Signature, Site, SitePlace, Source, SpirvError,
+    Subgroups, Subject, TexelFormat, Translated, Uncompiled, UnknownDType, Unvalidated, WordMatrices, assert_field,
+    assert_size, check_bindings, check_workgroup,
 };

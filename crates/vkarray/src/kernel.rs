@@ -28,8 +28,8 @@ pub use vkarray_kernel::{
     Constant, ElementType, Error, Filter, FloatAtomic, FloatAtomicOp, ImageDim, ImageRole, ImageType, Immediate,
     KernelBuilder, KernelCache, KernelLimit, KernelStatistics, Library, Limits, Loops, MatrixUse, MemoryArg, Mismatch,
     Module, NamedArg, Names, Options, Param, ParamKind, Parameter, PushConstants, Reached, Resource, Sampled, Sampler,
-    ScalarValue, ShaderError, SharedVar, Signature, Subgroups, TexelFormat, Translated, UnknownSampler, check,
-    given_numbers, limits_of,
+    ScalarValue, ShaderError, SharedVar, Signature, SpirvError, Subgroups, TexelFormat, Translated, UnknownSampler,
+    check, given_numbers, limits_of,
 };
 
 pub use crate::{Groups, Kernel, Source};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use vkarray::device::Error as DriverError;
 use vkarray::kernel::{
-    Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ScalarValue, ShaderError, limits_of,
+    Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ScalarValue, ShaderError, SpirvError, limits_of,
 };
 use vkarray::stream::Graph;
 use vkarray::{Context, DeviceNDArray, Event, Kernel};
@@ -274,7 +274,7 @@ impl<'a> Run<'a> {
         });
         self.graph = match recorded {
             Ok((graph, ())) => Some(graph),
-            Err(vkarray::Error::Kernel(KernelError::Shader(ShaderError::Sanitize { .. }))) => None,
+            Err(vkarray::Error::Kernel(KernelError::Shader(ShaderError::Spirv(SpirvError::Sanitize { .. })))) => None,
             Err(error) => return Err(error.into()),
         };
         Ok(())

@@ -93,7 +93,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// As [`Kernel::dispatch`], and [`ShaderError::Sanitize`](crate::ShaderError::Sanitize) for a kernel built with checks;
+    /// As [`Kernel::dispatch`], and [`SpirvError::Sanitize`](crate::SpirvError::Sanitize) for a kernel built with checks;
     /// nothing is added then.
     pub fn record(&self, graph: &mut GraphRecorder, groups: Groups<'_>, args: impl Arguments) -> Result<DispatchNode> {
         self.check_device(graph.device(), "the graph")?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
 use vkarray_shader::internal::{REPORT_BYTES, REPORT_WORDS, place_notes};
-use vkarray_shader::{Error as ShaderError, Limits, Param, ParamKind, Sanitized};
+use vkarray_shader::{Limits, Param, ParamKind, Sanitized, SpirvError};
 
 use crate::dispatch::launch::Launch;
 use crate::error::{Error, Result};
@@ -76,7 +76,7 @@ impl Kernel {
     /// Gives a launch with checks a report, which the launch keeps alive.
     pub(crate) fn bind_report(&self, stream: &Stream, launch: &mut Launch, sanitizer: &Sanitizer) -> Result<Report> {
         let kernel = &self.signature().entry;
-        let bytes = sanitizer.report_bytes(launch.counts).ok_or_else(|| ShaderError::Sanitize {
+        let bytes = sanitizer.report_bytes(launch.counts).ok_or_else(|| SpirvError::Sanitize {
             kernel: kernel.clone(),
             reason: format!(
                 "the notes of its shared memory, {} bytes for each workgroup, exceed 4 GiB for {:?} workgroups; \
@@ -102,6 +102,6 @@ impl Kernel {
             return Ok(());
         }
         let reason = "a graph cannot return what is found; build the kernel with `sanitize(false)`".to_owned();
-        Err(ShaderError::Sanitize { kernel: self.signature().entry.clone(), reason }.into())
+        Err(SpirvError::Sanitize { kernel: self.signature().entry.clone(), reason }.into())
     }
 }

@@ -98,7 +98,7 @@ impl Kernel {
     /// [`Error::ForeignDevice`], [`Error::Aliased`], [`Error::EmptyArray`], and for [`Groups::indirect`]
     /// [`Error::CountsType`], [`Error::CountsRange`] and [`Error::CountsMisaligned`]; nothing is recorded then.
     /// [`Error::Driver`] if recording or sending fails. Of a kernel built with checks also [`Error::Found`],
-    /// [`ShaderError::Sanitize`] and [`Error::Memory`].
+    /// [`SpirvError::Sanitize`] and [`Error::Memory`].
     ///
     /// [`Error::GroupCount`]: crate::Error::GroupCount
     /// [`Error::InvocationCount`]: crate::Error::InvocationCount
@@ -111,7 +111,7 @@ impl Kernel {
     /// [`Error::EmptyArray`]: crate::Error::EmptyArray
     /// [`Error::Driver`]: crate::Error::Driver
     /// [`Error::Found`]: crate::Error::Found
-    /// [`ShaderError::Sanitize`]: crate::ShaderError::Sanitize
+    /// [`SpirvError::Sanitize`]: crate::SpirvError::Sanitize
     /// [`Error::Memory`]: crate::Error::Memory
     pub fn dispatch(&self, stream: &Stream, groups: Groups<'_>, args: impl Arguments) -> Result<()> {
         args.with(|args| self.dispatch_args(stream, groups, args))

@@ -4,7 +4,7 @@
 //! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with the shader is
 //! [`vkarray_shader::Error`], and with one argument [`Mismatch`].
 
-use vkarray_shader::{Hint, Names};
+use vkarray_shader::{Hint, Names, SpirvError};
 
 mod mismatch;
 
@@ -203,6 +203,13 @@ pub enum Error {
 }
 
 vkarray_driver::debug_as_display!(Error);
+
+/// What is wrong with SPIR-V or a signature is the same variant, whether a shader was translated or a device asked.
+impl From<SpirvError> for Error {
+    fn from(error: SpirvError) -> Self {
+        Self::Shader(error.into())
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Whether a device has the capabilities that a kernel needs ([`check_capabilities`]), and its limits. Pure.
 //!
-//! Which capabilities a kernel needs is read from its SPIR-V (`spirv/capabilities.rs`).
+//! Which capabilities a kernel needs is read from its SPIR-V (`binary/capabilities.rs` of `vkarray-spirv`).
 
 use vkarray_driver::{DeviceInfo, Features};
 use vkarray_shader::internal::asks_for_length;

@@ -1,7 +1,8 @@
 //! Whether a device has what extensions of SPIR-V and sets of extended instructions need ([`check_extensions`]). Pure.
 //!
 //! A driver may crash on an extension that it does not support, so it never gets one that it was not opened with.
-//! [`check_extensions`] is called before the driver is; the names are read by `spirv/read.rs`.
+//! [`check_extensions`] is called before the driver is; the names are read by `binary/read.rs` of
+//! `vkarray-spirv`.
 
 use vkarray_driver::DeviceInfo;
 use vkarray_shader::Signature;

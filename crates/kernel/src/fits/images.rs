@@ -3,7 +3,7 @@
 //! Whether it has an image of some format and size is asked when an array is given for it.
 
 use vkarray_driver::Device;
-use vkarray_shader::{Error as ShaderError, ImageRole, Param, ParamKind, Signature};
+use vkarray_shader::{ImageRole, Param, ParamKind, Signature, SpirvError};
 
 use crate::error::{Error, Result};
 
@@ -57,7 +57,7 @@ pub(crate) fn check_images(
     ];
     match counts.into_iter().find(|(count, _, limit)| *count > *limit as usize) {
         Some((count, what, limit)) => {
-            Err(ShaderError::BufferCount { kernel: signature.entry.clone(), count, what, limit }.into())
+            Err(SpirvError::BufferCount { kernel: signature.entry.clone(), count, what, limit }.into())
         }
         None => Ok(()),
     }

@@ -276,13 +276,13 @@ impl KernelBuilder {
     ///
     /// # Errors
     ///
-    /// The errors of [`Module::parse`] and [`Module::translate`]; of [`Source::spirv`], [`ShaderError::Validator`],
+    /// The errors of [`Module::parse`] and [`Module::translate`]; of [`Source::spirv`], [`SpirvError::Validator`],
     /// [`Error::Extension`] and [`Error::NotRobust`]; [`Error::Capability`] and the limits of
     /// [`check_workgroup`](crate::check_workgroup) and [`check_subgroups`](crate::check_subgroups); [`Error::Driver`].
     ///
     /// [`Module::parse`]: crate::Module::parse
     /// [`Module::translate`]: crate::Module::translate
-    /// [`ShaderError::Validator`]: crate::ShaderError::Validator
+    /// [`SpirvError::Validator`]: crate::SpirvError::Validator
     /// [`Error::Extension`]: crate::Error::Extension
     /// [`Error::NotRobust`]: crate::Error::NotRobust
     /// [`Error::Capability`]: crate::Error::Capability

@@ -15,7 +15,7 @@ use ash::vk;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, Owned, Stream, environment};
 use vkarray_shader::internal::Sizes;
-use vkarray_shader::{Error as ShaderError, Options, Source};
+use vkarray_shader::{Error as ShaderError, Options, Source, SpirvError};
 
 use crate::disk_cache::{CacheCounters, CacheSettings, DiskCache, Hash};
 use crate::error::{Error, Result};
@@ -246,7 +246,7 @@ impl KernelCache {
 
     /// Notes the error of a build, if the kernel cannot have the checks.
     pub(super) fn note_refused_checks(&self, error: &Error) {
-        if matches!(error, Error::Shader(ShaderError::Sanitize { .. })) {
+        if matches!(error, Error::Shader(ShaderError::Spirv(SpirvError::Sanitize { .. }))) {
             self.without_checks.get_or_init(|| error.to_string());
         }
     }

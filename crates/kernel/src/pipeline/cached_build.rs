@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use ash::vk;
 use vkarray_driver::Owned;
 use vkarray_shader::internal::{TRANSLATOR, Validator};
-use vkarray_shader::{Bounds, Limits, Module, Translated};
+use vkarray_shader::{Bounds, Limits, Module, SpirvError, Translated};
 
 use crate::disk_cache::{EntryKind, Hash, Unusable};
 use crate::error::{Error, Result};
@@ -98,7 +98,7 @@ impl KernelCache {
         if self.disk.load(EntryKind::Validations, &hash, read).is_none() {
             validator.check(&translated.spirv).map_err(|problem| {
                 let problem = Box::new(problem);
-                vkarray_shader::Error::Validator { source_name: source_name(), problem }
+                SpirvError::Validator { source_name: source_name(), problem }
             })?;
             self.disk.store(EntryKind::Validations, &hash, &source_name(), PASSED);
         }

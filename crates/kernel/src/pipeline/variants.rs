@@ -104,7 +104,7 @@ impl Kernel {
     /// # Errors
     ///
     /// The errors of [`KernelBuilder::build`](crate::KernelBuilder::build), and
-    /// [`ShaderError::SharedMemory`](crate::ShaderError::SharedMemory) with both numbers where the device has less.
+    /// [`SpirvError::SharedMemory`](crate::SpirvError::SharedMemory) with both numbers where the device has less.
     pub fn shared(&self, variable: &str, len: u32) -> Result<Self> {
         self.device().check_process()?;
         let is_wanted = |key: &VariantKey| matches!(key, VariantKey::Shared(name, n) if *n == len && name == variable);

@@ -257,13 +257,13 @@ impl From<kernel::ShaderError> for Error {
 
 impl From<kernel::UnknownDType> for Error {
     fn from(error: kernel::UnknownDType) -> Self {
-        kernel::ShaderError::from(error).into()
+        kernel::Error::from(kernel::SpirvError::from(error)).into()
     }
 }
 
 impl From<kernel::BadScalar> for Error {
     fn from(error: kernel::BadScalar) -> Self {
-        kernel::ShaderError::from(error).into()
+        kernel::Error::from(kernel::SpirvError::from(error)).into()
     }
 }
 

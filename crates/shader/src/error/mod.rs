@@ -1,24 +1,16 @@
 //! What can go wrong between a shader's text and its SPIR-V: [`Error`], one enum for the crate.
 //!
-//! A message names the kernel, then the parameter in the shader's own spelling, then both sides with their numbers.
-//! Where a name is unknown, the names that exist follow, with the nearest one. What can be wrong with SPIR-V is in
-//! `malformed.rs` and `unvalidated.rs`, why GLSL was not compiled in `uncompiled.rs`, and what a variable is that no kernel
-//! is given in `resource.rs`.
+//! What can be wrong with the SPIR-V itself, with a signature and with its limits is `vkarray-spirv`'s error, which
+//! [`Error::Spirv`] carries; its `error/mod.rs` says how messages are written. Why GLSL was not compiled is in
+//! `uncompiled.rs`.
 
 use std::fmt;
 
-use crate::names::{Hint, Names};
-use crate::signature::{BadScalar, DType, ParamKind, UnknownDType};
+use vkarray_spirv::{Error as SpirvError, Hint, Names};
 
-mod malformed;
-mod resource;
 mod uncompiled;
-mod unvalidated;
 
-pub use malformed::Malformed;
-pub use resource::Resource;
 pub use uncompiled::Uncompiled;
-pub use unvalidated::Unvalidated;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -42,12 +34,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are those of the messages, and the enum's text says what they hold")]
 pub enum Error {
-    /// No dtype has that name.
+    /// The SPIR-V, or a kernel with such a signature, cannot be used.
     #[error(transparent)]
-    UnknownDType(#[from] UnknownDType),
-    /// Text that is no value of the type.
-    #[error(transparent)]
-    BadScalar(#[from] BadScalar),
+    Spirv(#[from] SpirvError),
     /// The shader's text does not parse.
     #[error("{place}: {report}")]
     Parse { place: String, report: String },
@@ -57,24 +46,6 @@ pub enum Error {
     /// A shader in GLSL, and nothing that compiles it.
     #[error("{source_name}: {problem}")]
     GlslCompiler { source_name: String, problem: Box<Uncompiled> },
-    /// SPIR-V that is damaged, hostile, or not for Vulkan's compute kernels.
-    #[error("{source_name}: SPIR-V word {word}: {problem}")]
-    Malformed { source_name: String, word: usize, problem: Box<Malformed> },
-    /// No validator has passed SPIR-V of another compiler, so the driver is not given it.
-    #[error("{source_name}: {problem}")]
-    Validator { source_name: String, problem: Box<Unvalidated> },
-    /// SPIR-V of another compiler reaches memory in a way that nothing can bound.
-    #[error(
-        "{source_name}: SPIR-V {place}: nothing can bound the access to {what}; the unsafe `unchecked` of the kernel's \
-         builder leaves all indices as they are"
-    )]
-    Unbounded { source_name: String, place: String, what: &'static str },
-    /// A kernel reaches memory by its address, without the promise that it stays inside the arrays of the call.
-    #[error(
-        "kernel `{kernel}` reaches memory by {address}, and nothing keeps that inside an array; bind the array as a storage \
-         buffer, or promise it with the unsafe `assume_addresses` of the kernel's builder (`vkarray run --unsafe-addresses`)"
-    )]
-    Addresses { kernel: String, address: String },
     /// An option of the translator, for a kernel that is not translated.
     #[error("{source_name}: {option} is done while a shader is translated, and SPIR-V is taken as it is")]
     NotTranslated { source_name: String, option: &'static str },
@@ -93,12 +64,6 @@ pub enum Error {
     /// No entry point has that name.
     #[error("{source_name}: no compute entry point `{entry}`; there is {found}{hint}")]
     UnknownEntryPoint { source_name: String, entry: String, found: Names, hint: Hint },
-    /// No constant has that name or id.
-    #[error("kernel `{kernel}`: no constant `{constant}`; there is {found}{hint}")]
-    UnknownConstant { kernel: String, constant: String, found: Names, hint: Hint },
-    /// A constant was set twice, by name and by id.
-    #[error("kernel `{kernel}`: constant `{constant}` is set twice, by name and as `{id}`")]
-    DuplicateConstant { kernel: String, constant: String, id: u32 },
     /// A constant without a default that was not set.
     #[error("kernel `{kernel}`: constant `{constant}` has no default and must be set; its constants are {found}")]
     MissingConstant { kernel: String, constant: String, found: Names },
@@ -108,58 +73,18 @@ pub enum Error {
     /// A size that the shader does not leave open, or that was set twice.
     #[error("kernel `{kernel}`: {what} cannot be set: {problem}")]
     Size { kernel: String, what: String, problem: String },
-    /// A constant's type cannot hold the value.
-    #[error("kernel `{kernel}`: constant `{constant}` is {dtype} and cannot be {value}: {reason}")]
-    BadConstant { kernel: String, constant: String, dtype: DType, value: f64, reason: String },
     /// The values of the constants make the shader invalid, such as an array of no elements.
     #[error("kernel `{kernel}`: not valid with the constants {values}: {report}")]
     Constants { kernel: String, values: String, report: String },
-    /// The shader uses a resource that a kernel cannot be given.
-    #[error("kernel `{kernel}`: `{variable}` is {resource}")]
-    Unsupported { kernel: String, variable: String, resource: Resource },
-    /// Two variables at one binding that are different kinds of memory, so that no argument is both.
-    #[error(
-        "kernel `{kernel}`: `{}`, {}, and `{}`, {}, have the same set {group} and binding {binding}; give one of them another \
-         binding",
-        names[0], kinds[0].in_words(), names[1], kinds[1].in_words()
-    )]
-    BindingClash { kernel: String, group: u32, binding: u32, names: [String; 2], kinds: [ParamKind; 2] },
     /// The compiler cannot express the shader in SPIR-V.
     #[error("kernel `{kernel}`: cannot be written as SPIR-V: {reason}")]
-    Spirv { kernel: String, reason: String },
+    Unwritable { kernel: String, reason: String },
     /// The shader compiler panicked, which is a defect of the compiler.
     #[error("{source_name}: the shader compiler panicked: {reason}")]
     CompilerPanicked { source_name: String, reason: String },
     /// No thread could be started to compile in.
     #[error("cannot start a thread to compile {source_name}: {reason}")]
     CompilerThread { source_name: String, reason: std::io::Error },
-    /// A workgroup too long on one axis.
-    #[error("kernel `{kernel}`: workgroup size {size} on axis {axis}, the device allows {limit}")]
-    WorkgroupSize { kernel: String, axis: char, size: u32, limit: u32 },
-    /// A workgroup with too many invocations.
-    #[error("kernel `{kernel}`: workgroup of {size} is {invocations} invocations, the device allows {limit}")]
-    WorkgroupInvocations { kernel: String, size: String, invocations: u128, limit: u32 },
-    /// More workgroup memory than there is.
-    #[error("kernel `{kernel}`: {bytes} bytes of shared memory ({variables}), the device has {limit}")]
-    SharedMemory { kernel: String, bytes: u64, limit: u32, variables: Names },
-    /// More constant memory than there is.
-    #[error(
-        "kernel `{kernel}`: `{param}` takes {bytes} bytes of constant memory, the device has {limit}; \
-         declare it as read-only storage"
-    )]
-    ConstantMemory { kernel: String, param: String, bytes: u64, limit: u64 },
-    /// More push constants than fit.
-    #[error("kernel `{kernel}`: {bytes} bytes of push constants, at most {limit} are possible")]
-    PushConstants { kernel: String, bytes: u32, limit: u32 },
-    /// A buffer in a group the device does not have.
-    #[error("kernel `{kernel}`: `{param}` is in group {group}, the device binds {limit} groups, counted from 0")]
-    GroupIndex { kernel: String, param: String, group: u32, limit: u32 },
-    /// More buffers than the device binds.
-    #[error("kernel `{kernel}` uses {count} {what}, the device binds {limit}")]
-    BufferCount { kernel: String, count: usize, what: &'static str, limit: u32 },
-    /// The kernel cannot be built or run with checks.
-    #[error("kernel `{kernel}` cannot be sanitized: {reason}")]
-    Sanitize { kernel: String, reason: String },
 }
 
 impl fmt::Debug for Error {

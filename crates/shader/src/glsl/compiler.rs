@@ -8,8 +8,9 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 
+use vkarray_spirv::internal::{Tool, ToolError};
+
 use crate::error::Uncompiled;
-use crate::tool::{Tool, ToolError};
 
 /// The compiler to use instead of that in `PATH`.
 const VARIABLE: &str = "VKARRAY_GLSLANG";

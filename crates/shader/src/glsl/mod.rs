@@ -1,4 +1,5 @@
-//! Compute shaders in GLSL: [`compile`] makes SPIR-V of them, which then goes the way of all SPIR-V (`spirv/mod.rs`).
+//! Compute shaders in GLSL: [`compile`] makes SPIR-V of them, which then goes the way of all SPIR-V (`binary/mod.rs` of
+//! `vkarray-spirv`).
 //!
 //! `expand.rs` puts the text, its defines and the files that it includes into one text, in which each line says where it
 //! comes from; `folders.rs` decides which files an `#include` reaches. `compiler.rs` has Khronos's front end compile that

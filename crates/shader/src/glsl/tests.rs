@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 
+use vkarray_spirv::internal::line_of;
+
 use super::*;
-use crate::spirv::lines::line_of;
-use crate::{Module, Options, Resource, Source, Translated};
+use crate::{Module, Options, Resource, Source, SpirvError, Translated};
 
 fn translated(source: &Source) -> Result<Translated> {
     Module::parse(source)?.translate(None, &BTreeMap::new(), &Options::default())
@@ -243,7 +244,10 @@ fn hostile_text_is_an_error_not_a_crash() {
         match translated(&Source::glsl(text)) {
             Ok(_)
             | Err(
-                Error::Parse { .. } | Error::NoEntryPoint { .. } | Error::GlslCompiler { .. } | Error::Malformed { .. },
+                Error::Parse { .. }
+                | Error::NoEntryPoint { .. }
+                | Error::GlslCompiler { .. }
+                | Error::Spirv(SpirvError::Malformed { .. }),
             ) => {}
             Err(other) => panic!("{start}: {other}"),
         }

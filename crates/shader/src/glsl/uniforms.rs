@@ -7,12 +7,9 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
+use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op};
 
 use super::compiler::UNIFORMS;
-use crate::spirv::words::{HEADER_WORDS, instructions, op};
-
-/// The word of a header that holds the bound of ids.
-const BOUND: usize = 3;
 
 /// The module with the block of uniform variables as push constants. `None` if it has no such block, or push constants of its
 /// own, of which an entry point can have one block.

@@ -1,25 +1,24 @@
 //! Has naga write SPIR-V, with the settings of a compute kernel.
 //!
 //! SPIR-V 1.4, bindings as in the shader; bounds checks and zeroed shared memory as [`Options`] say.
-//! Called by `module.rs` only. Read next: `spirv/plain_types.rs`, which takes from naga's types what Vulkan forbids.
+//! Called by `module.rs` only. Read next: `words/plain_types.rs`, which takes from naga's types what Vulkan forbids.
 
 use naga::back::spv::{
     Capability, DebugInfo, Error as WriteError, Options as WriterOptions, PipelineOptions, SourceLanguage, WriterFlags,
     ZeroInitializeWorkgroupMemoryMode, write_vec,
 };
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
-use naga::valid::ModuleInfo;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use vkarray_spirv::internal::{declared, non_uniform_capabilities, with_capabilities};
+use vkarray_spirv::{Capability as KernelCapability, ParamKind, Signature};
 
 use crate::error::{Error, Result};
-use crate::signature::{ParamKind, Signature};
-use crate::spirv::binding_arrays::{non_uniform_capabilities, with_capabilities};
-use crate::spirv::capabilities::declared;
-use crate::spirv::exact_floats::with_exact_floats;
-use crate::spirv::not_equal::with_nan_unequal;
-use crate::spirv::plain_types::with_plain_types;
-use crate::spirv::shared_accesses::with_shared_accesses;
-use crate::spirv::word_matrices::{WordMatrices, with_word_matrices};
 use crate::translate::options::{Bounds, BufferBounds, Options};
+use crate::translate::words::exact_floats::with_exact_floats;
+use crate::translate::words::not_equal::with_nan_unequal;
+use crate::translate::words::plain_types::with_plain_types;
+use crate::translate::words::shared_accesses::with_shared_accesses;
+use crate::translate::words::word_matrices::{WordMatrices, with_word_matrices};
 
 /// What to write.
 pub(crate) struct EmitRequest<'a> {
@@ -43,7 +42,8 @@ pub(crate) struct Written {
 
 /// Writes the entry point, with the strictest bounds check that naga can express for it.
 pub(crate) fn write(request: &EmitRequest<'_>) -> Result<Written> {
-    let spirv_error = |error: WriteError| Error::Spirv { kernel: request.entry.to_owned(), reason: error.to_string() };
+    let spirv_error =
+        |error: WriteError| Error::Unwritable { kernel: request.entry.to_owned(), reason: error.to_string() };
     let written = |buffer_bounds| write_with(request, buffer_bounds).map(|words| Written { words, buffer_bounds });
     match request.options.bounds {
         Bounds::Unchecked => written(BufferBounds::Unchecked),
@@ -60,10 +60,10 @@ pub(crate) fn write(request: &EmitRequest<'_>) -> Result<Written> {
 /// Refuses two things about cooperative matrices. If no `var` holds one, naga 30 writes a module without the extension and
 /// memory model that it needs; drivers may take it and compute anything. And of a matrix that is loaded or stored naga checks
 /// the first element only, so a kernel that is to be checked has none but those that `passes/bounds.rs` knows to be inside.
-pub(crate) fn check_cooperative(entry: &str, capabilities: &[crate::Capability], is_bounded: bool) -> Result<()> {
+pub(crate) fn check_cooperative(entry: &str, capabilities: &[KernelCapability], is_bounded: bool) -> Result<()> {
     let has = |capability| capabilities.contains(&capability);
-    let reason = match has(crate::Capability::CooperativeMatrix) {
-        true if !has(crate::Capability::VulkanMemoryModel) => {
+    let reason = match has(KernelCapability::CooperativeMatrix) {
+        true if !has(KernelCapability::VulkanMemoryModel) => {
             "hold at least one cooperative matrix in a `var`, not a `let`"
         }
         true if !is_bounded => {
@@ -72,7 +72,7 @@ pub(crate) fn check_cooperative(entry: &str, capabilities: &[crate::Capability],
         }
         _ => return Ok(()),
     };
-    Err(Error::Spirv { kernel: entry.to_owned(), reason: reason.to_owned() })
+    Err(Error::Unwritable { kernel: entry.to_owned(), reason: reason.to_owned() })
 }
 
 fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::result::Result<Vec<u32>, WriteError> {
@@ -86,7 +86,7 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
     };
     let (file_name, source_code) = request.source;
     let writer_options = WriterOptions {
-        // The first with `OpCopyLogical`, which `spirv/plain_types.rs` writes.
+        // The first with `OpCopyLogical`, which `words/plain_types.rs` writes.
         lang_version: (1, 4),
         flags: if options.debug_info { WriterFlags::DEBUG } else { WriterFlags::empty() },
         // With an empty map this keeps the shader's own group and binding numbers.
@@ -128,6 +128,19 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
     }
     let words = with_index_capabilities(words, request.signature);
     Ok(if options.exact_floats { with_exact_floats(&words) } else { words })
+}
+
+/// The functions of the sanitizer's checks, in WGSL without an entry point, as SPIR-V with their names.
+pub(crate) fn write_checks(text: &str) -> Vec<u32> {
+    let written = || {
+        let module = naga::front::wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+        let info = info.map_err(|error| format!("{:?}", error.into_inner()))?;
+        // Indices are bounded with those of the kernel.
+        let options = WriterOptions { flags: WriterFlags::DEBUG, ..WriterOptions::default() };
+        write_vec(&module, &info, &options, None).map_err(|error| error.to_string())
+    };
+    written().unwrap_or_else(|error| unreachable!("the functions of the checks are a valid shader: {error}"))
 }
 
 /// Declares what indices that differ between invocations need in arrays of bindings, which naga leaves out.

@@ -1,28 +1,28 @@
 //! From a shader to SPIR-V: [`Module`] parses and validates once, then translates one entry point at a time.
 //!
 //! What is done depends on the language: WGSL goes through naga (`text.rs`); SPIR-V of other compilers, and what is made of GLSL
-//! (`glsl/mod.rs`), is checked and gets bounds (`spirv/mod.rs`). Both yield a [`Translated`], and from there on a kernel is
-//! a kernel.
+//! (`glsl/mod.rs`), is checked and gets bounds (`binary/mod.rs` of `vkarray-spirv`). Both yield a [`Translated`], and from
+//! there on a kernel is a kernel.
 //! Read next: `text.rs`, then `call/check.rs`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::thread;
 
+use vkarray_spirv::internal::{
+    Binary, Check, Chosen, ChosenPart, DeviceBounds, EntryOptions, InstrumentRequest, counts_workgroups, instrument,
+    nearest, with_folded_launch, with_zeroed_shared, without_sources,
+};
+use vkarray_spirv::{Names, Signature};
+
 use crate::error::{Error, Result};
 use crate::glsl;
-use crate::names::{Names, nearest};
-use crate::sanitize::{self, InstrumentRequest};
-use crate::signature::Signature;
-use crate::spirv::exact_floats::with_exact_floats;
-use crate::spirv::folded::{counts_workgroups, with_folded_launch};
-use crate::spirv::sources::without_sources;
-use crate::spirv::zero_shared::with_zeroed_shared;
-use crate::spirv::{Binary, Chosen, ChosenPart, DeviceBounds};
+use crate::translate::emit::write_checks;
 use crate::translate::options::{Bounds, BufferBounds, Options, Translated};
 use crate::translate::sizes::Sizes;
 use crate::translate::source::{Language, Source, Trust};
 use crate::translate::text::Text;
+use crate::translate::words::exact_floats::with_exact_floats;
 
 /// naga recurses with the nesting of brackets, which it limits itself, and with the links of chains of operators, which
 /// `chains.rs` limits. Memory is used only for the depth that is reached.
@@ -75,21 +75,25 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`Error::Parse`] or [`Error::Invalid`] with the place and the source lines; [`Error::Malformed`] for SPIR-V;
+    /// [`Error::Parse`] or [`Error::Invalid`] with the place and the source lines; [`SpirvError::Malformed`] for SPIR-V;
     /// [`Error::Library`] for one with anything but WGSL; [`Error::OnlyGlsl`] for a macro or an include folder with anything but
     /// GLSL; [`Error::GlslCompiler`] where nothing compiles GLSL.
     /// [`Error::CompilerPanicked`] when naga breaks on the text.
+    ///
+    /// [`SpirvError::Malformed`]: crate::SpirvError::Malformed
     pub fn parse(source: &Source) -> Result<Self> {
         let name = source.name();
-        if let (Language::Glsl(_) | Language::Spirv { .. }, [first, ..]) = (source.language(), source.libraries()) {
+        if let (Language::Glsl(_) | Language::Spirv { .. }, [first, ..]) =
+            (&source.language, source.libraries.as_slice())
+        {
             return Err(Error::Library { source_name: name.to_owned(), library: first.name.to_string() });
         }
-        if let Some(what) = source.misplaced() {
+        if let Some(what) = source.misplaced {
             return Err(Error::OnlyGlsl { source_name: name.to_owned(), what });
         }
         contain(name, || {
-            let form = match source.language() {
-                Language::Wgsl(text) => Parsed::Text(Box::new(Text::wgsl(name, text, source.libraries())?)),
+            let form = match &source.language {
+                Language::Wgsl(text) => Parsed::Text(Box::new(Text::wgsl(name, text, &source.libraries)?)),
                 Language::Glsl(glsl) => {
                     let words = glsl::compile(name, glsl)?;
                     Parsed::Binary(Box::new(Binary::of_words(name, words)?), Trust::Compiled)
@@ -158,12 +162,12 @@ impl Module {
     /// # Errors
     ///
     /// [`Error::NoEntryPoint`], [`Error::AmbiguousEntryPoint`] or [`Error::UnknownEntryPoint`] about the entry point;
-    /// [`Error::UnknownConstant`], [`Error::DuplicateConstant`], [`Error::MissingConstant`], [`Error::BadConstant`] or
-    /// [`Error::Constants`] about the constants; [`Error::Unsupported`] for textures and other things that are no buffers;
-    /// [`Error::Spirv`] where naga's writer ends. Of SPIR-V, [`Error::Malformed`], [`Error::Unbounded`] for an access that
-    /// nothing can bound, [`Error::Addresses`] for memory that is reached by its address without
-    /// [`Options::assume_addresses`], and [`Error::NotTranslated`] for
-    /// [`Options::assume_written`] and [`Options::fold`].
+    /// [`Error::MissingConstant`] or [`Error::Constants`] about the constants; [`Error::Unwritable`] where naga's writer ends;
+    /// [`Error::NotTranslated`] for [`Options::assume_written`] and [`Options::fold`] of SPIR-V.
+    ///
+    /// In [`Error::Spirv`]: `UnknownConstant`, `DuplicateConstant` or `BadConstant` about the constants; `Unsupported` for
+    /// textures and other things that are no buffers; of SPIR-V, `Malformed`, `Unbounded` for an access that nothing can bound,
+    /// and `Addresses` for memory that is reached by its address without [`Options::assume_addresses`].
     pub fn translate(
         &self,
         entry: Option<&str>,
@@ -190,7 +194,7 @@ impl Module {
         }
         let entry = self.choose_entry(entry)?;
         match &self.form {
-            Parsed::Text(text) => sizes.apply(text.module(), entry, &mut constants)?,
+            Parsed::Text(text) => sizes.apply(&text.module, entry, &mut constants)?,
             Parsed::Binary(..) => {
                 let (source_name, option) = (self.source_name.clone(), "setting sizes");
                 return Err(Error::NotTranslated { source_name, option });
@@ -224,23 +228,16 @@ impl Module {
             (_, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
             (_, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
         };
-        let (mut sanitized, names) = (None, HashMap::new());
-        let mut instrument = |part: ChosenPart<'_>, sanitize| {
-            let request = InstrumentRequest {
-                source_name: &self.source_name,
-                part,
-                names: &names,
-                wraps_shifts: false,
-                sanitize,
-            };
-            let (words, found) = sanitize::instrument(&request)?;
-            sanitized = Some(found);
-            Ok(words)
-        };
-        let mut checks = options.sanitize.map(|sanitize| move |part: ChosenPart<'_>| instrument(part, sanitize));
-        let checks = checks.as_mut().map(|checks| checks as &mut dyn FnMut(ChosenPart<'_>) -> Result<Vec<u32>>);
-        let asked = (options.binding_counts, options.assume_addresses);
-        let chosen = binary.choose((&self.source_name, entry), constants, asked, (bounds, checks))?;
+        let (source_name, names) = (self.source_name.as_str(), &HashMap::new());
+        let checks = options.sanitize.map(|sanitize| {
+            move |part: ChosenPart<'_>| {
+                let (wraps_shifts, compile) = (false, write_checks);
+                instrument(&InstrumentRequest { source_name, part, names, wraps_shifts, sanitize, compile })
+            }
+        });
+        let checks = checks.as_ref().map(|checks| checks as &Check<'_, _>);
+        let asked = EntryOptions { bounds, counts: options.binding_counts, assume_addresses: options.assume_addresses };
+        let (chosen, sanitized) = binary.choose((source_name, entry), constants, asked, checks)?;
         let Chosen { mut spirv, mut signature, specialization } = chosen;
         signature.subgroups = options.subgroups;
         if trust != Trust::Caller {

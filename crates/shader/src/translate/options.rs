@@ -3,11 +3,11 @@
 //! `module.rs` does it.
 
 use serde::{Deserialize, Serialize};
+use vkarray_spirv::internal::MAX_COUNTED;
+use vkarray_spirv::{Sanitize, Sanitized, ScalarValue, Signature, Subgroups};
 
-use crate::sanitize::{Sanitize, Sanitized};
-use crate::signature::{MAX_COUNTED, ScalarValue, Signature, Subgroups};
-use crate::spirv::word_matrices::WordMatrices;
 use crate::translate::passes::fold::Fold;
+use crate::translate::words::word_matrices::WordMatrices;
 
 /// How a kernel is translated. `KernelBuilder` chooses these from the device and from its own settings.
 ///

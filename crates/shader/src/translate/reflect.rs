@@ -2,17 +2,15 @@
 //!
 //! The module has its constants applied and is valid, so sizes are known and names exist. Only what the chosen entry point
 //! reaches is listed: naga's analysis says which globals it reads and writes. Capabilities come from the finished SPIR-V
-//! (`spirv/capabilities.rs`), which is the only list a driver looks at.
+//! (`binary/capabilities.rs` of `vkarray-spirv`), which is the only list a driver looks at.
 //! Read next: `module.rs`, the only caller.
 
 use naga::valid::{GlobalUse, ModuleInfo};
 use naga::{AddressSpace, ArraySize, GlobalVariable, Handle, ScalarKind, StorageAccess, Type, TypeInner};
-
-use crate::error::{Error, Resource, Result};
-use crate::signature::{
-    Access, Bindings, Constant, ConstantDefault, DType, ElementType, Field, ImageDim, ImageRole, ImageType,
-    MAX_COUNTED, Param, ParamKind, PushConstants, PushMember, ScalarValue, SharedVar, Signature, TexelFormat,
-    column_stride,
+use vkarray_spirv::internal::{MAX_COUNTED, column_stride};
+use vkarray_spirv::{
+    Access, Bindings, Constant, ConstantDefault, DType, ElementType, Error, Field, ImageDim, ImageRole, ImageType,
+    Param, ParamKind, PushConstants, PushMember, Resource, Result, ScalarValue, SharedVar, Signature, TexelFormat,
 };
 
 /// Reads everything but the constants and capabilities. `counts` are the lengths of arrays of bindings without one.

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use naga::{AddressSpace, ArraySize, Expression, Handle, Override, TypeInner};
+use vkarray_spirv::Names;
+use vkarray_spirv::internal::{AXES, nearest};
 
 use crate::error::{Error, Result};
-use crate::limits::AXES;
-use crate::names::{Names, nearest};
 
 /// Sizes that a builder sets by the name of the variable, or for the workgroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -208,7 +208,10 @@ mod tests {
         let translated = module
             .constants_for(Some(entry), &Sizes { shared, workgroup }, given)
             .and_then(|constants| module.translate(Some(entry), &constants, &Options::default()))
-            .and_then(|kernel| check_workgroup(&kernel.signature, &Limits::MINIMUM).map(|()| kernel));
+            .and_then(|kernel| {
+                check_workgroup(&kernel.signature, &Limits::MINIMUM)?;
+                Ok(kernel)
+            });
         translated.map_or_else(
             |error| error.to_string(),
             |kernel| format!("{:?} {}", kernel.signature.workgroup_size, kernel.signature.shared_bytes),

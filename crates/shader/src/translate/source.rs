@@ -24,10 +24,10 @@ use crate::glsl::Glsl;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     name: Cow<'static, str>,
-    language: Language,
-    libraries: Vec<Library>,
+    pub(super) language: Language,
+    pub(super) libraries: Vec<Library>,
     /// What was added to a shader that is not GLSL, and only GLSL has.
-    misplaced: Option<&'static str>,
+    pub(super) misplaced: Option<&'static str>,
 }
 
 /// WGSL that several shaders share: functions, types and constants, and the name that errors show.
@@ -66,7 +66,7 @@ pub(crate) enum Language {
     Spirv { bytes: Cow<'static, [u8]>, trust: Trust },
 }
 
-/// What ensures that SPIR-V keeps the rules that `spirv/mod.rs` does not check.
+/// What ensures that SPIR-V keeps the rules that `vkarray-spirv` does not check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Trust {
     /// `spirv-val`, and the bounds that are added to the module.
@@ -87,12 +87,7 @@ impl Source {
     /// assert_eq!(source.name(), "empty.wgsl");
     /// ```
     pub fn wgsl(text: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            name: Cow::Borrowed("shader.wgsl"),
-            language: Language::Wgsl(text.into()),
-            libraries: Vec::new(),
-            misplaced: None,
-        }
+        Self::new("shader.wgsl", Language::Wgsl(text.into()))
     }
 
     /// A compute shader in GLSL, for Vulkan, OpenGL or OpenGL ES 3.1.
@@ -118,8 +113,7 @@ impl Source {
     /// # Ok::<(), vkarray_shader::Error>(())
     /// ```
     pub fn glsl(text: impl Into<Cow<'static, str>>) -> Self {
-        let language = Language::Glsl(Box::new(Glsl::new(text.into())));
-        Self { name: Cow::Borrowed("shader.comp"), language, libraries: Vec::new(), misplaced: None }
+        Self::new("shader.comp", Language::Glsl(Box::new(Glsl::new(text.into()))))
     }
 
     /// Defines a macro of a shader in GLSL, as `#define NAME VALUE` behind its first line would. Shaders in other languages are
@@ -190,7 +184,7 @@ impl Source {
     /// - an index that the module computes into private, workgroup or push-constant memory is clamped to the array's last
     ///   element. Buffers are left to the device's `robustBufferAccess2` where that is exact to the byte. Elsewhere their
     ///   indices are clamped too, and `robustBufferAccess` must be enabled. What cannot be bounded this way, such as pointers
-    ///   chosen at run time that are moved by an index, is [`Error::Unbounded`](crate::Error::Unbounded);
+    ///   chosen at run time that are moved by an index, is [`SpirvError::Unbounded`](crate::SpirvError::Unbounded);
     /// - Khronos's validator, `spirv-val`, checks the finished module for Vulkan 1.3, as a process with a time limit of 60 s.
     ///   It is `VKARRAY_SPIRV_VAL`, or found in `PATH`. It runs in about 2 ms, once for each module in a
     ///   `KernelCache`; a cache on disk keeps that a module passed.
@@ -200,13 +194,13 @@ impl Source {
     /// behaviour of the specification is left: it relies on drivers that compile it to some value.
     ///
     /// Without a validator, or with one that is older than the module, the kernel is refused with
-    /// [`Error::Validator`](crate::Error::Validator). [`Source::spirv_unchecked`] needs none.
+    /// [`SpirvError::Validator`](crate::SpirvError::Validator). [`Source::spirv_unchecked`] needs none.
     ///
     /// ```
-    /// use vkarray_shader::{Error, Module, Source};
+    /// use vkarray_shader::{Error, Module, Source, SpirvError};
     ///
     /// let error = Module::parse(&Source::spirv(&b"no module"[..]).named("notes.spv")).unwrap_err();
-    /// assert!(matches!(error, Error::Malformed { .. }));
+    /// assert!(matches!(error, Error::Spirv(SpirvError::Malformed { .. })));
     /// ```
     pub fn spirv(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
         Self::of_spirv(bytes.into(), Trust::Validated)
@@ -253,12 +247,11 @@ impl Source {
     }
 
     fn of_spirv(bytes: Cow<'static, [u8]>, trust: Trust) -> Self {
-        Self {
-            name: Cow::Borrowed("shader.spv"),
-            language: Language::Spirv { bytes, trust },
-            libraries: Vec::new(),
-            misplaced: None,
-        }
+        Self::new("shader.spv", Language::Spirv { bytes, trust })
+    }
+
+    const fn new(name: &'static str, language: Language) -> Self {
+        Self { name: Cow::Borrowed(name), language, libraries: Vec::new(), misplaced: None }
     }
 
     /// Adds a library after the shader's text. In WGSL the order of declarations is free, so the shader's own lines keep their
@@ -319,18 +312,6 @@ impl Source {
     #[doc(hidden)]
     pub const fn is_to_be_validated(&self) -> bool {
         matches!(self.language, Language::Glsl(_) | Language::Spirv { trust: Trust::Validated, .. })
-    }
-
-    pub(crate) const fn misplaced(&self) -> Option<&'static str> {
-        self.misplaced
-    }
-
-    pub(crate) fn libraries(&self) -> &[Library] {
-        &self.libraries
-    }
-
-    pub(crate) const fn language(&self) -> &Language {
-        &self.language
     }
 }
 

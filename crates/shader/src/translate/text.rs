@@ -14,23 +14,21 @@ use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{AddressSpace, ShaderStage, WithSpan};
+use vkarray_spirv::internal::{
+    DeviceBounds, InstrumentRequest, capabilities, declared, instrument, matrices_of, nearest, range_of,
+    with_bounded_bindings, with_checks, with_folded_launch, without_sources,
+};
+use vkarray_spirv::{Error as SpirvError, Names, Param, Sanitized, ScalarValue, Signature};
 
 use crate::chains;
 use crate::error::{Error, Result};
-use crate::names::{Names, nearest};
-use crate::sanitize::{InstrumentRequest, Sanitized, instrument};
-use crate::signature::{Param, ScalarValue, Signature, range_of};
-use crate::spirv::capabilities::{capabilities, declared};
-use crate::spirv::folded::with_folded_launch;
-use crate::spirv::sources::without_sources;
-use crate::spirv::word_matrices::WordMatrices;
-use crate::spirv::{DeviceBounds, matrices_of, with_bounded_bindings, with_checks};
 use crate::translate::linked::LinkedSource;
 use crate::translate::options::{Bounds, BufferBounds, Loops, Options, Translated};
 use crate::translate::passes::pointers::{self, PointerError};
 use crate::translate::passes::{binding_arrays, bounds, fold, large_constants, lines, loops, zero_shared};
 use crate::translate::source::Library;
 use crate::translate::validate::validator;
+use crate::translate::words::word_matrices::WordMatrices;
 use crate::translate::{emit, reflect};
 
 /// What a report begins with that has no sentence of its own.
@@ -44,7 +42,8 @@ const NAGA_PUSH_BYTES: u32 = 256;
 pub(crate) struct Text {
     source_name: String,
     linked: LinkedSource,
-    module: naga::Module,
+    /// The module as it was parsed, with constants that have no value yet.
+    pub(super) module: naga::Module,
     info: ModuleInfo,
 }
 
@@ -90,11 +89,6 @@ impl Text {
     pub(crate) fn entry_points(&self) -> impl Iterator<Item = &str> {
         let compute = |entry: &&naga::EntryPoint| entry.stage == ShaderStage::Compute;
         self.module.entry_points.iter().filter(compute).map(|entry| entry.name.as_str())
-    }
-
-    /// The module as it was parsed, with constants that have no value yet.
-    pub(crate) fn module(&self) -> &naga::Module {
-        &self.module
     }
 
     /// Translates an entry point, which exists.
@@ -186,14 +180,12 @@ impl Text {
         names: &HashMap<(u32, u32), String>,
     ) -> Result<(Vec<u32>, Option<Sanitized>)> {
         let Some(sanitize) = options.sanitize else { return Ok((words, None)) };
-        let (source_name, mut sanitized) = (self.source_name.as_str(), None);
+        let source_name = self.source_name.as_str();
         let bounds = (options.bounds == Bounds::Checked).then(DeviceBounds::default);
         let words = without_sources(&words);
-        let mut words = with_checks(source_name, words, signature, bounds, &mut |part| {
-            let (words, found) =
-                instrument(&InstrumentRequest { source_name, part, names, wraps_shifts: true, sanitize })?;
-            sanitized = Some(found);
-            Ok(words)
+        let (mut words, sanitized) = with_checks(source_name, words, signature, bounds, &|part| {
+            let compile = emit::write_checks;
+            instrument(&InstrumentRequest { source_name, part, names, wraps_shifts: true, sanitize, compile })
         })?;
         if let Some(fold) = options.fold {
             words = with_folded_launch(&words, fold.launch(signature));
@@ -202,7 +194,7 @@ impl Text {
     }
 
     /// Checks the values against the constants' types and renames them to the keys naga expects.
-    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> Result<PipelineConstants> {
+    fn constant_values(&self, entry: &str, given: &BTreeMap<String, f64>) -> vkarray_spirv::Result<PipelineConstants> {
         let mut values = PipelineConstants::default();
         for (key, &value) in given {
             let is_called =
@@ -211,7 +203,7 @@ impl Text {
             let Some((_, declared)) = self.module.overrides.iter().find(|(_, o)| is_called(o)) else {
                 let found = self.constant_names();
                 let hint = nearest(key, &found.0);
-                return Err(Error::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
+                return Err(SpirvError::UnknownConstant { kernel: kernel(), constant: key.clone(), found, hint });
             };
             let constant = || declared.name.clone().unwrap_or_else(|| key.clone());
             let naga::TypeInner::Scalar(scalar) = self.module.types[declared.ty].inner else {
@@ -220,11 +212,11 @@ impl Text {
             let dtype = reflect::dtype(scalar);
             if ScalarValue::from_f64(value, dtype).is_none() {
                 let reason = range_of(dtype);
-                return Err(Error::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason });
+                return Err(SpirvError::BadConstant { kernel: kernel(), constant: constant(), dtype, value, reason });
             }
             let naga_key = declared.id.map_or_else(constant, |id| id.to_string());
             if let (Some(_), Some(id)) = (values.insert(naga_key, value), declared.id) {
-                return Err(Error::DuplicateConstant { kernel: kernel(), constant: constant(), id: id.into() });
+                return Err(SpirvError::DuplicateConstant { kernel: kernel(), constant: constant(), id: id.into() });
             }
         }
         Ok(values)
@@ -293,13 +285,13 @@ fn refuse_long_chains(linked: &LinkedSource) -> Result<()> {
 }
 
 /// Refuses more push constants than naga's validator counts: it panics on them.
-fn check_push_constants(module: &naga::Module) -> Result<()> {
+fn check_push_constants(module: &naga::Module) -> vkarray_spirv::Result<()> {
     let kernel = || module.entry_points.first().map_or_else(String::new, |point| point.name.clone());
     let is_push = |variable: &&naga::GlobalVariable| variable.space == AddressSpace::Immediate;
     let sizes = module.global_variables.iter().map(|(_, variable)| variable).filter(is_push);
     match sizes.filter_map(|variable| module.types[variable.ty].inner.try_size(module.to_ctx())).max() {
         Some(bytes) if bytes > NAGA_PUSH_BYTES => {
-            Err(Error::PushConstants { kernel: kernel(), bytes, limit: NAGA_PUSH_BYTES })
+            Err(SpirvError::PushConstants { kernel: kernel(), bytes, limit: NAGA_PUSH_BYTES })
         }
         _ => Ok(()),
     }

@@ -15,7 +15,7 @@ pub(crate) fn validator() -> Validator {
 /// conditions that the passes add.
 pub(crate) fn revalidated(module: &naga::Module, entry: &str, change: &str) -> Result<ModuleInfo> {
     let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
-    Validator::new(flags, supported()).validate(module).map_err(|error| Error::Spirv {
+    Validator::new(flags, supported()).validate(module).map_err(|error| Error::Unwritable {
         kernel: entry.to_owned(),
         reason: format!("{change}, it is not valid: {:?}", error.into_inner()),
     })

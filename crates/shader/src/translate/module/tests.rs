@@ -1,5 +1,6 @@
 //! Golden signatures of small shaders. Refusals are in `tests/refusals.rs`, what is written in `tests/spirv.rs` and
-//! `tests/plain_types.rs`.
+//! `tests/plain_types.rs`, what is read back in `tests/binary.rs`, where fields lie in `tests/layouts.rs`, how addresses are
+//! followed in `tests/addresses.rs`.
 
 use std::borrow::Cow;
 
@@ -267,6 +268,9 @@ fn a_signature_survives_json() {
     assert_eq!(serde_json::from_str::<Translated>(&text).unwrap(), translated);
 }
 
+mod addresses;
+mod binary;
+mod layouts;
 mod plain_types;
 mod refusals;
 pub(crate) mod spirv;

@@ -8,8 +8,8 @@ use std::num::NonZeroU32;
 
 use naga::valid::ModuleInfo;
 use naga::{ArraySize, Span, Type, TypeInner};
+use vkarray_spirv::Signature;
 
-use crate::signature::Signature;
 use crate::translate::validate::validator;
 
 /// The module in which the arrays of bindings without a length have those of the signature.

@@ -12,11 +12,11 @@ use naga::{
 };
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use vkarray_spirv::Signature;
+use vkarray_spirv::internal::FoldedLaunch;
 
 use super::block::{BlockBuilder, number};
 use crate::error::Result;
-use crate::signature::Signature;
-use crate::spirv::folded::FoldedLaunch;
 use crate::translate::validate::revalidated;
 
 /// How a launch along x is spread over the axes of a device.

@@ -3,7 +3,7 @@
 //! A shader says `var<uniform>` with a length, a device has 64 KiB of it, or 16. Storage has room, and for reading what
 //! lies in a uniform buffer its rules of layout ask for less, so only the variable's address space changes. Done to naga's
 //! form of a shader, before its signature is read; SPIR-V of other compilers stays what it is, and is refused with both
-//! numbers (`limits.rs`).
+//! numbers (`limits.rs` of `vkarray-spirv`).
 
 use std::borrow::Cow;
 

@@ -177,7 +177,7 @@ mod tests {
 
     /// Opcode of the instruction of SPIR-V, how often it is there.
     fn count_of(spirv: &[u32], op: spirv::Op) -> usize {
-        crate::spirv::words::instructions(spirv).filter(|words| words[0] & 0xffff == op as u32).count()
+        vkarray_spirv::internal::instructions(spirv).filter(|words| words[0] & 0xffff == op as u32).count()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rspirv::spirv::{Decoration, Op, StorageClass};
 
 use super::spirv::spirv_val;
 use super::*;
-use crate::spirv::plain_types::with_plain_types;
+use crate::translate::words::plain_types::with_plain_types;
 
 /// A module's types and layouts.
 struct Layouts {
@@ -131,7 +131,7 @@ const OPTIONS: [Options; 5] = {
         sanitize: None,
         subgroups: Subgroups { size: None, full: false },
         fold: None,
-        binding_counts: [0; crate::signature::MAX_COUNTED],
+        binding_counts: [0; crate::internal::MAX_COUNTED],
         non_uniform_bindings: [false; 2],
     };
     [

@@ -221,3 +221,16 @@ var<workgroup> w: array<u32, N * N>;
         );
     }
 }
+
+#[test]
+fn a_workgroup_too_large_to_tell_apart_is_refused() {
+    let text = "@compute @workgroup_size(64, 8, 5) fn main() {}";
+    let options = Options {
+        sanitize: Some(Sanitize { max_shared_bytes: 1 << 15, max_rounds: Sanitize::MAX_ROUNDS }),
+        ..Options::default()
+    };
+    let error = Module::parse(&Source::wgsl(text)).unwrap().translate(None, &Default::default(), &options).unwrap_err();
+    let expected =
+        "kernel `main` cannot be sanitized: a workgroup has 2560 invocations, the checks support at most 2048";
+    assert_eq!(error.to_string(), expected);
+}

@@ -4,10 +4,9 @@ use naga::ShaderStage;
 use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::process_overrides;
 use naga::valid::{ValidationFlags, Validator};
+use vkarray_spirv::internal::Validator as SpirvValidator;
 
 use crate::translate::validate::supported;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 use super::*;
 use crate::{Capability, FloatAtomic, FloatAtomicOp};
@@ -99,13 +98,7 @@ var<workgroup> w: array<u32, 4>;
 
 /// What Khronos's validator says against the SPIR-V. `cargo xtask setup --tests` installs it.
 pub(crate) fn spirv_val(spirv: &[u32]) -> Option<String> {
-    let mut command = Command::new("spirv-val");
-    command.args(["--target-env", "vulkan1.3", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped());
-    let started = command.stdout(Stdio::piped()).spawn();
-    let mut validator = started.unwrap_or_else(|error| panic!("spirv-val, of the package spirv-tools: {error}"));
-    validator.stdin.take().unwrap().write_all(bytemuck::cast_slice(spirv)).unwrap();
-    let output = validator.wait_with_output().unwrap();
-    (!output.status.success()).then(|| String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    SpirvValidator::of_environment(false).check(spirv).err().map(|error| error.to_string())
 }
 
 #[test]
@@ -293,5 +286,20 @@ fn a_panic_of_the_compiler_is_an_error() {
         (contain::<()>("a.wgsl", || panic!("plain")), "a.wgsl: the shader compiler panicked: plain"),
     ] {
         assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn notes_go_where_they_fit() {
+    let text = "var<workgroup> w: array<u32, 100>; @compute @workgroup_size(1) fn main() { w[0] = 1u; }";
+    let module = Module::parse(&Source::wgsl(text)).unwrap();
+    // Shared memory of the device, of the checks, in the buffer.
+    for (max_shared_bytes, shared, in_buffer) in [(840, 440, 0), (839, 40, 400)] {
+        let options = Options {
+            sanitize: Some(Sanitize { max_shared_bytes, max_rounds: Sanitize::MAX_ROUNDS }),
+            ..Options::default()
+        };
+        let sanitized = module.translate(None, &Default::default(), &options).unwrap().sanitized.unwrap();
+        assert_eq!((sanitized.shared_bytes, sanitized.shadow_bytes_per_group), (shared, in_buffer));
     }
 }

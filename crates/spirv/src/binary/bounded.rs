@@ -1,0 +1,345 @@
+//! Bounds for indices that a module computes: [`bounded`].
+//!
+//! `robustBufferAccess` bounds accesses to buffers only. What an index out of range does in workgroup, private or push
+//! memory is undefined, and on a CPU driver it writes the process's own memory. So each computed index there becomes
+//! `min(index, length - 1)` of the unsigned index, as naga does it in shaders that are text. Where the device does not
+//! bound buffers to the byte, indices into buffers are bounded in the same way, by `OpArrayLength` for those of no fixed
+//! length. Where a pointer comes from another instruction than those known here, nothing is added and the module is refused.
+//! An index into an array of bindings is bounded always, since no device does, and where the device has it, it is marked as one
+//! that may differ between invocations: not to mark such an index is undefined too.
+//! Nothing is added to accesses by address, which have no length: only a kernel whose author promises that they are in range is
+//! built.
+//! Lengths are those that the values of the specialisation constants give. Read next: `constants.rs`.
+
+mod bindings;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use spirv::{Decoration, Op, StorageClass};
+
+use super::DeviceBounds;
+use super::binding_arrays::{buffers_in, declares_computed_index, with_capabilities};
+use super::constants::Values;
+use super::contents::{Contents, Type};
+use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
+use super::reflect::ReflectError;
+use super::sections::is_declaration;
+use super::words::BOUND;
+
+type Bounded<T> = Result<T, ReflectError>;
+
+/// What bounds an index.
+#[derive(Clone, Copy, Debug)]
+enum IndexBound {
+    Fixed(u32),
+    /// The length of the last member of the struct that a pointer leads to: the pointer, and the member's number.
+    OfMember {
+        pointer: u32,
+        member: u32,
+    },
+}
+
+/// Adds bounds to the indices of a module where the device has none.
+pub(super) fn bounded(
+    words: &[u32],
+    contents: &Contents,
+    values: &Values,
+    of_device: DeviceBounds,
+) -> Bounded<Vec<u32>> {
+    let mut bounder = Bounder {
+        contents,
+        values,
+        of_device,
+        value_types: HashMap::new(),
+        members: HashMap::new(),
+        next_id: words.get(BOUND).copied().unwrap_or_default(),
+        u32_type: find(contents, |ty| *ty == Type::Int { width: 32, is_signed: false }),
+        bool_type: find(contents, |ty| *ty == Type::Bool),
+        numbers: BTreeMap::new(),
+        pointers: HashMap::new(),
+        non_uniform: HashSet::new(),
+        decorations: Vec::new(),
+        capabilities: Vec::new(),
+        declarations: Vec::new(),
+        functions: Vec::new(),
+    };
+    let mut result = words[..HEADER_WORDS.min(words.len())].to_vec();
+    let (mut is_in_functions, mut first_declaration) = (false, None);
+    for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+        let instruction = instruction?;
+        let (at, end) = (instruction.at, instruction.at + instruction.n_words);
+        is_in_functions |= instruction.op() == Op::Function;
+        if is_in_functions {
+            bounder.take(&instruction, &words[at..end])?;
+        } else {
+            if is_declaration(instruction.op()) {
+                first_declaration.get_or_insert(result.len());
+            }
+            bounder.check_constant(&instruction)?;
+            if !promises_no_overflow(&instruction)? && !declares_computed_index(&instruction)? {
+                result.extend(&words[at..end]);
+            }
+        }
+        if let (Some(id), Some(ty)) = (instruction.id, instruction.ty) {
+            bounder.value_types.insert(id, ty);
+        }
+    }
+    let Bounder { declarations, functions, next_id, decorations, capabilities, .. } = bounder;
+    let first_declaration = first_declaration.unwrap_or(result.len());
+    result.splice(first_declaration..first_declaration, decorations);
+    if let Some(bound) = result.get_mut(BOUND) {
+        *bound = next_id;
+    }
+    result.extend(declarations);
+    result.extend(functions);
+    Ok(if capabilities.is_empty() { result } else { with_capabilities(&result, &capabilities) })
+}
+
+/// Whether an instruction promises that the arithmetic of another never overflows. Where it does all the same, the result is
+/// undefined, and so is a comparison of it with a length: so the promise is left out, and the arithmetic wraps.
+fn promises_no_overflow(instruction: &Instruction<'_>) -> Bounded<bool> {
+    let promises = [Decoration::NoSignedWrap as u32, Decoration::NoUnsignedWrap as u32];
+    Ok(instruction.op() == Op::Decorate && promises.contains(&instruction.operand(1)?))
+}
+
+fn find(contents: &Contents, is_wanted: impl Fn(&Type) -> bool) -> Option<u32> {
+    contents.types.iter().find(|(_, ty)| is_wanted(ty)).map(|(id, _)| *id)
+}
+
+struct Bounder<'a> {
+    contents: &'a Contents,
+    values: &'a Values,
+    of_device: DeviceBounds,
+    /// The type of each value that is defined so far.
+    value_types: HashMap<u32, u32>,
+    /// Of a pointer to a member of a struct: the pointer to the struct, and the member's number.
+    members: HashMap<u32, (u32, u32)>,
+    next_id: u32,
+    u32_type: Option<u32>,
+    bool_type: Option<u32>,
+    /// Constants that were added, by value.
+    numbers: BTreeMap<u32, u32>,
+    /// Types of pointers to buffers that were added, by storage class and buffer.
+    pointers: HashMap<(u32, u32), u32>,
+    /// Pointers that may lead to another buffer in each invocation.
+    non_uniform: HashSet<u32>,
+    /// What is added in front of the types.
+    decorations: Vec<u32>,
+    capabilities: Vec<spirv::Capability>,
+    /// What is added in front of the functions.
+    declarations: Vec<u32>,
+    functions: Vec<u32>,
+}
+
+impl Bounder<'_> {
+    /// Refuses pointers without a pointee: an access through one is undefined behaviour.
+    fn check_constant(&self, instruction: &Instruction<'_>) -> Bounded<()> {
+        let is_empty = matches!(instruction.op(), Op::Undef | Op::ConstantNull);
+        if is_empty && self.pointer(instruction.ty).is_some() && !self.is_address(instruction.ty) {
+            return unbounded(instruction, "a pointer to nothing");
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, instruction: &Instruction<'_>, words: &[u32]) -> Bounded<()> {
+        match instruction.op() {
+            Op::AccessChain | Op::InBoundsAccessChain => return self.chain(instruction, words),
+            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if self.is_left(instruction.ty) => {}
+            Op::VectorExtractDynamic => return self.component(instruction, words, 1),
+            Op::VectorInsertDynamic => return self.component(instruction, words, 2),
+            Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => {
+                let pointer = self.value_types.get(&instruction.operand(0)?).copied();
+                if !(self.of_device.matrices && self.is_left(pointer) || self.is_address(pointer)) {
+                    return unbounded(instruction, "a cooperative matrix in memory of which the device bounds none");
+                }
+            }
+            Op::Variable | Op::FunctionParameter | Op::FunctionCall | Op::CopyObject | Op::Select | Op::Phi => {}
+            Op::ImageTexelPointer => {} // Bounded by `robustImageAccess`, which every device has.
+            _ if self.pointer(instruction.ty).is_some() && !self.is_address(instruction.ty) => {
+                return unbounded(
+                    instruction,
+                    "a pointer that is not made from a variable by constant steps and indices",
+                );
+            }
+            _ => {}
+        }
+        self.functions.extend(words);
+        Ok(())
+    }
+
+    /// The storage class and the pointee of a pointer type.
+    fn pointer(&self, ty: Option<u32>) -> Option<(u32, u32)> {
+        match self.contents.types.get(&ty?) {
+            Some(&Type::Pointer { class, pointee }) => Some((class, pointee)),
+            Some(_) => None,
+            None => self.pointers.iter().find(|(_, own)| Some(**own) == ty).map(|(pointer, _)| *pointer),
+        }
+    }
+
+    /// Whether accesses through the pointer are left as they are: to the device, or to the author of the kernel.
+    fn is_left(&self, pointer: Option<u32>) -> bool {
+        let buffers = [StorageClass::StorageBuffer as u32, StorageClass::Uniform as u32];
+        let is_of_buffer = self.pointer(pointer).is_some_and(|(class, _)| buffers.contains(&class));
+        (self.of_device.buffers && is_of_buffer) || self.is_address(pointer)
+    }
+
+    fn is_address(&self, pointer: Option<u32>) -> bool {
+        self.pointer(pointer).is_some_and(|(class, _)| class == StorageClass::PhysicalStorageBuffer as u32)
+    }
+
+    /// Bounds each computed index on the way from a pointer to a part of what it leads to.
+    fn chain(&mut self, instruction: &Instruction<'_>, words: &[u32]) -> Bounded<()> {
+        let (base, indices) = (instruction.operand(0)?, &instruction.operands[1..]);
+        let base_type = self.value_types.get(&base).copied();
+        if let (Some((class, pointee)), [_, ..]) = (self.pointer(base_type), indices)
+            && !self.is_address(base_type)
+            && let Some((buffer, length)) = buffers_in(self.contents, pointee)
+        {
+            return self.pick(instruction, words, ((base, class), (buffer, length)));
+        }
+        if let Some(id) = instruction.id
+            && self.non_uniform.contains(&base)
+        {
+            self.mark_non_uniform(id);
+        }
+        if let (Some(id), [member]) = (instruction.id, indices) {
+            self.members.extend(self.values.count(*member).map(|member| (id, (base, member))));
+        }
+        if self.is_left(base_type) {
+            self.functions.extend(words);
+            return Ok(());
+        }
+        let Some((_, mut part)) = self.pointer(base_type) else {
+            return unbounded(instruction, "a part of something that is no pointer");
+        };
+        let mut changed = words.to_vec();
+        let first = words.len() - indices.len();
+        for (position, &index) in indices.iter().enumerate() {
+            let (next, length) = match &self.contents.types[&part] {
+                Type::Struct { members } => {
+                    let member = self.values.count(index).and_then(|number| members.get(number as usize));
+                    let Some(&member) = member else {
+                        return unbounded(instruction, "a member of a struct that has no such member");
+                    };
+                    part = member;
+                    continue;
+                }
+                Type::RuntimeArray { element } => (*element, self.runtime_length(position, base, indices)),
+                Type::Array { element, len } => (*element, self.values.count(*len).map(IndexBound::Fixed)),
+                Type::Vector { component, len } => (*component, Some(IndexBound::Fixed(*len))),
+                Type::Matrix { column, columns } => (*column, Some(IndexBound::Fixed(*columns))),
+                _ => return unbounded(instruction, "a part of something whose parts have no numbers"),
+            };
+            let Some(length) = length else { return unbounded(instruction, "an array whose length nothing says") };
+            changed[first + position] = self.clamped(instruction, index, length)?;
+            part = next;
+        }
+        self.functions.extend(changed);
+        Ok(())
+    }
+
+    /// `OpArrayLength` takes a pointer to the struct that ends with the array: that of this chain, or of the chain before.
+    fn runtime_length(&self, position: usize, base: u32, indices: &[u32]) -> Option<IndexBound> {
+        let (pointer, member) = match position {
+            0 => *self.members.get(&base)?,
+            1 => (base, self.values.count(indices[0])?),
+            _ => return None,
+        };
+        Some(IndexBound::OfMember { pointer, member })
+    }
+
+    /// Bounds the index of a vector's component. `place` is that of the index among the operands.
+    fn component(&mut self, instruction: &Instruction<'_>, words: &[u32], place: usize) -> Bounded<()> {
+        let vector = self.value_types.get(&instruction.operand(0)?).and_then(|ty| self.contents.types.get(ty));
+        let Some(&Type::Vector { len, .. }) = vector else {
+            return unbounded(instruction, "a component of something that is no vector");
+        };
+        let index = self.clamped(instruction, instruction.operand(place)?, IndexBound::Fixed(len))?;
+        let mut changed = words.to_vec();
+        changed[words.len() - instruction.operands.len() + place] = index;
+        self.functions.extend(changed);
+        Ok(())
+    }
+
+    /// An index that is below the length, in front of the instruction that uses it.
+    fn clamped(&mut self, instruction: &Instruction<'_>, index: u32, length: IndexBound) -> Bounded<u32> {
+        if let (IndexBound::Fixed(len), Some(index_value)) = (length, self.values.count(index))
+            && index_value < len
+        {
+            return Ok(index);
+        }
+        let index = self.as_u32(instruction, index)?;
+        let u32_type = self.u32_type();
+        let (len, last) = match length {
+            IndexBound::Fixed(0) => return unbounded(instruction, "an element of an array that has none"),
+            IndexBound::Fixed(len) => (self.number(len), self.number(len - 1)),
+            IndexBound::OfMember { pointer, member } => {
+                let len = self.add(Op::ArrayLength, u32_type, &[pointer, member]);
+                let one = self.number(1);
+                (len, self.add(Op::ISub, u32_type, &[len, one]))
+            }
+        };
+        let bool_type = self.bool_type();
+        let is_inside = self.add(Op::ULessThan, bool_type, &[index, len]);
+        Ok(self.add(Op::Select, u32_type, &[is_inside, index, last]))
+    }
+
+    /// The index as an unsigned number of 32 bits: one that is negative is too large.
+    fn as_u32(&mut self, instruction: &Instruction<'_>, index: u32) -> Bounded<u32> {
+        let ty = self.value_types.get(&index).and_then(|ty| self.contents.types.get(ty));
+        let op = match ty {
+            Some(Type::Int { width: 32, is_signed: false }) => return Ok(index),
+            Some(Type::Int { width: 32, is_signed: true }) => Op::Bitcast,
+            Some(Type::Int { .. }) => Op::UConvert,
+            _ => return unbounded(instruction, "an index that is no integer"),
+        };
+        let u32_type = self.u32_type();
+        Ok(self.add(op, u32_type, &[index]))
+    }
+
+    fn u32_type(&mut self) -> u32 {
+        if let Some(id) = self.u32_type {
+            return id;
+        }
+        let id = self.new_id();
+        self.declarations.extend([4 << 16 | Op::TypeInt as u32, id, 32, 0]);
+        *self.u32_type.insert(id)
+    }
+
+    fn bool_type(&mut self) -> u32 {
+        if let Some(id) = self.bool_type {
+            return id;
+        }
+        let id = self.new_id();
+        self.declarations.extend([2 << 16 | Op::TypeBool as u32, id]);
+        *self.bool_type.insert(id)
+    }
+
+    fn number(&mut self, value: u32) -> u32 {
+        if let Some(&id) = self.numbers.get(&value) {
+            return id;
+        }
+        let (ty, id) = (self.u32_type(), self.new_id());
+        self.declarations.extend([4 << 16 | Op::Constant as u32, ty, id, value]);
+        self.numbers.insert(value, id);
+        id
+    }
+
+    /// Adds an instruction with a result to the function.
+    fn add(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
+        let id = self.new_id();
+        let n_words = u32::try_from(3 + operands.len()).unwrap_or(u32::MAX);
+        self.functions.extend([n_words << 16 | op as u32, ty, id]);
+        self.functions.extend(operands);
+        id
+    }
+
+    fn new_id(&mut self) -> u32 {
+        self.next_id += 1; // The header was checked: there are fewer than 2^22.
+        self.next_id - 1
+    }
+}
+
+fn unbounded<T>(instruction: &Instruction<'_>, what: &'static str) -> Bounded<T> {
+    Err(ReflectError::Unbounded { word: instruction.at, op: instruction.name(), what })
+}

@@ -1,0 +1,81 @@
+//! Bounds for indices into arrays of bindings, and the mark of those that may differ between invocations.
+//!
+//! `bounded.rs` finds the chains of indices; `binding_arrays.rs` says what an array of bindings holds.
+
+use spirv::{Decoration, Op, StorageClass};
+
+use super::{Bounded, Bounder, IndexBound, find, unbounded};
+use crate::binary::binding_arrays::{ListLength, non_uniform_capabilities};
+use crate::binary::contents::Type;
+use crate::binary::instruction::{Instruction, instruction_at};
+
+impl Bounder<'_> {
+    /// Bounds the index that picks a buffer of an array of bindings. The rest of the chain starts at that buffer.
+    pub(super) fn pick(
+        &mut self,
+        instruction: &Instruction<'_>,
+        words: &[u32],
+        ((base, class), (buffer, length)): ((u32, u32), (u32, ListLength)),
+    ) -> Bounded<()> {
+        let (index, rest) = (instruction.operand(1)?, &instruction.operands[2..]);
+        let count = if let ListLength::Of(len) = length { self.values.count(len) } else { None };
+        let Some(count) = count else {
+            return unbounded(instruction, "an array of bindings whose length nothing says");
+        };
+        // The only buffer is picked by a constant, which drivers compile to less, and lavapipe 25.0.7 rightly.
+        let bounded = match count {
+            1 => self.number(0),
+            _ => self.clamped(instruction, index, IndexBound::Fixed(count))?,
+        };
+        let is_storage = self.contents.has(buffer, None, Decoration::BufferBlock);
+        let is_uniform = class == StorageClass::Uniform as u32 && !is_storage;
+        let is_marked = count > 1 && bounded != index && self.of_device.non_uniform[usize::from(is_uniform)];
+        if is_marked {
+            self.capabilities.extend(non_uniform_capabilities(is_uniform));
+        }
+        let [head, ty, id, ..] = *words else { return unbounded(instruction, "nothing") };
+        if rest.is_empty() {
+            self.functions.extend([head, ty, id, base, bounded]);
+            if is_marked {
+                self.mark_non_uniform(id);
+            }
+            return Ok(());
+        }
+        let pointer = self.pointer_type(class, buffer);
+        let picked = self.add(Op::AccessChain, pointer, &[base, bounded]);
+        self.value_types.insert(picked, pointer);
+        if is_marked {
+            self.mark_non_uniform(picked);
+        }
+        let mut chain = vec![head - (1 << 16), ty, id, picked];
+        chain.extend(rest);
+        match instruction_at(&chain, 0)? {
+            Some(mut found) => {
+                found.at = instruction.at;
+                self.chain(&found, &chain)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn pointer_type(&mut self, class: u32, pointee: u32) -> u32 {
+        if let Some(id) = find(self.contents, |ty| *ty == Type::Pointer { class, pointee }) {
+            return id;
+        }
+        if let Some(&id) = self.pointers.get(&(class, pointee)) {
+            return id;
+        }
+        let id = self.new_id();
+        self.declarations.extend([4 << 16 | Op::TypePointer as u32, id, class, pointee]);
+        self.pointers.insert((class, pointee), id);
+        id
+    }
+
+    /// Says that a pointer may lead to another buffer in each invocation.
+    pub(super) fn mark_non_uniform(&mut self, id: u32) {
+        let decoration = Decoration::NonUniform as u32;
+        if self.non_uniform.insert(id) && !self.contents.has(id, None, Decoration::NonUniform) {
+            self.decorations.extend([3 << 16 | Op::Decorate as u32, id, decoration]);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! SPIR-V that runs over several axes of a device as if over one: [`with_folded_launch`], and [`counts_workgroups`].
+//!
+//! `translate/passes/fold.rs` of `vkarray-shader` says how a launch is folded, and does it for WGSL. Here the built-in
+//! values that number workgroups and invocations give way to private variables of the same content, which the entry point
+//! computes before its first statement. For modules that were GLSL, which use these values by loads and by access chains.
+//! Pure.
+
+use std::collections::HashMap;
+
+use spirv::{BuiltIn, Decoration, Op, StorageClass};
+
+use super::words::{BOUND, HEADER_WORDS, instruction, instructions, op};
+
+/// How a launch along x is spread.
+#[derive(Clone, Copy, Debug)]
+pub struct FoldedLaunch {
+    /// Workgroups that fit the axes x and y.
+    pub axes: [u32; 2],
+    /// Workgroups in all, for a kernel that reads their number.
+    pub n_workgroups: Option<u32>,
+    /// Invocations of a workgroup along x.
+    pub size: u32,
+}
+
+/// The variables that hold a built-in value.
+fn built_in(words: &[u32], wanted: BuiltIn) -> Option<u32> {
+    let is_it = |words: &&[u32]| {
+        op(words) == Some(Op::Decorate) && words.get(2..) == Some(&[Decoration::BuiltIn as u32, wanted as u32])
+    };
+    let is_variable = |id: u32| instructions(words).any(|words| op(words) == Some(Op::Variable) && words[2] == id);
+    instructions(words).filter(is_it).map(|words| words[1]).find(|&id| is_variable(id))
+}
+
+/// Whether the module reads the number of workgroups.
+pub fn counts_workgroups(words: &[u32]) -> bool {
+    built_in(words, BuiltIn::NumWorkgroups).is_some()
+}
+
+/// The module with the numbers of a launch along x. A module that asks for none of them stays as it is.
+pub fn with_folded_launch(words: &[u32], launch: FoldedLaunch) -> Vec<u32> {
+    let replaced = [BuiltIn::GlobalInvocationId, BuiltIn::WorkgroupId, BuiltIn::NumWorkgroups];
+    let replaced: Vec<(BuiltIn, u32)> =
+        replaced.into_iter().filter_map(|built_in_| Some((built_in_, built_in(words, built_in_)?))).collect();
+    if replaced.is_empty() {
+        return words.to_vec();
+    }
+    let mut folder = Folder { next_id: words[BOUND], declared: Vec::new(), code: Vec::new(), interface: Vec::new() };
+    let types = Types::find(words, &mut folder);
+    let mut decorated = Vec::new();
+    let mut input = |wanted: BuiltIn, folder: &mut Folder| {
+        built_in(words, wanted).unwrap_or_else(|| {
+            let class = StorageClass::Input as u32;
+            let pointer = folder.declare(Op::TypePointer, None, &[class, types.vector]);
+            let variable = folder.declare(Op::Variable, Some(pointer), &[class]);
+            decorated.extend([4 << 16 | Op::Decorate as u32, variable, Decoration::BuiltIn as u32, wanted as u32]);
+            folder.interface.push(variable);
+            variable
+        })
+    };
+    let workgroup = input(BuiltIn::WorkgroupId, &mut folder);
+    let local = input(BuiltIn::LocalInvocationId, &mut folder);
+    let class = StorageClass::Private as u32;
+    let pointer = folder.declare(Op::TypePointer, None, &[class, types.vector]);
+    let component = folder.declare(Op::TypePointer, None, &[class, types.word]);
+    let workgroup = folder.workgroup(&types, workgroup, launch);
+    let mut own = HashMap::new();
+    for (wanted, variable) in replaced {
+        let value = folder.value(&types, wanted, (workgroup, local), launch);
+        let private = folder.declare(Op::Variable, Some(pointer), &[class]);
+        folder.interface.push(private);
+        folder.code.extend([3 << 16 | Op::Store as u32, private, value]);
+        own.insert(variable, private);
+    }
+    folder.put_together(words, &decorated, &own, component)
+}
+
+/// The types of the built-in values.
+struct Types {
+    word: u32,
+    vector: u32,
+}
+
+impl Types {
+    fn find(words: &[u32], folder: &mut Folder) -> Self {
+        let mut found = |wanted: Op, operands: &[u32]| {
+            let is_it = |words: &&[u32]| op(words) == Some(wanted) && words.get(2..) == Some(operands);
+            let id = instructions(words).find(is_it).map(|words| words[1]);
+            id.unwrap_or_else(|| folder.declare(wanted, None, operands))
+        };
+        let word = found(Op::TypeInt, &[32, 0]);
+        Self { word, vector: found(Op::TypeVector, &[word, 3]) }
+    }
+}
+
+struct Folder {
+    next_id: u32,
+    /// What stands in front of the functions.
+    declared: Vec<u32>,
+    /// What the entry point begins with.
+    code: Vec<u32>,
+    /// Variables that are added to the entry point.
+    interface: Vec<u32>,
+}
+
+impl Folder {
+    fn new_id(&mut self) -> u32 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn declare(&mut self, op: Op, ty: Option<u32>, operands: &[u32]) -> u32 {
+        let id = self.new_id();
+        self.declared.extend(instruction(op, ty, Some(id), operands));
+        id
+    }
+
+    fn add(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
+        let id = self.new_id();
+        self.code.extend(instruction(op, Some(ty), Some(id), operands));
+        id
+    }
+
+    /// The components of a vector in memory.
+    fn components(&mut self, types: &Types, variable: u32) -> [u32; 3] {
+        let vector = self.add(Op::Load, types.vector, &[variable]);
+        [0, 1, 2].map(|index| self.add(Op::CompositeExtract, types.word, &[vector, index]))
+    }
+
+    /// `a * factor + b`.
+    fn multiply_add(&mut self, types: &Types, a: u32, factor: u32, b: u32) -> u32 {
+        let factor = self.declare(Op::Constant, Some(types.word), &[factor]);
+        let product = self.add(Op::IMul, types.word, &[a, factor]);
+        self.add(Op::IAdd, types.word, &[product, b])
+    }
+
+    /// The number of this workgroup, unfolded.
+    fn workgroup(&mut self, types: &Types, variable: u32, launch: FoldedLaunch) -> u32 {
+        let ([x, y, z], [row, n_rows]) = (self.components(types, variable), launch.axes);
+        let rows = self.multiply_add(types, z, n_rows, y);
+        self.multiply_add(types, rows, row, x)
+    }
+
+    /// A built-in value as the shader is to see it.
+    fn value(&mut self, types: &Types, wanted: BuiltIn, of: (u32, u32), launch: FoldedLaunch) -> u32 {
+        let (workgroup, local) = of;
+        let mut number = |value: u32| self.declare(Op::Constant, Some(types.word), &[value]);
+        let components = match wanted {
+            BuiltIn::NumWorkgroups => [number(launch.n_workgroups.unwrap_or(0)), number(1), number(1)],
+            BuiltIn::WorkgroupId => [workgroup, number(0), number(0)],
+            _ => {
+                let [x, y, z] = self.components(types, local);
+                [self.multiply_add(types, workgroup, launch.size, x), y, z]
+            }
+        };
+        self.add(Op::CompositeConstruct, types.vector, &components)
+    }
+
+    /// The module with what was added, and with its own variables in place of the built-in ones.
+    fn put_together(self, words: &[u32], decorated: &[u32], own: &HashMap<u32, u32>, component: u32) -> Vec<u32> {
+        let mut out = words[..HEADER_WORDS].to_vec();
+        out[BOUND] = self.next_id;
+        let (mut entry, mut is_decorated, mut is_declared, mut at_start) = (None, false, false, false);
+        for instruction in instructions(words) {
+            let op = op(instruction);
+            if !is_decorated && op.is_some_and(|op| op.is_type() || op == Op::Function) {
+                out.extend(decorated);
+                is_decorated = true;
+            }
+            if op == Some(Op::Function) {
+                if !std::mem::replace(&mut is_declared, true) {
+                    out.extend(&self.declared);
+                }
+                at_start = entry == instruction.get(2).copied();
+            } else if at_start && !matches!(op, Some(Op::Label | Op::Variable | Op::Line | Op::NoLine)) {
+                out.extend(&self.code);
+                at_start = false;
+            }
+            match (op, instruction) {
+                (Some(Op::EntryPoint), &[first, _, function, ..]) => {
+                    entry = Some(function);
+                    let n_added = u32::try_from(self.interface.len()).unwrap_or(u32::MAX);
+                    out.push(first + (n_added << 16));
+                    out.extend(&instruction[1..]);
+                    out.extend(&self.interface);
+                }
+                (Some(Op::Load), &[first, ty, id, from, ref rest @ ..]) if own.contains_key(&from) => {
+                    out.extend([first, ty, id, own[&from]]);
+                    out.extend(rest);
+                }
+                (Some(Op::AccessChain), &[first, _, id, from, ref rest @ ..]) if own.contains_key(&from) => {
+                    out.extend([first, component, id, own[&from]]);
+                    out.extend(rest);
+                }
+                _ => out.extend(instruction),
+            }
+        }
+        out
+    }
+}

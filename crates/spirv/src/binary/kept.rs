@@ -1,0 +1,319 @@
+//! A module without what one entry point does not use: [`kept`].
+//!
+//! A module may hold kernels for several devices, and a driver must have every capability that it declares. So where an
+//! entry point does not need all of them, the driver is given the module without the other entry points, the functions,
+//! variables, types and constants that only they use, and the capabilities and extensions that nothing is left to need.
+//! A capability that is not in the table here counts as needed. A module with debug information that refers
+//! to functions stays whole. Read next: `uses.rs`, whose order of functions this follows.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{BuiltIn, Capability, Decoration, Op};
+
+use super::contents::{Contents, EntryPoint, Type};
+use super::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at, instructions_in};
+use super::uses::callers_first;
+use crate::binary::extensions::is_needed as is_extension_needed;
+
+/// The module without what the entry point leaves unused; `None` if it declares no capability that is unused.
+pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Checked<Option<Vec<u32>>> {
+    let mut marks = Marks::new(words, contents)?;
+    if marks.has_debug_info {
+        return Ok(None);
+    }
+    for function in callers_first(contents, entry.function)? {
+        marks.functions.insert(function.at);
+        marks.take_function(words, function.words.clone())?;
+    }
+    marks.roots.extend(entry.interface.iter().copied());
+    marks.take_roots(words, contents, entry)?;
+    let mut needed = Needed::of(words, &marks)?;
+    let mut kept = contents.globals.iter().filter(|global| marks.ids.contains(&global.id));
+    needed.has_open_lists = kept.any(|global| matches!(contents.types[&global.pointee], Type::RuntimeArray { .. }));
+    let capabilities: Vec<u32> = contents.capabilities.iter().copied().filter(|&number| needed.has(number)).collect();
+    if capabilities.len() == contents.capabilities.len() {
+        return Ok(None);
+    }
+    marks.write(words, entry, &capabilities).map(Some)
+}
+
+/// What is kept.
+struct Marks {
+    /// Where each declaration outside functions begins, by its id.
+    declared: HashMap<u32, usize>,
+    /// Declarations that are kept, by id; with them every id inside the functions that are kept.
+    ids: HashSet<u32>,
+    /// Functions that are kept, by where they begin.
+    functions: HashSet<usize>,
+    /// Ids whose declarations are still to be looked at.
+    roots: Vec<u32>,
+    has_debug_info: bool,
+    /// Where each function ends, by where it begins.
+    ends: HashMap<usize, usize>,
+}
+
+impl Marks {
+    fn new(words: &[u32], contents: &Contents) -> Checked<Self> {
+        let mut marks = Self {
+            declared: HashMap::new(),
+            ids: HashSet::new(),
+            functions: HashSet::new(),
+            roots: Vec::new(),
+            has_debug_info: false,
+            ends: contents.functions.values().map(|function| (function.at, function.words.end)).collect(),
+        };
+        let mut at = HEADER_WORDS;
+        while let Some(instruction) = instruction_at(words, at)? {
+            match instruction.op() {
+                Op::Function => {
+                    at = marks.ends.get(&at).copied().unwrap_or(words.len());
+                    continue;
+                }
+                // Others stand in functions.
+                Op::ExtInst => marks.has_debug_info = true,
+                op if is_always_kept(op) => marks.ids.extend(instruction.id),
+                _ => marks.declared.extend(instruction.id.map(|id| (id, at))),
+            }
+            at += instruction.n_words;
+        }
+        Ok(marks)
+    }
+
+    fn take_function(&mut self, words: &[u32], range: std::ops::Range<usize>) -> Checked<()> {
+        for instruction in instructions_in(words, range) {
+            let instruction = instruction?;
+            self.ids.extend(instruction.id);
+            self.note(&instruction)?;
+        }
+        Ok(())
+    }
+
+    /// Notes the ids in an instruction. Where ids may follow a mask, every word counts as one: a declaration that is kept
+    /// without need does no harm.
+    fn note(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        if has_optional_ids(instruction.op()) {
+            self.roots.extend(instruction.ty);
+            self.roots.extend(instruction.operands);
+            return Ok(());
+        }
+        let mut ids = Vec::new();
+        instruction.ids(|_| false, &mut ids)?;
+        self.roots.append(&mut ids);
+        Ok(())
+    }
+
+    /// Marks the declarations that are reached from the roots.
+    fn take_roots(&mut self, words: &[u32], contents: &Contents, entry: &EntryPoint) -> Checked<()> {
+        let sizes = contents.decorations.iter().filter(|((_, _, decoration), value)| {
+            *decoration == Decoration::BuiltIn as u32 && **value == BuiltIn::WorkgroupSize as u32
+        });
+        self.roots.extend(sizes.map(|((id, ..), _)| *id));
+        for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+            let instruction = instruction?;
+            match instruction.op() {
+                Op::Function => break,
+                Op::ExecutionModeId if instruction.operand(0)? == entry.function => self.note(&instruction)?,
+                _ => {}
+            }
+        }
+        while let Some(id) = self.roots.pop() {
+            let Some(&at) = self.declared.get(&id) else { continue };
+            if self.ids.insert(id)
+                && let Some(instruction) = instruction_at(words, at)?
+            {
+                self.note(&instruction)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, words: &[u32], entry: &EntryPoint, capabilities: &[u32]) -> Checked<Vec<u32>> {
+        let mut result = words[..HEADER_WORDS].to_vec();
+        if !capabilities.contains(&(Capability::Shader as u32)) {
+            result.extend([2 << 16 | Op::Capability as u32, Capability::Shader as u32]); // Others had implied it.
+        }
+        let mut at = HEADER_WORDS;
+        while let Some(instruction) = instruction_at(words, at)? {
+            let (end, is_kept) = match instruction.op() {
+                Op::Function => {
+                    let end = self.ends.get(&at).copied().unwrap_or(words.len());
+                    (end, self.functions.contains(&at))
+                }
+                op => (at + instruction.n_words, self.keeps(op, &instruction, entry, capabilities)?),
+            };
+            if is_kept {
+                result.extend(&words[at..end]);
+            }
+            at = end;
+        }
+        Ok(result)
+    }
+
+    fn keeps(&self, op: Op, instruction: &Instruction<'_>, entry: &EntryPoint, capabilities: &[u32]) -> Checked<bool> {
+        Ok(match op {
+            Op::Capability => capabilities.contains(&instruction.operand(0)?),
+            Op::Extension => is_extension_needed(&instruction.text(0)?, capabilities),
+            Op::EntryPoint => instruction.at == entry.at,
+            Op::ExecutionMode | Op::ExecutionModeId => instruction.operand(0)? == entry.function,
+            Op::Name
+            | Op::MemberName
+            | Op::Decorate
+            | Op::DecorateId
+            | Op::DecorateString
+            | Op::MemberDecorate
+            | Op::MemberDecorateString
+            | Op::TypeForwardPointer => self.ids.contains(&instruction.operand(0)?),
+            _ => instruction.id.is_none_or(|id| self.ids.contains(&id)),
+        })
+    }
+}
+
+fn is_always_kept(op: Op) -> bool {
+    matches!(op, Op::ExtInstImport | Op::String)
+}
+
+fn has_optional_ids(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Load
+            | Op::Store
+            | Op::CopyMemory
+            | Op::CopyMemorySized
+            | Op::CooperativeMatrixLoadKHR
+            | Op::CooperativeMatrixStoreKHR
+            | Op::ExecutionModeId
+            | Op::Switch
+            | Op::ImageRead
+            | Op::ImageWrite
+    )
+}
+
+/// What the kept part of a module needs of the device.
+#[derive(Default)]
+struct Needed {
+    ops: HashSet<u32>,
+    /// Widths of integers and of floats.
+    integers: HashSet<u32>,
+    floats: HashSet<u32>,
+    has_subgroups: bool,
+    /// Whether an array of bindings has no length. glslang takes an array of addresses in a buffer for one.
+    has_open_lists: bool,
+}
+
+impl Needed {
+    fn of(words: &[u32], marks: &Marks) -> Checked<Self> {
+        let mut needed = Self::default();
+        let mut is_kept_function = false;
+        for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+            let instruction = instruction?;
+            if instruction.op() == Op::Function {
+                is_kept_function = marks.functions.contains(&instruction.at);
+            }
+            let is_declared = instruction.id.is_some_and(|id| marks.declared.contains_key(&id));
+            let is_kept = match instruction.id {
+                Some(id) if is_declared => marks.ids.contains(&id),
+                _ => is_kept_function,
+            };
+            if is_kept {
+                needed.take(&instruction)?;
+            }
+            let is_builtin = instruction.op() == Op::Decorate
+                && instruction.operand(1)? == Decoration::BuiltIn as u32
+                && marks.ids.contains(&instruction.operand(0)?);
+            needed.has_subgroups |= is_builtin && is_of_subgroups(instruction.operand(2)?);
+        }
+        Ok(needed)
+    }
+
+    fn take(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        match instruction.op() {
+            Op::TypeInt => drop(self.integers.insert(instruction.operand(0)?)),
+            Op::TypeFloat => drop(self.floats.insert(instruction.operand(0)?)),
+            _ => {}
+        }
+        self.has_subgroups |= instruction.name().starts_with("GroupNonUniform");
+        self.ops.insert(instruction.op() as u32);
+        Ok(())
+    }
+
+    /// Whether a capability is needed; one that is not known here is.
+    fn has(&self, number: u32) -> bool {
+        use Capability as C;
+        let any = |ops: &[Op]| ops.iter().any(|op| self.ops.contains(&(*op as u32)));
+        let (integer, float) = (|bits| self.integers.contains(&bits), |bits| self.floats.contains(&bits));
+        match C::from_u32(number) {
+            Some(C::Float16) => float(16),
+            Some(C::Float64) => float(64),
+            Some(C::Int8) => integer(8),
+            Some(C::Int16) => integer(16),
+            Some(C::Int64 | C::Int64Atomics) => integer(64),
+            Some(C::StorageBuffer8BitAccess | C::UniformAndStorageBuffer8BitAccess | C::StoragePushConstant8) => {
+                integer(8) || float(8)
+            }
+            Some(C::StorageBuffer16BitAccess | C::UniformAndStorageBuffer16BitAccess | C::StoragePushConstant16) => {
+                integer(16) || float(16)
+            }
+            Some(C::AtomicFloat16AddEXT | C::AtomicFloat32AddEXT | C::AtomicFloat64AddEXT) => any(&[Op::AtomicFAddEXT]),
+            Some(C::AtomicFloat16MinMaxEXT | C::AtomicFloat32MinMaxEXT | C::AtomicFloat64MinMaxEXT) => {
+                any(&[Op::AtomicFMinEXT, Op::AtomicFMaxEXT])
+            }
+            Some(C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked) => {
+                any(&[Op::SDot, Op::UDot, Op::SUDot, Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat])
+            }
+            Some(
+                C::GroupNonUniform
+                | C::GroupNonUniformVote
+                | C::GroupNonUniformArithmetic
+                | C::GroupNonUniformBallot
+                | C::GroupNonUniformShuffle
+                | C::GroupNonUniformShuffleRelative
+                | C::GroupNonUniformClustered
+                | C::GroupNonUniformQuad,
+            ) => self.has_subgroups,
+            Some(C::RuntimeDescriptorArray) => self.has_open_lists,
+            Some(C::CooperativeMatrixKHR) => any(&[Op::TypeCooperativeMatrixKHR]),
+            Some(C::RayQueryKHR) => any(&[Op::TypeRayQueryKHR]),
+            Some(
+                C::StorageImageExtendedFormats
+                | C::StorageImageReadWithoutFormat
+                | C::StorageImageWriteWithoutFormat
+                | C::ImageBuffer
+                | C::SampledBuffer
+                | C::ImageQuery
+                | C::ImageGatherExtended,
+            ) => any(&[Op::TypeImage]),
+            // Of stages whose entry points are gone.
+            Some(
+                C::Geometry
+                | C::Tessellation
+                | C::MeshShadingEXT
+                | C::InputAttachment
+                | C::SampleRateShading
+                | C::InterpolationFunction
+                | C::ClipDistance
+                | C::CullDistance
+                | C::DrawParameters
+                | C::MultiView,
+            ) => false,
+            _ => true,
+        }
+    }
+}
+
+fn is_of_subgroups(builtin: u32) -> bool {
+    use BuiltIn as B;
+    matches!(
+        B::from_u32(builtin),
+        Some(
+            B::SubgroupSize
+                | B::NumSubgroups
+                | B::SubgroupId
+                | B::SubgroupLocalInvocationId
+                | B::SubgroupEqMask
+                | B::SubgroupGeMask
+                | B::SubgroupGtMask
+                | B::SubgroupLeMask
+                | B::SubgroupLtMask
+        )
+    )
+}

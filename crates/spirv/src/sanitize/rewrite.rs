@@ -1,0 +1,373 @@
+//! Walks the functions of a module and puts calls before what can go wrong: [`rewrite`].
+//!
+//! Instructions stay as they are, but for the divisors of divisions without a result, the memory that barriers order, and
+//! the headers of loops. What is called, and with what, is in `checks.rs` and `notes.rs`; how a loop is ended, in `loops.rs`.
+
+use std::collections::{HashMap, HashSet};
+
+use spirv::{BuiltIn, Capability, Decoration, MemorySemantics, Op, Scope, StorageClass};
+
+use super::InstrumentRequest;
+use super::code::Code;
+use super::graft::Prelude;
+use super::layout::{LayoutRules, Layouts};
+use super::loops::{CountedLoop, loops_of};
+use super::memory::{Memory, Root};
+use super::pointers::Pointer;
+use super::site::{Site, SitePlace, Subject};
+use crate::binary::contents::Type;
+use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
+use crate::binary::lines::text;
+use crate::binary::sections::{is_debug, is_preamble};
+use crate::binary::uses::callers_first;
+use crate::binary::words::{BOUND, instruction};
+
+/// The first version that has storage buffers without an extension.
+const STORAGE_BUFFERS: u32 = 0x0001_0300;
+/// The first version whose entry points list all variables.
+const ALL_VARIABLES: u32 = 0x0001_0400;
+
+/// The module with its calls, and the places they stand for.
+pub(super) fn rewrite(
+    request: &InstrumentRequest<'_>,
+    memory: &Memory,
+    code: Code,
+    prelude: Prelude,
+) -> Checked<(Vec<u32>, Vec<Site>)> {
+    let mut rewriter = Instrumenter::new(request, memory, code, prelude);
+    let words = request.part.words;
+    let mut sections = Sections::default();
+    let instrumented: HashSet<usize> =
+        callers_first(request.part.contents, request.part.entry.function)?.iter().map(|function| function.at).collect();
+    let mut at = HEADER_WORDS;
+    while at < words.len() {
+        let Some(instruction) = instructions_in(words, at..words.len()).next().transpose()? else { break };
+        let end = at + instruction.n_words;
+        match instruction.op() {
+            Op::Function => {
+                let id = instruction.id.unwrap_or_default();
+                let range = request.part.contents.functions.get(&id).map_or(at..words.len(), |f| f.words.clone());
+                at = range.end.max(end);
+                if instrumented.contains(&range.start) {
+                    rewriter.function(id, range)?;
+                } else {
+                    rewriter.code.functions.extend(&words[range]);
+                }
+                continue;
+            }
+            // Between functions: lines.
+            _ if !rewriter.code.functions.is_empty() => rewriter.code.functions.extend(&words[at..end]),
+            op => sections.take(op, &words[at..end]),
+        }
+        rewriter.declared(&instruction)?;
+        at = end;
+    }
+    Ok(rewriter.finish(sections))
+}
+
+/// The words in front of the functions.
+#[derive(Default)]
+struct Sections {
+    capabilities: Vec<u32>,
+    /// Up to the types.
+    preamble: Vec<u32>,
+    declarations: Vec<u32>,
+}
+
+impl Sections {
+    fn take(&mut self, op: Op, words: &[u32]) {
+        match op {
+            Op::Capability => self.capabilities.extend(words),
+            op if self.declarations.is_empty() && (is_preamble(op) || is_debug(op)) => self.preamble.extend(words),
+            _ => self.declarations.extend(words),
+        }
+    }
+}
+
+/// Rewrites a module.
+pub(super) struct Instrumenter<'a> {
+    pub(super) request: &'a InstrumentRequest<'a>,
+    pub(super) layouts: Layouts<'a>,
+    pub(super) memory: &'a Memory,
+    pub(super) code: Code,
+    pub(super) prelude: Prelude,
+    /// The type of each value.
+    pub(super) types: HashMap<u32, u32>,
+    pub(super) pointers: HashMap<u32, Pointer>,
+    /// Pointers whose indices were checked in the block.
+    pub(super) checked: HashSet<u32>,
+    sites: Vec<Site>,
+    /// Texts by their ids.
+    strings: HashMap<u32, String>,
+    /// The line that is open: file, line, column.
+    line: Option<[u32; 3]>,
+    /// How far the function lies behind where it lies in the module as it was given.
+    moved: usize,
+    /// Barriers of memory since the last barrier at which invocations wait.
+    pub(super) ordered: u32,
+    pub(super) loops: HashMap<u32, CountedLoop>,
+    /// Of each block that was cut in two, the second part, which the blocks behind it come from.
+    pub(super) tails: HashMap<u32, u32>,
+    /// The loop whose header is open, and that is still to be counted.
+    pub(super) header: Option<CountedLoop>,
+    /// Whether the block is a header that was cut.
+    is_cut: bool,
+    /// The type of the function's result.
+    pub(super) result: u32,
+    /// Variables that the entry point's interface lacks.
+    interface: Vec<u32>,
+}
+
+impl<'a> Instrumenter<'a> {
+    fn new(request: &'a InstrumentRequest<'a>, memory: &'a Memory, code: Code, prelude: Prelude) -> Self {
+        let layouts = Layouts { contents: request.part.contents, values: request.part.values };
+        let mut pointers = HashMap::new();
+        for global in &request.part.contents.globals {
+            let Some((root, part)) = memory.root(global.id) else { continue };
+            let is_block = request.part.contents.has(global.pointee, None, Decoration::Block)
+                || request.part.contents.has(global.pointee, None, Decoration::BufferBlock);
+            let name = request.part.contents.name(global.id).map(str::to_owned);
+            let name = name.unwrap_or_else(|| if is_block { String::new() } else { format!("%{}", global.id) });
+            pointers.insert(global.id, Pointer::whole(name, root, part));
+        }
+        Self {
+            request,
+            layouts,
+            memory,
+            code,
+            prelude,
+            types: HashMap::new(),
+            pointers,
+            checked: HashSet::new(),
+            sites: Vec::new(),
+            strings: HashMap::new(),
+            line: None,
+            moved: 0,
+            ordered: 0,
+            loops: HashMap::new(),
+            tails: HashMap::new(),
+            header: None,
+            is_cut: false,
+            result: 0,
+            interface: Vec::new(),
+        }
+    }
+
+    /// Notes what stands in front of the functions.
+    fn declared(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
+        if let (Op::String, Some(id)) = (instruction.op(), instruction.id) {
+            self.strings.insert(id, text(instruction.operands));
+        }
+        self.typed(instruction);
+        Ok(())
+    }
+
+    fn typed(&mut self, instruction: &Instruction<'_>) {
+        self.types.extend(instruction.id.zip(instruction.ty));
+    }
+
+    fn function(&mut self, id: u32, range: std::ops::Range<usize>) -> Checked<()> {
+        let words = self.request.part.words;
+        let instructions: Vec<_> = instructions_in(words, range.clone()).collect::<Checked<_>>()?;
+        let origin = self.request.part.whole.functions.get(&id).map_or(range.start, |function| function.at);
+        self.moved = range.start.wrapping_sub(origin);
+        self.loops = loops_of(&instructions)?;
+        self.tails.clear();
+        for header in self.loops.values_mut() {
+            header.tail = self.code.new_id();
+            self.tails.insert(header.label, header.tail);
+        }
+        (self.line, self.ordered) = (None, 0);
+        let mut begins = id == self.request.part.entry.function;
+        for (index, instruction) in instructions.iter().enumerate() {
+            let is_start = matches!(
+                instruction.op(),
+                Op::Function | Op::FunctionParameter | Op::Label | Op::Variable | Op::Line | Op::NoLine
+            );
+            if begins && !is_start {
+                self.begin();
+                begins = false;
+            }
+            self.instruction(instruction, &instructions[index + 1..])?;
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'_>, behind: &[Instruction<'_>]) -> Checked<()> {
+        self.typed(instruction);
+        let own = &self.request.part.words[instruction.at..instruction.at + instruction.n_words];
+        match instruction.op() {
+            Op::Function => self.result = instruction.ty.unwrap_or_default(),
+            Op::Line => self.line = instruction.operands.first_chunk().copied(),
+            Op::NoLine => self.line = None,
+            Op::Label => {
+                let label = instruction.id.unwrap_or_default();
+                self.checked.clear();
+                self.header = self.loops.get(&label).cloned();
+                self.is_cut = self.header.is_some();
+            }
+            Op::Phi => {
+                self.phi(instruction);
+                return Ok(());
+            }
+            Op::Variable | Op::FunctionParameter => self.variable(instruction),
+            Op::LoopMerge => {
+                self.count_round(instruction);
+                if self.is_cut {
+                    return Ok(()); // It stands in the first part of the header.
+                }
+            }
+            _ => {
+                self.count_round(instruction);
+                return self.checked_instruction(instruction, own, behind);
+            }
+        }
+        self.code.functions.extend(own);
+        Ok(())
+    }
+
+    /// A local variable, or a parameter that points to one that is not known.
+    fn variable(&mut self, instruction: &Instruction<'_>) {
+        let (Some(id), Some(ty)) = (instruction.id, instruction.ty) else { return };
+        if let Some(&Type::Pointer { pointee, .. }) = self.request.part.contents.types.get(&ty) {
+            let name = self.request.part.contents.name(id).map_or_else(|| format!("%{id}"), str::to_owned);
+            let part = self.layouts.whole(pointee, LayoutRules::Packed);
+            self.pointers.insert(id, Pointer::whole(name, Root::Other, part));
+        }
+    }
+
+    /// What an entry point does first: it passes the invocation's numbers to the checks, which clear the shadow memory.
+    fn begin(&mut self) {
+        let word = self.code.u32_type();
+        let vector = self.code.once(Op::TypeVector, None, &[word, 3]);
+        let mut arguments: Vec<u32> = [
+            (BuiltIn::GlobalInvocationId, vector),
+            (BuiltIn::LocalInvocationIndex, word),
+            (BuiltIn::WorkgroupId, vector),
+            (BuiltIn::NumWorkgroups, vector),
+        ]
+        .map(|(wanted, ty)| self.built_in(wanted, ty))
+        .into();
+        // Where subgroups have barriers of their own, what they order is not known: their invocations count as one.
+        let lanes =
+            if self.waits_in_subgroups() { self.built_in(BuiltIn::SubgroupSize, word) } else { self.code.number(1) };
+        arguments.push(lanes);
+        self.call("begin", &arguments);
+        let scope = self.code.number(Scope::Workgroup as u32);
+        let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
+        let semantics = self.code.number(semantics.bits());
+        self.code.push(Op::ControlBarrier, &[scope, scope, semantics]);
+    }
+
+    fn waits_in_subgroups(&self) -> bool {
+        let contents = self.request.part.contents;
+        let subgroup = Scope::Subgroup as u32;
+        let is_of_subgroup = |part: &Instruction<'_>| {
+            let is_it = |place: usize| {
+                part.operands.get(place).and_then(|id| self.request.part.values.count(*id)) == Some(subgroup)
+            };
+            matches!(part.op(), Op::ControlBarrier | Op::MemoryBarrier) && is_it(0)
+        };
+        contents.capabilities.contains(&(Capability::GroupNonUniform as u32))
+            && instructions_in(self.request.part.words, HEADER_WORDS..self.request.part.words.len())
+                .any(|part| part.is_ok_and(|part| is_of_subgroup(&part)))
+    }
+
+    /// A built-in value. The entry point's own variable is used, as two for one value are not allowed.
+    fn built_in(&mut self, wanted: BuiltIn, ty: u32) -> u32 {
+        let contents = self.request.part.contents;
+        let is_it = |id: u32| contents.decoration(id, None, Decoration::BuiltIn) == Some(wanted as u32);
+        let class = StorageClass::Input;
+        let own = contents.globals.iter().find(|global| global.class == Some(class) && is_it(global.id));
+        let (variable, own_type) = own.map_or_else(
+            || {
+                let pointer = self.code.once(Op::TypePointer, None, &[class as u32, ty]);
+                let variable = self.code.new_id();
+                let declared = instruction(Op::Variable, Some(pointer), Some(variable), &[class as u32]);
+                self.code.declarations.extend(declared);
+                let decoration = [variable, Decoration::BuiltIn as u32, wanted as u32];
+                self.code.decorations.extend(instruction(Op::Decorate, None, None, &decoration));
+                (variable, ty)
+            },
+            |global| (global.id, global.pointee),
+        );
+        if !self.request.part.entry.interface.contains(&variable) {
+            self.interface.push(variable);
+        }
+        let value = self.code.value(Op::Load, own_type, &[variable]);
+        if own_type == ty { value } else { self.code.value(Op::Bitcast, ty, &[value]) }
+    }
+
+    /// Calls a function of the prelude that returns nothing.
+    pub(super) fn call(&mut self, name: &str, arguments: &[u32]) {
+        let void = self.code.once(Op::TypeVoid, None, &[]);
+        self.call_for(name, void, arguments);
+    }
+
+    pub(super) fn call_for(&mut self, name: &str, ty: u32, arguments: &[u32]) -> u32 {
+        let operands: Vec<u32> = [self.prelude.function(name)].iter().chain(arguments).copied().collect();
+        self.code.value(Op::FunctionCall, ty, &operands)
+    }
+
+    /// Notes a place that is checked, and returns its number. Each barrier is a place of its own.
+    pub(super) fn site(&mut self, at: usize, subject: Subject) -> u32 {
+        let place = match self.line {
+            Some([file, line, column]) => {
+                let file = self.strings.get(&file).filter(|file| !file.is_empty()).cloned();
+                SitePlace::Line { file: file.filter(|file| file != self.request.source_name), line, column }
+            }
+            None => SitePlace::Word(at.wrapping_sub(self.moved)),
+        };
+        let site = Site { place, subject };
+        let is_alone = site.subject == Subject::Barrier;
+        let known = self.sites.iter().position(|known| !is_alone && *known == site);
+        let index = known.unwrap_or_else(|| {
+            self.sites.push(site);
+            self.sites.len() - 1
+        });
+        self.code.number(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    /// The line and the column that are open.
+    pub(super) fn position(&self) -> Option<(u32, u32)> {
+        self.line.map(|[_, line, column]| (line, column))
+    }
+
+    /// Puts the module together.
+    fn finish(self, sections: Sections) -> (Vec<u32>, Vec<Site>) {
+        let Self { request, code, prelude, sites, interface, .. } = self;
+        let mut out = request.part.words[..HEADER_WORDS].to_vec();
+        out[BOUND] = code.next_id;
+        out.extend(sections.capabilities);
+        let storage = "SPV_KHR_storage_buffer_storage_class";
+        if out[1] < STORAGE_BUFFERS && !request.part.contents.extensions.iter().any(|known| known == storage) {
+            out.extend(instruction(Op::Extension, None, None, &text_words(storage)));
+        }
+        let variables: &[u32] = if out[1] < ALL_VARIABLES { &[] } else { &prelude.variables };
+        let mut at = 0;
+        while let Some(&first) = sections.preamble.get(at) {
+            let words = &sections.preamble[at..at + (first >> 16) as usize];
+            at += words.len();
+            out.extend(words);
+            if first & 0xffff == Op::EntryPoint as u32 {
+                let of_entry: &[u32] = if words[2] == request.part.entry.function { &interface } else { &[] };
+                let start = out.len() - words.len();
+                out.extend(variables.iter().chain(of_entry));
+                out[start] += u32::try_from(variables.len() + of_entry.len()).unwrap_or(0) << 16;
+            }
+        }
+        out.extend(code.decorations);
+        out.extend(sections.declarations);
+        out.extend(code.declarations);
+        out.extend(code.functions);
+        out.extend(prelude.words);
+        (out, sites)
+    }
+}
+
+/// A text as operands.
+fn text_words(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
