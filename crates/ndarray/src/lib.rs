@@ -18,7 +18,7 @@
 //! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, Fourier transforms, joining, random numbers |
 //! | `multi_device/` | arrays with replicas in several contexts |
 //! | `any/` | arrays whose element type is known at run time; above `functions/` |
-//! | `io/` | `.npy` and `.npz` files, arrays of other libraries, memory objects, DLPack, serde |
+//! | `io/` | `.npy` files, arrays of other libraries, memory objects, DLPack, serde |
 #![forbid(unsafe_code)]
 
 mod any;
@@ -40,8 +40,6 @@ pub use array::{
 };
 pub use context::{Context, ContextBuilder};
 pub use elementwise::{Assignment, Call, ElementwiseKernel, Evaluate, Results, assign_all};
-#[cfg(feature = "npy")]
-pub use error::FileError;
 pub use error::{
     AccessMode, Error, ExprError, InterfaceError, MultiDeviceError, OperandShape, RangeProblem, Result, TextFault,
 };
@@ -57,8 +55,6 @@ pub use io::ArraySeed;
 pub use io::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, MemoryHandle, ReadyPoint};
 #[cfg(target_os = "linux")]
 pub use io::{IpcArrayHandle, IpcOptions};
-#[cfg(feature = "npy")]
-pub use io::{NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 pub use multi_device::{ArrayAccess, MultiDeviceArray, ReplicaState};
 pub use vkarray_layout::{
     Index, IntoAxis, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span,

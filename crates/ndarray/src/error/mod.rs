@@ -1,8 +1,6 @@
 //! [`Error`]: why an operation on arrays is refused or fails.
 
 mod expression;
-#[cfg(feature = "npy")]
-mod file;
 mod interface;
 mod multi_device;
 mod range;
@@ -15,8 +13,6 @@ use vkarray_kernel::{DType, ScalarValue, tuple_text};
 use vkarray_layout::LayoutError;
 
 pub use expression::{ExprError, OperandShape};
-#[cfg(feature = "npy")]
-pub use file::FileError;
 pub use interface::InterfaceError;
 pub use multi_device::{AccessMode, MultiDeviceError};
 pub use range::RangeProblem;
@@ -84,7 +80,7 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[cfg(feature = "npy")]
     #[error(transparent)]
-    File(Box<FileError>),
+    File(Box<vkarray_io::FileError>),
     /// An array of another library that cannot be used.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
@@ -282,8 +278,8 @@ impl From<allocator::TensorError> for Error {
 }
 
 #[cfg(feature = "npy")]
-impl From<FileError> for Error {
-    fn from(error: FileError) -> Self {
+impl From<vkarray_io::FileError> for Error {
+    fn from(error: vkarray_io::FileError) -> Self {
         Self::File(Box::new(error))
     }
 }

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use ndarray::{Array, ArrayD, Axis, arr1, arr2};
 use ndarray_npy::ReadNpyExt;
 use tempfile::TempDir;
-use vkarray_kernel::{Complex32, Complex64};
+use vkarray_shader::{Complex32, Complex64};
 
 use super::*;
 
@@ -313,7 +313,7 @@ fn a_pipe_is_refused_without_waiting_for_its_writer() {
     let path = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
     assert!(matches!(NpyFile::open(&path), Err(FileError::NotAFile { .. })));
-    assert!(matches!(super::super::npz::NpzFile::open(&path), Err(FileError::NotAFile { .. })));
+    assert!(matches!(crate::npz::NpzFile::open(&path), Err(FileError::NotAFile { .. })));
 }
 
 #[test]

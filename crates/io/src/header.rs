@@ -5,13 +5,13 @@
 
 use ndarray_npy::npy::header::Header;
 use py_literal::Value as PyValue;
-use vkarray_kernel::{ByteOrder, DType, Element};
+use vkarray_shader::{ByteOrder, DType, Element};
 use vkarray_layout::{Layout, Order};
 
 use crate::error::FileError;
 
 /// The longest header that is read, in bytes. It is NumPy's limit.
-pub(super) const MAX_HEADER_BYTES: usize = 10_000;
+pub(crate) const MAX_HEADER_BYTES: usize = 10_000;
 
 /// The most brackets in a header. The parser is recursive, and the header of an array needs two brackets.
 const MAX_BRACKETS: usize = 16;
@@ -21,9 +21,10 @@ type Result<T> = std::result::Result<T, FileError>;
 /// The header of a `.npy` file: element type, shape and order.
 ///
 /// ```
-/// use vkarray::io::{NpyFile, write_npy};
-/// use vkarray::ndarray::arr1;
-/// use vkarray::{DType, Order};
+/// use vkarray_io::{NpyFile, write_npy};
+/// use ndarray::arr1;
+/// use vkarray_layout::Order;
+/// use vkarray_shader::DType;
 ///
 /// let path = std::env::temp_dir().join(format!("vkarray-{}-npyheader.npy", std::process::id()));
 /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
@@ -36,12 +37,12 @@ type Result<T> = std::result::Result<T, FileError>;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NpyHeader {
-    pub(super) dtype: DType,
-    pub(super) shape: Vec<usize>,
-    pub(super) order: Order,
-    pub(super) byte_order: ByteOrder,
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) order: Order,
+    pub(crate) byte_order: ByteOrder,
     /// Offset of the first element in the file.
-    pub(super) end: u64,
+    pub(crate) end: u64,
 }
 
 impl NpyHeader {
@@ -65,7 +66,7 @@ impl NpyHeader {
         self.size() as u64 * u64::from(self.dtype.itemsize())
     }
 
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.shape.iter().product()
     }
 
@@ -73,7 +74,7 @@ impl NpyHeader {
     /// requires.
     ///
     /// `start` is the first [`MAX_HEADER_BYTES`] bytes of the file, or the whole file.
-    pub(super) fn parse(name: &str, start: &[u8], len: u64) -> Result<Self> {
+    pub(crate) fn parse(name: &str, start: &[u8], len: u64) -> Result<Self> {
         let (end, text) = header_text(name, start)?;
         let header = Header::from_reader(&mut with_newline([start[6], start[7]], text).as_slice())
             .map_err(|reason| FileError::Header { name: name.to_owned(), reason: Box::new(reason) })?;
@@ -95,7 +96,7 @@ impl NpyHeader {
     }
 
     /// Checks that the elements are of type `T`.
-    pub(super) fn check_dtype<T: Element>(&self, name: &str) -> Result<()> {
+    pub(crate) fn check_dtype<T: Element>(&self, name: &str) -> Result<()> {
         if self.dtype.reads_as(DType::of::<T>()) {
             return Ok(());
         }
@@ -107,7 +108,7 @@ impl NpyHeader {
 const GROWTH_DIGITS: usize = 21;
 
 /// The header of an array in this machine's byte order, byte for byte as NumPy writes it.
-pub(super) fn header_for<T: Element>(shape: &[usize], order: Order) -> Vec<u8> {
+pub(crate) fn header_for<T: Element>(shape: &[usize], order: Order) -> Vec<u8> {
     let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let comma = if axes.len() == 1 { "," } else { "" };
     let (is_f, growing) = match order {

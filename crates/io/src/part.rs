@@ -5,11 +5,11 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
-use vkarray_kernel::{ByteOrder, DType, Element};
+use vkarray_shader::{ByteOrder, DType, Element};
 use vkarray_layout::{Layout, Order};
 
-use super::file::{NpyFile, decode, open_file, swap, write_elements};
-use super::header::{NpyHeader, header_for};
+use crate::file::{NpyFile, decode, open_file, swap, write_elements};
+use crate::header::{NpyHeader, header_for};
 use crate::error::FileError;
 
 type Result<T> = std::result::Result<T, FileError>;
@@ -19,8 +19,8 @@ impl NpyFile {
     /// [`write_part`](Self::write_part) writes them. A file that exists is replaced.
     ///
     /// ```
-    /// use vkarray::io::NpyFile;
-    /// use vkarray::ndarray::arr2;
+    /// use vkarray_io::NpyFile;
+    /// use ndarray::arr2;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-create.npy", std::process::id()));
     /// let file = NpyFile::create::<f32>(&path, &[2, 3])?;
@@ -172,7 +172,7 @@ mod tests {
     use ndarray::{Slice, arr1};
     use proptest::prelude::*;
 
-    use super::super::write_npy;
+    use crate::write_npy;
     use super::*;
 
     proptest! {

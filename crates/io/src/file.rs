@@ -9,10 +9,10 @@ use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
-use vkarray_kernel::{Bool, ByteOrder, DType, Element};
+use vkarray_shader::{Bool, ByteOrder, DType, Element};
 use vkarray_layout::Order;
 
-use super::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
+use crate::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
 use crate::error::FileError;
 
 /// The number of elements for which memory is allocated at a time, while elements arrive.
@@ -23,9 +23,9 @@ type Result<T> = std::result::Result<T, FileError>;
 /// A `.npy` file whose length is the length that its header requires.
 ///
 /// ```
-/// use vkarray::io::{NpyFile, write_npy};
-/// use vkarray::DType;
-/// use vkarray::ndarray::arr2;
+/// use vkarray_io::{NpyFile, write_npy};
+/// use vkarray_shader::DType;
+/// use ndarray::arr2;
 ///
 /// let path = std::env::temp_dir().join(format!("vkarray-{}-file.npy", std::process::id()));
 /// write_npy(std::fs::File::create(&path)?, &arr2(&[[1.0_f32, 2.0, 3.0]]))?;
@@ -38,16 +38,16 @@ type Result<T> = std::result::Result<T, FileError>;
 /// ```
 #[derive(Debug, Clone)]
 pub struct NpyFile {
-    pub(super) path: PathBuf,
-    pub(super) header: NpyHeader,
+    pub(crate) path: PathBuf,
+    pub(crate) header: NpyHeader,
 }
 
 impl NpyFile {
     /// Reads the header, and checks that the file has the length that the header requires.
     ///
     /// ```
-    /// use vkarray::io::{NpyFile, write_npy};
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::{NpyFile, write_npy};
+    /// use ndarray::arr1;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-open.npy", std::process::id()));
     /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
@@ -76,8 +76,8 @@ impl NpyFile {
     /// The file's path.
     ///
     /// ```
-    /// use vkarray::io::{NpyFile, write_npy};
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::{NpyFile, write_npy};
+    /// use ndarray::arr1;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-path.npy", std::process::id()));
     /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
@@ -92,8 +92,8 @@ impl NpyFile {
     /// The element type, shape and order of the array.
     ///
     /// ```
-    /// use vkarray::io::{NpyFile, write_npy};
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::{NpyFile, write_npy};
+    /// use ndarray::arr1;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-header.npy", std::process::id()));
     /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
@@ -108,8 +108,8 @@ impl NpyFile {
     /// Reads the elements. The host array has the order of the file, C or F.
     ///
     /// ```
-    /// use vkarray::io::{NpyFile, write_npy};
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::{NpyFile, write_npy};
+    /// use ndarray::arr1;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-read.npy", std::process::id()));
     /// write_npy(std::fs::File::create(&path)?, &arr1(&[1.0_f32, 2.0]))?;
@@ -134,7 +134,7 @@ impl NpyFile {
 
 /// Opens a regular file, and returns its length. A pipe is refused before it is opened, because opening it would wait
 /// for its writer.
-pub(super) fn open_file(path: &Path, name: &str) -> Result<(File, u64)> {
+pub(crate) fn open_file(path: &Path, name: &str) -> Result<(File, u64)> {
     let read_error = |reason| FileError::Read { name: name.to_owned(), reason };
     if !fs::metadata(path).map_err(read_error)?.is_file() {
         return Err(FileError::NotAFile { name: name.to_owned() });
@@ -147,7 +147,7 @@ pub(super) fn open_file(path: &Path, name: &str) -> Result<(File, u64)> {
 /// Reads the elements after a header, and checks that nothing follows them.
 ///
 /// Memory for `n_reserved` elements is allocated at once, and memory for more elements only while they arrive.
-pub(super) fn read_elements<T: Element>(
+pub(crate) fn read_elements<T: Element>(
     name: &str,
     header: &NpyHeader,
     mut reader: impl Read,
@@ -174,7 +174,7 @@ pub(super) fn read_elements<T: Element>(
 }
 
 /// Checks the bytes of elements that were read, and brings them to this machine's byte order.
-pub(super) fn decode(name: &str, header: &NpyHeader, bytes: &mut [u8]) -> Result<()> {
+pub(crate) fn decode(name: &str, header: &NpyHeader, bytes: &mut [u8]) -> Result<()> {
     if header.dtype == DType::Bool
         && let Some((index, &byte)) = bytes.iter().enumerate().find(|&(_, &byte)| byte > 1)
     {
@@ -185,7 +185,7 @@ pub(super) fn decode(name: &str, header: &NpyHeader, bytes: &mut [u8]) -> Result
 }
 
 /// Converts elements from the byte order of the file to this machine's, or back.
-pub(super) fn swap(header: &NpyHeader, bytes: &mut [u8]) {
+pub(crate) fn swap(header: &NpyHeader, bytes: &mut [u8]) {
     if header.byte_order != ByteOrder::NATIVE {
         bytes.chunks_exact_mut(header.dtype.swapped_bytes()).for_each(<[u8]>::reverse);
     }
@@ -197,8 +197,8 @@ pub(super) fn swap(header: &NpyHeader, bytes: &mut [u8]) {
 /// `bf16` is written as two opaque bytes, because NumPy has no type for it.
 ///
 /// ```
-/// use vkarray::io::write_npy;
-/// use vkarray::ndarray::arr1;
+/// use vkarray_io::write_npy;
+/// use ndarray::arr1;
 ///
 /// let mut bytes = Vec::new();
 /// write_npy(&mut bytes, &arr1(&[1_u8, 2, 3]))?;
@@ -240,7 +240,7 @@ where
     written.map_err(|reason| FileError::WriteElements { reason })
 }
 
-pub(super) fn write_elements<T: Element>(writer: &mut impl Write, values: &[T]) -> std::io::Result<()> {
+pub(crate) fn write_elements<T: Element>(writer: &mut impl Write, values: &[T]) -> std::io::Result<()> {
     let bytes: &[u8] = bytemuck::cast_slice(values);
     if DType::of::<T>() != DType::Bool {
         return writer.write_all(bytes);

@@ -4,18 +4,19 @@
 //! while the entry's bytes arrive, and its checksum is compared at the end. The arrays inside are in the `.npy` format
 //! (`file.rs`).
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, Write};
 use std::path::Path;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
-use vkarray_kernel::{Element, Names};
+use vkarray_shader::{Element, Names};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::file::{open_file, read_elements, write_npy};
-use super::header::{MAX_HEADER_BYTES, NpyHeader};
+use crate::file::{open_file, read_elements, write_npy};
+use crate::header::{MAX_HEADER_BYTES, NpyHeader};
 use crate::error::FileError;
 
 /// The suffix of an array's name in the archive.
@@ -26,8 +27,8 @@ type Result<T> = std::result::Result<T, FileError>;
 /// An archive of arrays, open for reading.
 ///
 /// ```
-/// use vkarray::io::{NpzFile, NpzWriter};
-/// use vkarray::ndarray::arr1;
+/// use vkarray_io::{NpzFile, NpzWriter};
+/// use ndarray::arr1;
 ///
 /// let path = std::env::temp_dir().join(format!("vkarray-{}-read.npz", std::process::id()));
 /// let mut writer = NpzWriter::compressed(std::fs::File::create(&path)?);
@@ -51,8 +52,8 @@ impl NpzFile {
     /// Opens an archive and reads its list of entries.
     ///
     /// ```
-    /// use vkarray::io::{NpzFile, NpzWriter};
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::{NpzFile, NpzWriter};
+    /// use ndarray::arr1;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-open.npz", std::process::id()));
     /// let mut writer = NpzWriter::new(std::fs::File::create(&path)?);
@@ -79,8 +80,8 @@ impl NpzFile {
     /// out.
     ///
     /// ```
-    /// use vkarray::io::{NpzFile, NpzWriter};
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::{NpzFile, NpzWriter};
+    /// use ndarray::arr1;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-names.npz", std::process::id()));
     /// let mut writer = NpzWriter::new(std::fs::File::create(&path)?);
@@ -101,8 +102,8 @@ impl NpzFile {
     /// Reads the element type, shape and order of an array.
     ///
     /// ```
-    /// use vkarray::io::{NpzFile, NpzWriter};
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::{NpzFile, NpzWriter};
+    /// use ndarray::arr1;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-header.npz", std::process::id()));
     /// let mut writer = NpzWriter::new(std::fs::File::create(&path)?);
@@ -123,8 +124,8 @@ impl NpzFile {
     /// Reads an array. The host array has the order of the archive's elements, C or F.
     ///
     /// ```
-    /// use vkarray::io::{NpzFile, NpzWriter};
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::{NpzFile, NpzWriter};
+    /// use ndarray::arr1;
     ///
     /// let path = std::env::temp_dir().join(format!("vkarray-{}-readone.npz", std::process::id()));
     /// let mut writer = NpzWriter::new(std::fs::File::create(&path)?);
@@ -166,13 +167,17 @@ impl NpzFile {
     }
 }
 
-vkarray_driver::debug_fields!(NpzFile, this => name: this.name, names: this.names());
+impl fmt::Debug for NpzFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NpzFile").field("name", &self.name).field("names", &self.names()).finish_non_exhaustive()
+    }
+}
 
 /// Writes arrays to a new archive.
 ///
 /// ```
-/// use vkarray::io::NpzWriter;
-/// use vkarray::ndarray::arr1;
+/// use vkarray_io::NpzWriter;
+/// use ndarray::arr1;
 ///
 /// let mut writer = NpzWriter::new(std::io::Cursor::new(Vec::new()));
 /// writer.add("x", &arr1(&[1.0_f32, 2.0]))?;
@@ -191,8 +196,8 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// ```
     /// use std::io::Cursor;
     ///
-    /// use vkarray::io::NpzWriter;
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::NpzWriter;
+    /// use ndarray::arr1;
     ///
     /// let mut writer = NpzWriter::new(Cursor::new(Vec::new()));
     /// writer.add("x", &arr1(&[1_u8; 1000]))?;
@@ -208,8 +213,8 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// ```
     /// use std::io::Cursor;
     ///
-    /// use vkarray::io::NpzWriter;
-    /// use vkarray::ndarray::arr1;
+    /// use vkarray_io::NpzWriter;
+    /// use ndarray::arr1;
     ///
     /// let mut writer = NpzWriter::compressed(Cursor::new(Vec::new()));
     /// writer.add("x", &arr1(&[1_u8; 1000]))?;
@@ -225,8 +230,8 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// ```
     /// use std::io::Cursor;
     ///
-    /// use vkarray::io::NpzWriter;
-    /// use vkarray::ndarray::{arr1, arr2};
+    /// use vkarray_io::NpzWriter;
+    /// use ndarray::{arr1, arr2};
     ///
     /// let mut writer = NpzWriter::new(Cursor::new(Vec::new()));
     /// writer.add("x", &arr1(&[1, 2]))?;
@@ -257,7 +262,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// ```
     /// use std::io::Cursor;
     ///
-    /// use vkarray::io::NpzWriter;
+    /// use vkarray_io::NpzWriter;
     ///
     /// let bytes = NpzWriter::new(Cursor::new(Vec::new())).finish()?.into_inner();
     /// assert!(bytes.starts_with(b"PK")); // An archive without arrays.
@@ -272,7 +277,11 @@ impl<W: Write + Seek> NpzWriter<W> {
     }
 }
 
-vkarray_driver::debug_fields!([W: Write + Seek] NpzWriter<W>, this => method: this.method);
+impl<W: Write + Seek> fmt::Debug for NpzWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NpzWriter").field("method", &self.method).finish_non_exhaustive()
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,28 +1,15 @@
-//! Arrays in files: NumPy's `.npy`, a file of one array, and `.npz`, an archive of several.
-//!
-//! What a header claims is compared with the real length of the file before memory is allocated for the elements. Files
-//! are read to host arrays and written from host arrays: headers in `header.rs`, elements and whole files in `file.rs`,
-//! boxes of files in `part.rs`, archives in `npz.rs`. This file has the two methods that read to a device and write
-//! from it.
-
-mod file;
-mod header;
-mod npz;
-mod part;
+//! Arrays in NumPy's `.npy` files, which `vkarray-io` reads to host arrays and writes from them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use vkarray_io::{FileError, NpyFile, write_npy};
 use vkarray_kernel::Element;
 
 use crate::array::DeviceNDArray;
 use crate::context::Context;
-use crate::error::{FileError, Result};
-
-pub use file::{NpyFile, write_npy};
-pub use header::NpyHeader;
-pub use npz::{NpzFile, NpzWriter};
+use crate::error::Result;
 
 impl Context {
     /// Reads a `.npy` file into a new array on the device, on the default stream. C and F order are kept.

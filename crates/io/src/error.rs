@@ -2,17 +2,17 @@
 //!
 //! A message starts with the file's path. An array in an archive is named `archive.npz: array`.
 
-use std::io;
+use std::{fmt, io};
 
 use ndarray_npy::npy::header::ReadHeaderError;
-use vkarray_kernel::{DType, Names, tuple_text};
-use vkarray_layout::LayoutError;
+use vkarray_layout::{LayoutError, tuple_text};
+use vkarray_shader::{DType, Names};
 use zip::result::ZipError;
 
 /// Why a file of arrays cannot be read or written. `name` is the file's path.
 ///
 /// ```
-/// use vkarray::io::{FileError, NpyFile};
+/// use vkarray_io::{FileError, NpyFile};
 ///
 /// let refused = NpyFile::open("no/such.npy").unwrap_err();
 /// assert!(matches!(refused, FileError::Read { .. }));
@@ -101,7 +101,12 @@ pub enum FileError {
     Finish { reason: Box<ZipError> },
 }
 
-vkarray_driver::debug_as_display!(FileError);
+/// Prints the message, so that a program that ends with the error shows it.
+impl fmt::Debug for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl FileError {
     /// Whether the cause is the file that was read, and not the system that reads or writes.
