@@ -9,11 +9,11 @@ use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
-use vkarray_shader::{Bool, ByteOrder, DType, Element};
 use vkarray_layout::Order;
+use vkarray_shader::{Bool, ByteOrder, DType, Element};
 
-use crate::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
 use crate::error::FileError;
+use crate::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
 
 /// The number of elements for which memory is allocated at a time, while elements arrive.
 const STEP: usize = 1 << 20;

@@ -5,8 +5,8 @@
 
 use ndarray_npy::npy::header::Header;
 use py_literal::Value as PyValue;
-use vkarray_shader::{ByteOrder, DType, Element};
 use vkarray_layout::{Layout, Order};
+use vkarray_shader::{ByteOrder, DType, Element};
 
 use crate::error::FileError;
 

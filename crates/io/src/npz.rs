@@ -15,9 +15,9 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use crate::error::FileError;
 use crate::file::{open_file, read_elements, write_npy};
 use crate::header::{MAX_HEADER_BYTES, NpyHeader};
-use crate::error::FileError;
 
 /// The suffix of an array's name in the archive.
 const SUFFIX: &str = ".npy";

@@ -5,12 +5,12 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
-use vkarray_shader::{ByteOrder, DType, Element};
 use vkarray_layout::{Layout, Order};
+use vkarray_shader::{ByteOrder, DType, Element};
 
+use crate::error::FileError;
 use crate::file::{NpyFile, decode, open_file, swap, write_elements};
 use crate::header::{NpyHeader, header_for};
-use crate::error::FileError;
 
 type Result<T> = std::result::Result<T, FileError>;
 
@@ -172,8 +172,8 @@ mod tests {
     use ndarray::{Slice, arr1};
     use proptest::prelude::*;
 
-    use crate::write_npy;
     use super::*;
+    use crate::write_npy;
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]

@@ -13,7 +13,7 @@
 //! | `context/` | a device opened for array work; it carries out the plans of `copy/` |
 //! | `array/` | arrays: creation, views, copies, conversion, printing. What creates arrays is `impl Context` here |
 //! | `expr/` | computations on arrays as plain data, and the operators that build them |
-//! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
+//! | `generate.rs` | the crate that writes kernels, and the limits of a device that they depend on |
 //! | `elementwise/` | evaluating expressions |
 //! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, Fourier transforms, joining, random numbers |
 //! | `multi_device/` | arrays with replicas in several contexts |

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use half::f16;
 use ndarray::{ArrayD, arr0, arr1, arr2};
 use tempfile::TempDir;
-use vkarray_shader::{Bool, Complex64, DType};
 use vkarray_layout::Order;
+use vkarray_shader::{Bool, Complex64, DType};
 
 use super::*;
 

@@ -232,14 +232,14 @@ impl Call<'_> {
                 }
                 // The fault that lies farthest in the text is reported: a fault that every choice of types has lies
                 // behind the faults of some choices.
-                Some(Error::Text(fault)) if farthest.as_ref().is_none_or(|other| fault.place() > other.place()) => {
-                    farthest = Some(*fault);
+                Some(fault) if farthest.as_ref().is_none_or(|other| fault.place() > other.place()) => {
+                    farthest = Some(fault);
                 }
                 Some(_) => {}
             }
         }
         let names = self.kernel.results().to_vec();
-        Err(farthest.map_or(Error::ResultCount { given: 0, names }, |fault| Error::Text(Box::new(fault))))
+        Err(farthest.map_or(Error::ResultCount { given: 0, names }, Error::from))
     }
 
     fn check_names(&self, function: &Function, nodes: &[&Arc<Node>]) -> Result<()> {
@@ -247,7 +247,7 @@ impl Call<'_> {
             return Ok(());
         }
         let inputs: Vec<_> = nodes.iter().map(|node| node.dtype()).collect();
-        check_names(&self.kernel.names, function, &inputs)
+        Ok(check_names(&self.kernel.names, function, &inputs)?)
     }
 
     fn function(&self, types: &[DType]) -> Function {

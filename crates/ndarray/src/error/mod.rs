@@ -1,10 +1,8 @@
 //! [`Error`]: why an operation on arrays is refused or fails.
 
-mod expression;
 mod interface;
 mod multi_device;
 mod range;
-mod text;
 
 use vkarray_allocator as allocator;
 use vkarray_driver as driver;
@@ -12,11 +10,10 @@ use vkarray_kernel as kernel;
 use vkarray_kernel::{DType, ScalarValue, tuple_text};
 use vkarray_layout::LayoutError;
 
-pub use expression::{ExprError, OperandShape};
 pub use interface::InterfaceError;
 pub use multi_device::{AccessMode, MultiDeviceError};
 pub use range::RangeProblem;
-pub use text::TextFault;
+pub use vkarray_generate::{ExprError, OperandShape, TextFault};
 
 /// The result of an operation on arrays.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -230,6 +227,12 @@ fn bytes_of(shape: &[usize], dtype: DType) -> u128 {
 impl From<ExprError> for Error {
     fn from(error: ExprError) -> Self {
         Self::Expression(Box::new(error))
+    }
+}
+
+impl From<TextFault> for Error {
+    fn from(fault: TextFault) -> Self {
+        Self::Text(Box::new(fault))
     }
 }
 

@@ -7,34 +7,38 @@
 use std::fmt::Write as _;
 
 use smallvec::{SmallVec, smallvec};
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
 use super::kind::{Field, Reduction};
 use super::share::Team;
-use crate::generate::{
+use crate::text::{
     Buffer, Combine, Param, ParamOf, Params, Program, Width, dtype_code, key_part, position, with_functions,
 };
 
 /// The form of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ReduceForm {
-    pub(super) reduction: Reduction,
+pub struct ReduceForm {
+    /// What is accumulated.
+    pub reduction: Reduction,
     /// The type of the elements that are reduced.
-    pub(super) dtype: DType,
-    pub(super) team: Team,
-    pub(super) group: u32,
+    pub dtype: DType,
+    /// Who computes a job.
+    pub team: Team,
+    /// Invocations of a workgroup.
+    pub group: u32,
     /// The number of axes of the results, and of the elements of each result. The second pass has one axis of each.
-    pub(super) n_axes: [usize; 2],
+    pub n_axes: [usize; 2],
     /// How each array is read, if a unit has four elements; see [`fours`](super::share::fours).
-    pub(super) fours: Option<SmallVec<[Width; 6]>>,
+    pub fours: Option<SmallVec<[Width; 6]>>,
     /// Whether the elements are partial results.
-    pub(super) is_second: bool,
+    pub is_second: bool,
     /// Whether this pass writes the results, so that each result has one job. Otherwise it writes partial results.
-    pub(super) is_last: bool,
+    pub is_last: bool,
 }
 
 impl ReduceForm {
-    pub(super) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
+    /// The words that the text depends on, besides the program.
+    pub fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
         let lanes = if let Team::Lanes(lanes) = self.team { lanes } else { 0 };
         let flags = u32::from(self.is_second) | u32::from(self.is_last) << 1 | u32::from(self.fours.is_some()) << 2;
         key.push(self.reduction as u32 | dtype_code(self.dtype) << 8 | flags << 16);
@@ -49,16 +53,17 @@ impl ReduceForm {
     }
 
     /// The fields that the kernel writes, each to a buffer of its own.
-    pub(super) fn written(&self) -> SmallVec<[Field; 2]> {
+    pub fn written(&self) -> SmallVec<[Field; 2]> {
         if self.is_last { smallvec![self.reduction.result(self.dtype)] } else { self.reduction.fields(self.dtype) }
     }
 
     /// The number of arrays whose indices differ.
-    fn n_arrays(&self, program: &Program<'_>) -> usize {
+    fn n_arrays<L>(&self, program: &Program<'_, L>) -> usize {
         if self.is_second { 1 } else { program.leaf_types().count() }
     }
 
-    pub(super) fn params(&self, program: &Program<'_>) -> Params {
+    /// The parameters of a launch: the numbers of the program and the words of its jobs and axes.
+    pub fn params<L>(&self, program: &Program<'_, L>) -> Params {
         let mut params = if self.is_second { Params::new() } else { Param::scalars(program) };
         let mut word = |of| params.push(Param::word(of));
         for of in [ParamOf::Jobs, ParamOf::Results, ParamOf::Splits, ParamOf::Chunk, ParamOf::Size] {
@@ -74,14 +79,14 @@ impl ReduceForm {
     }
 
     /// The buffers that the first pass reads.
-    fn buffers(&self, program: &Program<'_>) -> Vec<Buffer> {
+    fn buffers<L>(&self, program: &Program<'_, L>) -> Vec<Buffer> {
         let width = |i: usize| self.fours.as_ref().map_or(Width::One, |widths| widths[i]);
         let buffer = |(i, dtype): (usize, DType)| Buffer { name: format!("a{i}"), dtype, width: width(i) };
         program.leaf_types().enumerate().map(buffer).collect()
     }
 
     /// The text of the kernel, if the type has this reduction.
-    pub(super) fn text(&self, program: &Program<'_>) -> Option<String> {
+    pub fn text<L>(&self, program: &Program<'_, L>) -> Option<String> {
         let mut text = self.declarations(program);
         text += &self.reduction.combine(self.dtype)?;
         text += &program.combine.map_or_else(String::new, Combine::text);
@@ -98,7 +103,7 @@ impl ReduceForm {
         Some(with_functions(&text))
     }
 
-    fn declarations(&self, program: &Program<'_>) -> String {
+    fn declarations<L>(&self, program: &Program<'_, L>) -> String {
         let fields = self.reduction.fields(self.dtype);
         let mut text = String::new();
         let written = self.written();
@@ -122,7 +127,7 @@ impl ReduceForm {
     }
 
     /// The function `starts`, which finds the index of each array's first element for a result.
-    fn starts(&self, program: &Program<'_>) -> String {
+    fn starts<L>(&self, program: &Program<'_, L>) -> String {
         let mut text = "struct Starts {\n".to_owned();
         let n_arrays = self.n_arrays(program);
         (0..n_arrays).for_each(|i| text += &format!("    i{i}: u32,\n"));
@@ -133,7 +138,7 @@ impl ReduceForm {
     }
 
     /// The function `unit`, the accumulators of the elements of one unit.
-    fn unit(&self, program: &Program<'_>) -> Option<String> {
+    fn unit<L>(&self, program: &Program<'_, L>) -> Option<String> {
         let width = self.width();
         let axes = self.n_axes[0]..self.n_axes[0] + self.n_axes[1];
         let mut text = "struct Unit {\n".to_owned();
@@ -330,10 +335,10 @@ fn coordinates(of: &str, axes: std::ops::Range<usize>) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use vkarray_kernel::{Module, Options, Source};
+    use vkarray_shader::{Module, Options, Source};
 
     use super::*;
-    use crate::generate::{Step, StepKind};
+    use crate::text::{Step, StepKind};
 
     #[test]
     fn both_passes_of_every_reduction_are_valid() {

@@ -5,16 +5,16 @@ macro_rules! operations {
         /// An operation of an expression. Its name and its special cases are the array API standard's.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
                 #[repr(u8)]
-        pub(crate) enum Op {
+        pub enum Op {
             $($(#[doc = $doc])* $name,)*
         }
 
         impl Op {
             /// Every operation.
-            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)*];
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The name of the operation in the array API standard.
-                    pub(crate) const fn name(self) -> &'static str {
+                    pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
                 }

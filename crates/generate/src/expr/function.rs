@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
 /// Statements in WGSL that compute results from one value of each argument. Plain data: nothing is parsed here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Function {
+pub struct Function {
     /// The statements, which assign a value to each result; or an expression, which has one result, its value.
-    pub(crate) text: Arc<str>,
+    pub text: Arc<str>,
     /// Whether the text is an expression.
-    pub(crate) is_expression: bool,
+    pub is_expression: bool,
     /// The names of the arguments, in the order in which values are given.
-    pub(crate) inputs: Arc<[String]>,
+    pub inputs: Arc<[String]>,
     /// The names of the results.
-    pub(crate) outputs: Arc<[String]>,
+    pub outputs: Arc<[String]>,
     /// The types of the results, in order.
-    pub(crate) types: SmallVec<[DType; 2]>,
+    pub types: SmallVec<[DType; 2]>,
 }

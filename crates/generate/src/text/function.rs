@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use vkarray_kernel::{DType, Module, ShaderError, Source};
+use vkarray_shader::{DType, Error, Module, Source};
 
 use super::class::value_type;
 use super::library::{calls, with_functions};
 use super::names::{Misuse, Names};
 use super::ops::{dtype_code, operation};
-use crate::error::{Error, TextFault};
+use crate::error::TextFault;
 use crate::expr::{Function, Op};
 
 /// The words that the text of a function depends on, besides the types of its arguments.
-pub(super) fn add_to_key(function: &Function, key: &mut SmallVec<[u32; 64]>) {
+pub(crate) fn add_to_key(function: &Function, key: &mut SmallVec<[u32; 64]>) {
     let names = function.inputs.iter().chain(&*function.outputs).flat_map(|name| name.bytes().chain([b' ']));
     let bytes: Vec<u8> = function.text.bytes().chain(names).collect();
     let lens = [function.text.len(), bytes.len(), function.types.len()];
@@ -24,7 +24,7 @@ pub(super) fn add_to_key(function: &Function, key: &mut SmallVec<[u32; 64]>) {
 
 /// The function `function{at}`, which returns a struct of `r0` and so on: what comes before its statements, the statements,
 /// and what comes after them.
-pub(super) fn declaration(function: &Function, at: usize, inputs: &[DType]) -> [String; 3] {
+pub(crate) fn declaration(function: &Function, at: usize, inputs: &[DType]) -> [String; 3] {
     let with_type = |(name, &dtype): (&String, &DType)| format!("{name}: {}", value_type(dtype));
     let params: Vec<_> = function.inputs.iter().zip(inputs).map(with_type).collect();
     let outputs: Vec<_> = function.outputs.iter().zip(&function.types).map(with_type).collect();
@@ -42,7 +42,7 @@ pub(super) fn declaration(function: &Function, at: usize, inputs: &[DType]) -> [
 
 /// The `f32` functions of the library that the texts call, under NumPy's names. They replace WGSL's functions of the
 /// same name, whose errors and special values differ between drivers.
-pub(super) fn elementary<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn elementary<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     use Op::{Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Copysign, Cos, Cosh, Exp, Expm1, Hypot, Isfinite, Isinf};
     use Op::{FloorDivide, Isnan, Log, Log1p, Log2, Log10, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder};
     use Op::{Signbit, Sin, Sinh, Tan, Tanh};
@@ -63,13 +63,13 @@ pub(super) fn elementary<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The fault in the text of a function for arguments of these types, if it has one.
-pub(crate) fn fault(function: &Function, inputs: &[DType]) -> Option<Error> {
+pub fn fault(function: &Function, inputs: &[DType]) -> Option<TextFault> {
     let [before, text, after] = declaration(function, 0, inputs);
     let n_after = text.len() + after.len();
     let own = [elementary([&*text].into_iter()), before, text, after].concat();
     let module = with_functions(&own);
     let (place, report) = match Module::parse(&Source::wgsl(module.clone()).named("text")) {
-        Err(ShaderError::Parse { place, report } | ShaderError::Invalid { place, report }) => (place, report),
+        Err(Error::Parse { place, report } | Error::Invalid { place, report }) => (place, report),
         _ => return None,
     };
     let first_line = module[..module.len() - n_after].matches('\n').count();
@@ -88,21 +88,25 @@ pub(crate) fn fault(function: &Function, inputs: &[DType]) -> Option<Error> {
     Some(text_fault(function, inputs, (line, column), reason + &hint))
 }
 
-/// An error at a line and a column of a text.
-fn text_fault(function: &Function, inputs: &[DType], (line, column): (usize, usize), reason: String) -> Error {
+/// A fault at a line and a column of a text.
+fn text_fault(function: &Function, inputs: &[DType], (line, column): (usize, usize), reason: String) -> TextFault {
     let of_type = |(name, dtype): (&String, &DType)| format!("{name}: {dtype}");
     let inputs = function.inputs.iter().zip(inputs).map(of_type);
-    Error::Text(Box::new(TextFault {
+    TextFault {
         line,
         column,
         reason,
         types: inputs.chain(function.outputs.iter().zip(&function.types).map(of_type)).collect(),
         source_line: function.text.lines().nth(line - 1).unwrap_or_default().to_owned(),
-    }))
+    }
 }
 
 /// Refuses a text that uses a name of the kernel around it, or reads a result before it has a value.
-pub(crate) fn check_names(names: &Names, function: &Function, inputs: &[DType]) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// The first such use.
+pub fn check_names(names: &Names, function: &Function, inputs: &[DType]) -> Result<(), TextFault> {
     let Some(Misuse { at, reason }) = &names.misuse else { return Ok(()) };
     let before = &function.text[..*at];
     let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
@@ -155,16 +159,21 @@ fn reason(report: &str) -> String {
 /// The functions of a reduction or a scan that a program wrote: one combines two values, the other gives the value that
 /// changes none.
 #[derive(Debug, Clone)]
-pub(crate) struct Combine {
+pub struct Combine {
     combine: Function,
-    pub(crate) identity: Arc<Function>,
+    /// The function that gives the value that changes none.
+    pub identity: Arc<Function>,
     /// The types of `a` and `b`.
     types: [DType; 2],
 }
 
 impl Combine {
     /// Makes the functions from two expressions: `combine` of `a` and `b`, and `identity` without arguments.
-    pub(crate) fn new(combine: &str, identity: &str, dtype: DType) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`check_names`].
+    pub fn new(combine: &str, identity: &str, dtype: DType) -> Result<Self, TextFault> {
         let of = |text: &str, inputs: &[&str]| {
             let (names, given) = (Names::of(text), inputs.iter().map(|&name| name.to_owned()).collect());
             let function = Function { inputs: given, ..names.function(text.into(), &[dtype]) };
@@ -179,12 +188,12 @@ impl Combine {
     }
 
     /// The functions `op` and `identity`.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.text_named("op", "identity")
     }
 
     /// The two functions, with these names.
-    pub(crate) fn text_named(&self, combine: &str, identity: &str) -> String {
+    pub fn text_named(&self, combine: &str, identity: &str) -> String {
         let mut text = elementary(self.functions().iter().map(|(function, _)| &*function.text));
         for ((function, types), at) in self.functions().into_iter().zip(1000..) {
             text += &declaration(function, at, types).concat();
@@ -196,13 +205,14 @@ impl Combine {
         )
     }
 
-    pub(crate) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
+    /// The words that the texts depend on, for the key of a kernel.
+    pub fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
         self.functions().iter().for_each(|(function, _)| add_to_key(function, key));
     }
 
-    /// Why a kernel was not built, as [`Program::explained`](super::Program::explained) says it.
-    pub(crate) fn explained(&self, error: Error) -> Error {
-        self.functions().into_iter().find_map(|(function, types)| fault(function, types)).map_or(error, Error::from)
+    /// The fault in one of the texts, if there is one.
+    pub fn fault(&self) -> Option<TextFault> {
+        self.functions().into_iter().find_map(|(function, types)| fault(function, types))
     }
 }
 
@@ -244,8 +254,8 @@ mod tests {
             ("z = x", &[I32], (1, 1), "a value of type `i32` stands where `f32` is needed: convert it with `f32(…)`"),
         ];
         let found = cases.map(|(text, inputs, ..)| match fault(&function(text, &[F32]), inputs) {
-            Some(Error::Text(found)) => (found.line, found.column, found.reason),
-            other => panic!("{text}: {other:?}"),
+            Some(found) => (found.line, found.column, found.reason),
+            None => panic!("{text}"),
         });
         let expected = cases.map(|(_, _, (line, column), reason)| (line, column, reason.to_owned()));
         assert_eq!(found, expected);
@@ -254,9 +264,7 @@ mod tests {
     #[test]
     fn what_python_writes_otherwise_has_a_hint() {
         for (text, hint) in [("z = x ** 2.0", "since WGSL has no `**`"), ("z = x ^ 2.0", "exclusive or of integers")] {
-            let Some(Error::Text(found)) = fault(&function(text, &[DType::F32]), &[DType::F32]) else {
-                panic!("{text}")
-            };
+            let Some(found) = fault(&function(text, &[DType::F32]), &[DType::F32]) else { panic!("{text}") };
             assert!(found.reason.ends_with(hint), "{found}");
         }
     }
@@ -266,7 +274,6 @@ mod tests {
         let text = "let Θ = x;\n z = Θ + z";
         let names = Names::of(text);
         let found = check_names(&names, &function(text, &[DType::F32]), &[DType::F32]).unwrap_err();
-        let Error::Text(found) = found else { panic!("{found}") };
         assert_eq!((found.line, found.column, found.source_line.as_str()), (2, 10, " z = Θ + z"), "{found}");
         assert!(Combine::new("result + a", "0.0", DType::F32).is_err());
         assert!(Combine::new("a + b", "return 0.0", DType::F32).is_err());

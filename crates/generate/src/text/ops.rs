@@ -7,13 +7,13 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
 use super::class::Class;
 use crate::expr::Op;
 
 /// A small number that stands for an element type.
-pub(crate) fn dtype_code(dtype: DType) -> u32 {
+pub fn dtype_code(dtype: DType) -> u32 {
     match dtype {
         DType::Bool => 0,
         DType::I8 => 1,
@@ -56,7 +56,7 @@ pub(crate) fn is_defined(op: Op, operand: DType, result: DType) -> bool {
 
 /// The value of an operation as WGSL, if it is defined. `operand` is the type of all arguments, but [`Op::Select`]
 /// takes arguments of type `result` after the first one.
-pub(super) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) -> Option<String> {
+pub(crate) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) -> Option<String> {
     let [a, b, c] = args;
     let class = Class::of(operand)?;
     match op {
@@ -82,7 +82,7 @@ pub(super) fn text(op: Op, operand: DType, result: DType, args: &[String; 3]) ->
 }
 
 /// The most rounds of the loops of an operation on one element.
-pub(super) fn rounds(op: Op, operand: DType) -> u64 {
+pub(crate) fn rounds(op: Op, operand: DType) -> u64 {
     match (op, Class::of(operand)) {
         // One for each bit of the exponent.
         (Op::Pow, Some(Class::Signed { bits } | Class::Unsigned { bits })) => u64::from(bits) + 1,
@@ -96,7 +96,7 @@ pub(super) fn rounds(op: Op, operand: DType) -> u64 {
 }
 
 /// A value that is computed in 32 bits, cut to its element type.
-pub(super) fn cut(dtype: DType, value: &str) -> String {
+pub(crate) fn cut(dtype: DType, value: &str) -> String {
     match dtype {
         DType::I8 => format!("(({value} << 24u) >> 24u)"),
         DType::I16 => format!("(({value} << 16u) >> 16u)"),
@@ -118,7 +118,7 @@ pub(crate) fn truth(dtype: DType, a: &str) -> Option<String> {
 }
 
 /// Whether a value is true: not zero.
-pub(super) fn truth_of(class: Class, a: &str) -> String {
+pub(crate) fn truth_of(class: Class, a: &str) -> String {
     match class {
         Class::Bool => a.to_owned(),
         // The comparison uses the bits, because devices may take subnormal numbers for zero.

@@ -1,8 +1,13 @@
 //! [`ExprError`]: why an expression has no value.
 
+mod text;
+
 use std::fmt;
 
-use vkarray_kernel::{DType, tuple_text};
+use vkarray_layout::tuple_text;
+use vkarray_shader::DType;
+
+pub use text::TextFault;
 
 /// Why an expression is refused. `operation` is the name of the operation in the array API standard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,11 +5,11 @@
 
 use smallvec::SmallVec;
 
-use crate::generate::{MAX_ROUNDS, Nest, Width};
+use crate::text::{MAX_ROUNDS, Nest, Width};
 
 /// Who computes a job: the part of one result that is accumulated together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Team {
+pub enum Team {
     /// This many neighbouring invocations of a workgroup, a power of two. They take units in turns, and their
     /// accumulators are combined as a tree. The jobs of one result follow each other.
     Lanes(u32),
@@ -34,7 +34,7 @@ const ACROSS_JOBS: (u64, u64) = (1 << 16, 64);
 const MAX_ELEMENTS: u64 = 4 * 64;
 
 /// The most rounds of loops for one element up to which an invocation takes four elements as a unit.
-pub(super) const MOST_ROUNDS: u64 = MAX_ROUNDS / 8;
+pub const MOST_ROUNDS: u64 = MAX_ROUNDS / 8;
 
 /// [`MAX_ELEMENTS`] for an element whose computation takes `rounds` rounds of loops: as many elements as half of
 /// [`MAX_ROUNDS`] is enough for, but at least one unit of four.
@@ -44,25 +44,26 @@ fn most_elements(rounds: u64) -> u64 {
 
 /// The most elements of one launch. Kernels count elements, and jobs, in words. The limit is lower where jobs are
 /// short, because one workgroup goes through all jobs of a result.
-pub(super) fn most_of_launch(rounds: u64) -> u64 {
+pub fn most_of_launch(rounds: u64) -> u64 {
     (1 << 31) / MAX_ELEMENTS * most_elements(rounds)
 }
 
 /// How a reduction is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Share {
-    pub(super) team: Team,
+pub struct Share {
+    /// Who computes a job.
+    pub team: Team,
     /// Number of jobs for each result.
-    pub(super) splits: u64,
+    pub splits: u64,
     /// Number of units in a job.
-    pub(super) chunk: u64,
+    pub chunk: u64,
 }
 
 impl Share {
     /// The share for `results` results of `units` units each, at least 1; a unit has `width` elements. `is_across` says
     /// that neighbouring results lie closer to each other than the elements of one result; `group` is the size of a
     /// workgroup, a power of two. Computing an element takes `rounds` rounds of loops.
-    pub(super) fn new(results: u64, (units, width): (u64, u64), is_across: bool, group: u32, rounds: u64) -> Self {
+    pub fn new(results: u64, (units, width): (u64, u64), is_across: bool, group: u32, rounds: u64) -> Self {
         let (team, jobs, most, lanes) = if is_across {
             (Team::Across, ACROSS_JOBS.0, units.div_ceil(ACROSS_JOBS.1), 1)
         } else {
@@ -84,7 +85,7 @@ const TEAM_PARTS: u64 = 128;
 
 /// The team that combines the `splits` partial results of each result, which teams of kind `first` wrote in the first
 /// pass.
-pub(super) fn second_team(first: Team, results: u64, splits: u64, group: u32) -> Team {
+pub fn second_team(first: Team, results: u64, splits: u64, group: u32) -> Team {
     match first {
         Team::Across if splits < TEAM_PARTS => Team::Across,
         _ => Team::Lanes(lanes(results, splits, group)),
@@ -101,7 +102,7 @@ fn lanes(results: u64, units: u64, group: u32) -> u32 {
 }
 
 /// Whether, for some operand, neighbouring results lie closer to each other in memory than the elements of one result.
-pub(super) fn is_across([kept, reduced]: &[Nest; 2]) -> bool {
+pub fn is_across([kept, reduced]: &[Nest; 2]) -> bool {
     let stride = |nest: &Nest, operand: usize| {
         let axis = &nest.axes[0];
         if axis.len > 1 { axis.strides[operand].unsigned_abs() } else { u64::MAX }
@@ -114,7 +115,7 @@ pub(super) fn is_across([kept, reduced]: &[Nest; 2]) -> bool {
 
 /// How each operand is read if a unit has four elements: four at once, or one element that all four repeat. `None` if a
 /// unit has one element.
-pub(super) fn fours([kept, reduced]: &[Nest; 2]) -> Option<SmallVec<[Width; 6]>> {
+pub fn fours([kept, reduced]: &[Nest; 2]) -> Option<SmallVec<[Width; 6]>> {
     let is_four = |value: u64| value.is_multiple_of(4);
     let outer = || reduced.axes[1..].iter().chain(&kept.axes);
     let width = |operand: usize| match reduced.axes[0].strides[operand] {
@@ -132,7 +133,7 @@ pub(super) fn fours([kept, reduced]: &[Nest; 2]) -> Option<SmallVec<[Width; 6]>>
 
 #[cfg(test)]
 mod tests {
-    use vkarray_kernel::DType;
+    use vkarray_shader::DType;
 
     use super::*;
 

@@ -4,7 +4,7 @@
 //! Elements of at most 4 bytes, and `Complex32`, lie in buffers of words, so that no device needs storage of short types.
 //! Integers and floats of 64 bits have their own type.
 
-use vkarray_kernel::{DType, ScalarValue};
+use vkarray_shader::{DType, ScalarValue};
 
 use super::class::Class;
 use super::params::ParamType;
@@ -12,7 +12,7 @@ use crate::expr::Scalar;
 
 /// How many elements are read or written at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Width {
+pub enum Width {
     /// One element at a time.
     One,
     /// Four elements at once, from an element whose index is a multiple of four. Types of 8 bytes and more are still
@@ -106,7 +106,7 @@ impl Buffer {
 
 /// The element type with which an array of elements of this type is described when it is bound: the type of the
 /// shader's buffer.
-pub(crate) fn bound_dtype(dtype: DType) -> DType {
+pub fn bound_dtype(dtype: DType) -> DType {
     match dtype {
         DType::I64 | DType::U64 | DType::F64 | DType::Complex64 => dtype,
         _ => DType::U32,
@@ -143,7 +143,7 @@ pub(crate) fn encode(dtype: DType, value: &str) -> String {
 }
 
 /// The number of parameters for a number, which is two for a complex number, and their type.
-pub(super) fn scalar_parts(dtype: DType) -> (u16, ParamType) {
+pub(crate) fn scalar_parts(dtype: DType) -> (u16, ParamType) {
     match Class::of(dtype) {
         Some(Class::Complex) => (2, ParamType::U32),
         Some(Class::DoubleComplex) => (2, ParamType::F64),
@@ -155,7 +155,7 @@ pub(super) fn scalar_parts(dtype: DType) -> (u16, ParamType) {
 }
 
 /// Text that makes a number from its parameters.
-pub(super) fn decode_scalar(dtype: DType, name: &str) -> String {
+pub(crate) fn decode_scalar(dtype: DType, name: &str) -> String {
     match Class::of(dtype) {
         Some(Class::Complex) => format!("vec2<f32>(bitcast<f32>({name}_x), bitcast<f32>({name}_y))"),
         Some(Class::DoubleComplex) => format!("vec2<f64>({name}_x, {name}_y)"),
@@ -164,7 +164,7 @@ pub(super) fn decode_scalar(dtype: DType, name: &str) -> String {
 }
 
 /// One part of a number, as the parameter holds it.
-pub(super) fn scalar_value(Scalar(words): Scalar, part: usize, ty: ParamType) -> ScalarValue {
+pub(crate) fn scalar_value(Scalar(words): Scalar, part: usize, ty: ParamType) -> ScalarValue {
     let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
     match ty {
         ParamType::F64 => ScalarValue::F64(f64::from_bits(pair(2 * part))),
@@ -177,6 +177,6 @@ pub(super) fn scalar_value(Scalar(words): Scalar, part: usize, ty: ParamType) ->
 /// The lower 32 bits of a value. Sizes and offsets of a piece have at most 32 bits. Indices are sums modulo 2³², so the
 /// upper bits of a stride have no effect.
 #[expect(clippy::cast_possible_truncation, reason = "a piece fits 32 bits, and strides are summed modulo 2^32")]
-pub(crate) fn word(value: u64) -> ScalarValue {
+pub fn word(value: u64) -> ScalarValue {
     ScalarValue::U32(value as u32)
 }

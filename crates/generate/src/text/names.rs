@@ -3,29 +3,29 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
 use crate::expr::Function;
 
 /// The names that a text of statements uses and does not declare.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Names {
+pub struct Names {
     /// Names that are only read, in the order of their first use.
-    pub(crate) inputs: Arc<[String]>,
+    pub inputs: Arc<[String]>,
     /// Names with which a statement begins, so that it assigns a value to them. A text that is an expression has
     /// [`RESULT`] alone.
-    pub(crate) outputs: Arc<[String]>,
+    pub outputs: Arc<[String]>,
     /// Whether the text is an expression, not statements.
-    pub(crate) is_expression: bool,
+    pub is_expression: bool,
     /// The first fault of the text that its translation does not find.
-    pub(crate) misuse: Option<Misuse>,
+    pub misuse: Option<Misuse>,
 }
 
 /// A use that is refused, and the byte of the text at which it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Misuse {
-    pub(crate) at: usize,
-    pub(crate) reason: String,
+pub struct Misuse {
+    pub at: usize,
+    pub reason: String,
 }
 
 /// The name of the result of an expression.
@@ -36,7 +36,8 @@ const WORDS: &str = " let var const const_assert if else for while loop switch c
                      return discard true false bool i32 u32 f16 f32 f64 i64 u64 vec2 vec3 vec4 array bitcast ptr function ";
 
 impl Names {
-    pub(crate) fn of(text: &str) -> Self {
+    /// The names of a text.
+    pub fn of(text: &str) -> Self {
         let tokens = tokens(text);
         let is_expression = !tokens.contains(&"=");
         let (mut declared, mut read, mut outputs) = (HashSet::new(), Distinct::default(), Distinct::default());
@@ -66,7 +67,7 @@ impl Names {
     }
 
     /// The function of a text with these names, for results of these types.
-    pub(crate) fn function(&self, text: Arc<str>, types: &[DType]) -> Function {
+    pub fn function(&self, text: Arc<str>, types: &[DType]) -> Function {
         let Self { inputs, outputs, is_expression, .. } = self.clone();
         Function { text, is_expression, inputs, outputs, types: types.iter().copied().collect() }
     }

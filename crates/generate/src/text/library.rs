@@ -48,7 +48,7 @@ fn u64_of_pair(pair: vec2<u32>) -> u64 {
 /// `i64_floor_divide`. A text that calls none is returned unchanged.
 ///
 /// ```
-/// use vkarray::primitives::with_functions;
+/// use vkarray_generate::with_functions;
 ///
 /// let text = with_functions("fn f(x: f64) -> f64 { return f64_log1p(x); }\n");
 /// assert!(text.contains("fn f64_log1p(x: f64) -> f64 {") && !text.contains("fn f64_sin("));
@@ -69,12 +69,12 @@ pub fn with_functions(text: &str) -> String {
 }
 
 /// A kernel with text in place of the lines that are one of these words in capitals.
-pub(crate) fn with_lines<const N: usize>(kernel: &str, lines: [(&str, String); N]) -> String {
+pub fn with_lines<const N: usize>(kernel: &str, lines: [(&str, String); N]) -> String {
     lines.into_iter().fold(kernel.to_owned(), |text, (word, lines)| text.replace(&format!("    {word}\n"), &lines))
 }
 
 /// The names that stand before an opening parenthesis.
-pub(super) fn calls(text: &str) -> Vec<&str> {
+pub(crate) fn calls(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = text.match_indices('(').map(|(at, _)| &text[..at]);
     let names = before.map(|before| &before[before.trim_end_matches(is_part).len()..]);

@@ -5,29 +5,34 @@ use vkarray_layout::Layout;
 
 /// Loops over the elements of one shape, and how each operand moves with them. Axes are innermost first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Nest {
-    pub(crate) axes: SmallVec<[Axis; 4]>,
-    pub(crate) operands: SmallVec<[NestOperand; 6]>,
+pub struct Nest {
+    /// The loops, innermost first.
+    pub axes: SmallVec<[Axis; 4]>,
+    /// The arrays.
+    pub operands: SmallVec<[NestOperand; 6]>,
 }
 
 /// One loop: how often it runs, and the stride of each operand, counted in elements of the operand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Axis {
-    pub(crate) len: u64,
-    pub(crate) strides: SmallVec<[i64; 6]>,
+pub struct Axis {
+    /// How often the loop runs.
+    pub len: u64,
+    /// The stride of each operand.
+    pub strides: SmallVec<[i64; 6]>,
 }
 
 /// An array in a nest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NestOperand {
-    pub(crate) itemsize: u64,
+pub struct NestOperand {
+    /// Bytes of an element.
+    pub itemsize: u64,
     /// The element of the first round, counted from the start of the block.
-    pub(crate) offset: u64,
+    pub offset: u64,
 }
 
 impl Nest {
     /// The loops over a shape. Each layout broadcasts to the shape and stands beside the size of its elements in bytes.
-    pub(crate) fn new<'a>(shape: &[usize], layouts: impl Iterator<Item = (&'a Layout, u32)> + Clone) -> Self {
+    pub fn new<'a>(shape: &[usize], layouts: impl Iterator<Item = (&'a Layout, u32)> + Clone) -> Self {
         let mut nest = Self { axes: SmallVec::new(), operands: SmallVec::new() };
         for (layout, itemsize) in layouts.clone() {
             nest.operands.push(NestOperand { itemsize: itemsize.into(), offset: layout.offset() as u64 });
@@ -45,13 +50,13 @@ impl Nest {
     }
 
     /// The number of rounds.
-    pub(crate) fn size(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         self.axes.iter().map(|axis| axis.len).product()
     }
 
     /// Sorts the axes by the strides of the first operand, so that its elements rise fastest along the innermost axis,
     /// and merges axes. The first operand must have each element once.
-    pub(crate) fn sort(&mut self) {
+    pub fn sort(&mut self) {
         for axis in self.axes.iter_mut().filter(|axis| axis.strides[0] < 0) {
             for (operand, stride) in self.operands.iter_mut().zip(&mut axis.strides) {
                 operand.offset = moved(operand.offset, *stride, axis.len - 1);
@@ -62,7 +67,7 @@ impl Nest {
     }
 
     /// Merges axes that continue each other for every operand, and drops axes of length one. At least one axis is left.
-    pub(crate) fn merge(&mut self) {
+    pub fn merge(&mut self) {
         if let [only] = &self.axes[..]
             && only.len != 1
         {
@@ -85,7 +90,7 @@ impl Nest {
     }
 
     /// Whether an operand's elements lie in the order of the rounds, without gaps.
-    pub(crate) fn is_packed(&self, operand: usize) -> bool {
+    pub fn is_packed(&self, operand: usize) -> bool {
         let mut expected = 1;
         self.axes.iter().all(|axis| {
             let is_next = axis.strides[operand] == expected || axis.len == 1;
@@ -95,12 +100,12 @@ impl Nest {
     }
 
     /// Whether every round reads the same element of an operand.
-    pub(crate) fn is_single(&self, operand: usize) -> bool {
+    pub fn is_single(&self, operand: usize) -> bool {
         self.axes.iter().all(|axis| axis.strides[operand] == 0 || axis.len == 1)
     }
 
     /// The first element of an operand in memory, and the one after the last.
-    pub(crate) fn span(&self, operand: usize) -> [u64; 2] {
+    pub fn span(&self, operand: usize) -> [u64; 2] {
         let mut span = [self.operands[operand].offset; 2];
         for axis in &self.axes {
             let stride = axis.strides[operand];
@@ -111,7 +116,7 @@ impl Nest {
     }
 
     /// Parts of the nest that [`Nest::is_short`] accepts.
-    pub(crate) fn pieces(&self, max_bytes: u64, max_size: u64) -> SmallVec<[Self; 1]> {
+    pub fn pieces(&self, max_bytes: u64, max_size: u64) -> SmallVec<[Self; 1]> {
         let (mut open, mut done) = (SmallVec::from([self.clone()]), SmallVec::new());
         while let Some(nest) = open.pop() {
             let is_short = nest.is_short(max_bytes, max_size);
@@ -124,12 +129,12 @@ impl Nest {
     }
 
     /// Whether the nest has at most `max_size` rounds, in which no operand spans more than `max_bytes` bytes.
-    pub(crate) fn is_short(&self, max_bytes: u64, max_size: u64) -> bool {
+    pub fn is_short(&self, max_bytes: u64, max_size: u64) -> bool {
         self.size() <= max_size && self.is_within(max_bytes)
     }
 
     /// Whether no operand spans more than `max_bytes` bytes.
-    pub(crate) fn is_within(&self, max_bytes: u64) -> bool {
+    pub fn is_within(&self, max_bytes: u64) -> bool {
         let bytes = |operand: usize| {
             let [first, end] = self.span(operand);
             (end - first) * self.operands[operand].itemsize
@@ -139,7 +144,7 @@ impl Nest {
 
     /// The axis along which an operand spans the most bytes, among the axes that `among` accepts and that have more
     /// than one round.
-    pub(crate) fn longest_axis(&self, among: impl Fn(usize) -> bool) -> Option<usize> {
+    pub fn longest_axis(&self, among: impl Fn(usize) -> bool) -> Option<usize> {
         let reach = |axis: &Axis| {
             let bytes = axis
                 .strides
@@ -153,7 +158,7 @@ impl Nest {
     }
 
     /// The second half along an axis, and the first. A long half is a multiple of 4096.
-    pub(crate) fn halves(self, axis: usize) -> [Self; 2] {
+    pub fn halves(self, axis: usize) -> [Self; 2] {
         let len = self.axes[axis].len;
         let first_len = if len > 8192 { (len / 2).next_multiple_of(4096) } else { len / 2 };
         let (mut first, mut second) = (self.clone(), self);
@@ -173,14 +178,9 @@ fn moved(offset: u64, stride: i64, count: u64) -> u64 {
 #[cfg(test)]
 impl Nest {
     /// A nest of these lengths and strides, innermost first.
-    pub(crate) fn for_tests(
-        lens: &[u64],
-        strides: &[&[i64]],
-        offsets: &[u64],
-        dtypes: &[vkarray_kernel::DType],
-    ) -> Self {
+    pub fn for_tests(lens: &[u64], strides: &[&[i64]], offsets: &[u64], dtypes: &[vkarray_shader::DType]) -> Self {
         let axis = |(i, &len): (usize, &u64)| Axis { len, strides: strides.iter().map(|own| own[i]).collect() };
-        let operand = |(&offset, dtype): (&u64, &vkarray_kernel::DType)| NestOperand {
+        let operand = |(&offset, dtype): (&u64, &vkarray_shader::DType)| NestOperand {
             itemsize: dtype.itemsize().into(),
             offset,
         };

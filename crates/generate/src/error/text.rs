@@ -19,7 +19,7 @@ pub struct TextFault {
 
 impl TextFault {
     /// The line and the column.
-    pub(crate) fn place(&self) -> (usize, usize) {
+    pub fn place(&self) -> (usize, usize) {
         (self.line, self.column)
     }
 }

@@ -6,14 +6,14 @@
 
 /// The most rounds of all loops of an invocation together. Mesa's driver for processors, in version 22.3, ends every
 /// loop without a message when an invocation has gone through this many rounds.
-pub(crate) const MAX_ROUNDS: u64 = 65_535;
+pub const MAX_ROUNDS: u64 = 65_535;
 
 /// Products that an invocation of `matmul.wgsl` adds up for each of its results: a multiple of 16, which it adds in one
 /// round, or in 18 where the sanitizer is on.
-pub(crate) const PRODUCTS: usize = 1 << 15;
+pub const PRODUCTS: usize = 1 << 15;
 
 /// The longest inner axis that `matmul_matrices.wgsl` adds up, 64 numbers in a round, each of which may be two `i8`.
-pub(crate) const MOST_INNER: usize = 1 << 20;
+pub const MOST_INNER: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -21,7 +21,7 @@ mod tests {
     use std::path::Path;
 
     use crate::expr::Op;
-    use vkarray_kernel::DType;
+    use vkarray_shader::DType;
 
     use super::super::ops::rounds;
     use super::{MAX_ROUNDS, MOST_INNER, PRODUCTS};

@@ -1,13 +1,13 @@
 //! Conversions between element types, with the results of `astype`: floats saturate, integers wrap around, and every float
 //! is rounded once. The exception is `f64` to `f16` and `bf16`, which passes through `f32`.
 
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
 use super::class::{Class, value_type};
 use super::ops::{cut, truth_of};
 
 /// The value `v` of type `from` as a value of type `to`.
-pub(super) fn text(from: DType, to: DType, v: &str) -> Option<String> {
+pub(crate) fn text(from: DType, to: DType, v: &str) -> Option<String> {
     let (source, target) = (Class::of(from)?, Class::of(to)?);
     if from == to {
         return Some(v.to_owned());
@@ -36,7 +36,7 @@ pub(super) fn text(from: DType, to: DType, v: &str) -> Option<String> {
 }
 
 /// An `f32` rounded to the nearest number of a float type. The result is still an `f32`.
-pub(super) fn rounded(to: DType, v: &str) -> String {
+pub(crate) fn rounded(to: DType, v: &str) -> String {
     match to {
         DType::F16 => format!("bitcast<f32>(f16_to_f32(f32_to_f16(bitcast<u32>({v}))))"),
         DType::BF16 => format!("bitcast<f32>(f32_to_bf16(bitcast<u32>({v})) << 16u)"),

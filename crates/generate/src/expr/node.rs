@@ -1,20 +1,37 @@
-//! [`Node`]: one value of an expression, with its type and shape.
+//! [`Node`]: one value of an expression, with its type and shape; [`Leaf`]: what it knows of an array.
 
 use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use vkarray_kernel::{DType, Element};
-use vkarray_layout::broadcast_shapes;
+use vkarray_layout::{Layout, broadcast_shapes};
+use vkarray_shader::{DType, Element};
 
 use super::function::Function;
 use super::op::Op;
-use crate::array::{ArrayLeaf, DeviceNDArray};
 use crate::error::{ExprError, OperandShape};
 
+/// An array without its element type, as an expression reads it.
+pub trait Leaf: fmt::Debug {
+    /// Which elements of its memory belong to the array.
+    fn layout(&self) -> &Layout;
+
+    /// The label that the program gave the array.
+    fn label(&self) -> Option<&str>;
+
+    /// Whether both arrays are in one block of memory.
+    fn shares_block(&self, other: &Self) -> bool;
+
+    /// The label and the shape of the array with this element type, for messages.
+    fn description(&self, dtype: DType) -> OperandShape {
+        let label = self.label().map(str::to_owned);
+        OperandShape { label, dtype, shape: self.layout().shape().to_vec() }
+    }
+}
+
 /// One value of an expression: an array, a number, or an operation on other nodes.
-pub(crate) struct Node {
-    kind: NodeKind,
+pub struct Node<L> {
+    kind: NodeKind<L>,
     dtype: DType,
     shape: SmallVec<[usize; 4]>,
     /// The depth of operations inside each other, down to the arrays.
@@ -22,16 +39,16 @@ pub(crate) struct Node {
 }
 
 /// The operands of an operation, in order.
-type Args = SmallVec<[Arc<Node>; 3]>;
+type Args<L> = SmallVec<[Arc<Node<L>>; 3]>;
 
 /// The most operations inside each other. The limit exists because a graph is walked and dropped by recursion.
 const MAX_DEPTH: u32 = 500;
 
 /// What a [`Node`] is.
 #[derive(Debug)]
-pub(crate) enum NodeKind {
+pub enum NodeKind<L> {
     /// An array.
-    Array(ArrayLeaf),
+    Array(L),
     /// A number.
     Scalar(Scalar),
     /// An operation on other nodes.
@@ -39,7 +56,7 @@ pub(crate) enum NodeKind {
         /// The operation.
         op: Op,
         /// The operands of the operation, in order.
-        args: Args,
+        args: Args<L>,
     },
     /// A result of statements in WGSL.
     Call {
@@ -48,7 +65,7 @@ pub(crate) enum NodeKind {
         /// The position of the result among the statements' results.
         output: usize,
         /// The values of the statements' arguments, in order.
-        args: Args,
+        args: Args<L>,
     },
     /// Operands that do not fit each other. The expression is refused when it is evaluated.
     Refused(Arc<ExprError>),
@@ -56,27 +73,17 @@ pub(crate) enum NodeKind {
 
 /// The bytes of a number of any element type, in words; words after the number's last byte are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Scalar(pub(crate) [u32; 4]);
+pub struct Scalar(pub(crate) [u32; 4]);
 
-impl ArrayLeaf {
-    /// The label and the shape of the array with this element type, for messages.
-    pub(crate) fn description(&self, dtype: DType) -> OperandShape {
-        let label = self.label().map(str::to_owned);
-        OperandShape { label, dtype, shape: self.layout().shape().to_vec() }
-    }
-}
-
-impl Node {
-    pub(super) fn array<T: Element>(array: &DeviceNDArray<T>) -> Self {
-        Self {
-            kind: NodeKind::Array(array.leaf().clone()),
-            dtype: DType::of::<T>(),
-            shape: SmallVec::from_slice(array.shape()),
-            depth: 0,
-        }
+impl<L: Leaf> Node<L> {
+    /// An array of elements of this type.
+    pub fn array(leaf: L, dtype: DType) -> Self {
+        let shape = SmallVec::from_slice(leaf.layout().shape());
+        Self { kind: NodeKind::Array(leaf), dtype, shape, depth: 0 }
     }
 
-    pub(super) fn scalar<T: Element>(value: &T) -> Self {
+    /// A number.
+    pub fn scalar<T: Element>(value: &T) -> Self {
         let mut words = [0; 4];
         let bytes: &mut [u8] = bytemuck::bytes_of_mut(&mut words);
         let given = bytemuck::bytes_of(value);
@@ -87,17 +94,22 @@ impl Node {
     }
 
     /// An operation, with the common shape of its operands. Without a common shape the node is [`NodeKind::Refused`].
-    pub(crate) fn apply(op: Op, dtype: DType, args: Args) -> Self {
+    pub fn apply(op: Op, dtype: DType, args: Args<L>) -> Self {
         Self::of_args(op.name(), dtype, args, |args| NodeKind::Apply { op, args })
     }
 
     /// A result of statements, whose arguments are broadcast to one shape.
-    pub(super) fn call(function: &Arc<Function>, output: usize, args: Args) -> Self {
+    pub fn call(function: &Arc<Function>, output: usize, args: Args<L>) -> Self {
         let kind = |args| NodeKind::Call { function: Arc::clone(function), output, args };
         Self::of_args("an elementwise kernel", function.types[output], args, kind)
     }
 
-    fn of_args(operation: &'static str, dtype: DType, args: Args, kind: impl FnOnce(Args) -> NodeKind) -> Self {
+    fn of_args(
+        operation: &'static str,
+        dtype: DType,
+        args: Args<L>,
+        kind: impl FnOnce(Args<L>) -> NodeKind<L>,
+    ) -> Self {
         let (mut broken, mut depth) = (None, 1);
         for arg in args.iter().rev() {
             depth = depth.max(1 + arg.depth);
@@ -123,22 +135,22 @@ impl Node {
     }
 
     /// What the node is.
-    pub(crate) fn kind(&self) -> &NodeKind {
+    pub fn kind(&self) -> &NodeKind<L> {
         &self.kind
     }
 
     /// The type of the node's elements.
-    pub(crate) fn dtype(&self) -> DType {
+    pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The node's shape.
-    pub(crate) fn shape(&self) -> &[usize] {
+    pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The node's shape, and its name where it is a labelled array, for messages.
-    pub(crate) fn description(&self) -> OperandShape {
+    pub fn description(&self) -> OperandShape {
         match &self.kind {
             NodeKind::Array(leaf) => leaf.description(self.dtype),
             _ => OperandShape { label: None, dtype: self.dtype, shape: self.shape.to_vec() },
@@ -146,8 +158,24 @@ impl Node {
     }
 }
 
+/// An array without memory, for tests.
+#[cfg(test)]
+impl Leaf for Layout {
+    fn layout(&self) -> &Layout {
+        self
+    }
+
+    fn label(&self) -> Option<&str> {
+        None
+    }
+
+    fn shares_block(&self, _: &Self) -> bool {
+        false
+    }
+}
+
 /// The shape that all operands broadcast to, if there is one.
-fn common_shape(args: &[Arc<Node>]) -> Option<SmallVec<[usize; 4]>> {
+fn common_shape<L: Leaf>(args: &[Arc<Node<L>>]) -> Option<SmallVec<[usize; 4]>> {
     let mut shapes = args.iter().map(|arg| arg.shape()).filter(|shape| !shape.is_empty());
     // Most operations have operands of one shape, and numbers.
     let Some(first) = shapes.next() else { return Some(SmallVec::new()) };
@@ -158,7 +186,7 @@ fn common_shape(args: &[Arc<Node>]) -> Option<SmallVec<[usize; 4]>> {
     broadcast_shapes(&shapes).ok().map(SmallVec::from_vec)
 }
 
-impl fmt::Debug for Node {
+impl<L: fmt::Debug> fmt::Debug for Node<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
             .field("kind", &self.kind)
@@ -174,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    fn leaf(shape: &[usize]) -> Arc<Node> {
+    fn leaf(shape: &[usize]) -> Arc<Node<Layout>> {
         let kind = NodeKind::Scalar(Scalar([0; 4]));
         Arc::new(Node { kind, dtype: DType::F32, shape: SmallVec::from_slice(shape), depth: 0 })
     }

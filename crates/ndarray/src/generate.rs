@@ -1,7 +1,19 @@
-//! [`DeviceLimits`]: what the plan of a kernel depends on.
+//! The crate `vkarray-generate`, whose expressions are of arrays here; [`DeviceLimits`]: what the plan of a kernel depends
+//! on.
 
 use vkarray_driver::DeviceInfo;
 use vkarray_kernel::limits_of;
+
+use crate::array::ArrayLeaf;
+
+pub use vkarray_generate::with_functions;
+pub(crate) use vkarray_generate::{
+    Axis, Combine, Field, Form, MAX_ROUNDS, MOST_INNER, MOST_ROUNDS, Names, Nest, PRODUCTS, Param, ParamOf, Params,
+    ReduceForm, Reduction, Share, Team, bound_dtype, check_names, dtype_code, fault, fours, is_across, key_part,
+    most_of_launch, second_team, value_type, with_lines, word,
+};
+
+pub(crate) type Program<'a> = vkarray_generate::Program<'a, ArrayLeaf>;
 
 /// Bytes of shared memory that kernels leave to the checks of the sanitizer.
 pub(crate) const SANITIZER_BYTES: u32 = 256;
@@ -50,12 +62,4 @@ impl DeviceLimits {
 pub(crate) fn machine(name: &str) -> DeviceInfo {
     let path = format!("{}/../../tests/snapshots/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
-#[cfg(test)]
-impl DeviceLimits {
-    /// The limits that every device has at least.
-    pub(crate) fn for_tests() -> Self {
-        Self { max_range: 1 << 27, alignment: 64, group: 128, max_groups: 65535, max_buffers: 4, max_params: 128 }
-    }
 }

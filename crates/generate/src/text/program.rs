@@ -6,33 +6,35 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
 use super::class::value_type;
 use super::function::{self, Combine};
 use super::ops::{self, dtype_code};
-use crate::array::ArrayLeaf;
-use crate::error::ExprError;
-use crate::error::{Error, Result};
-use crate::expr::{Function, Node, NodeKind, Op, Scalar};
+use crate::error::{ExprError, TextFault};
+use crate::expr::{Function, Leaf, Node, NodeKind, Op, Scalar};
+
+type Result<T> = std::result::Result<T, ExprError>;
 
 /// Expressions as steps. The arrays and numbers that the expressions use are listed beside the steps, in the order of
 /// their first use.
 ///
 /// It is large, so it is filled in place.
-#[derive(Default)]
-pub(crate) struct Program<'a> {
+#[derive(Debug)]
+pub struct Program<'a, L> {
     pub(crate) steps: SmallVec<[Step; 16]>,
-    pub(crate) leaves: SmallVec<[(&'a ArrayLeaf, DType); 8]>,
-    pub(crate) scalars: SmallVec<[(Scalar, DType); 8]>,
+    /// The arrays, each with the type of its elements.
+    pub leaves: SmallVec<[(&'a L, DType); 8]>,
+    /// The numbers, each with its type.
+    pub scalars: SmallVec<[(Scalar, DType); 8]>,
     /// The steps whose results are the results of the expressions.
-    pub(crate) outs: SmallVec<[u16; 2]>,
+    pub outs: SmallVec<[u16; 2]>,
     /// Calls of functions that the program wrote.
     calls: SmallVec<[FunctionCall<'a>; 0]>,
     /// The functions that combine values, in a reduction that the program wrote.
-    pub(crate) combine: Option<&'a Combine>,
+    pub combine: Option<&'a Combine>,
     /// The steps of nodes that may occur again in the expressions.
-    seen: SmallVec<[(*const Node, u16); 16]>,
+    seen: SmallVec<[(*const Node<L>, u16); 16]>,
 }
 
 /// A function, and the steps that are its arguments.
@@ -58,9 +60,27 @@ pub(crate) enum StepKind {
     Call(u16, u16),
 }
 
-impl<'a> Program<'a> {
+impl<L> Default for Program<'_, L> {
+    fn default() -> Self {
+        Self {
+            steps: SmallVec::new(),
+            leaves: SmallVec::new(),
+            scalars: SmallVec::new(),
+            outs: SmallVec::new(),
+            calls: SmallVec::new(),
+            combine: None,
+            seen: SmallVec::new(),
+        }
+    }
+}
+
+impl<'a, L: Leaf> Program<'a, L> {
     /// Adds expressions. Their results follow the results of expressions that were added before.
-    pub(crate) fn add_results(&mut self, roots: &[&'a Arc<Node>]) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Why an expression is refused, an operation that its type does not have, or more steps than a program has.
+    pub fn add_results(&mut self, roots: &[&'a Arc<Node<L>>]) -> Result<()> {
         for root in roots {
             let out = self.add(root)?;
             self.outs.push(out);
@@ -68,16 +88,16 @@ impl<'a> Program<'a> {
         Ok(())
     }
 
-    fn add(&mut self, node: &'a Arc<Node>) -> Result<u16> {
+    fn add(&mut self, node: &'a Arc<Node<L>>) -> Result<u16> {
         if let Some(&(_, step)) = self.seen.iter().find(|(seen, _)| std::ptr::eq(*seen, Arc::as_ptr(node))) {
             return Ok(step);
         }
         if self.steps.len() >= MAX_STEPS {
-            return Err(ExprError::TooLong { limit: MAX_STEPS }.into());
+            return Err(ExprError::TooLong { limit: MAX_STEPS });
         }
         let dtype = node.dtype();
         let kind = match node.kind() {
-            NodeKind::Refused(error) => return Err(ExprError::clone(error).into()),
+            NodeKind::Refused(error) => return Err(ExprError::clone(error)),
             NodeKind::Array(leaf) => return Ok(self.add_leaf(leaf, node)),
             NodeKind::Scalar(scalar) => {
                 self.scalars.push((*scalar, dtype));
@@ -90,7 +110,7 @@ impl<'a> Program<'a> {
                 }
                 let operand = args[0].dtype();
                 if !ops::is_defined(*op, operand, dtype) {
-                    return Err(ExprError::NotDefined { operation: op.name(), dtype: operand }.into());
+                    return Err(ExprError::NotDefined { operation: op.name(), dtype: operand });
                 }
                 StepKind::Apply(*op, steps)
             }
@@ -107,10 +127,10 @@ impl<'a> Program<'a> {
         Ok(self.push(Step { kind, dtype }, node))
     }
 
-    fn add_leaf(&mut self, leaf: &'a ArrayLeaf, node: &'a Arc<Node>) -> u16 {
+    fn add_leaf(&mut self, leaf: &'a L, node: &'a Arc<Node<L>>) -> u16 {
         let dtype = node.dtype();
-        let same = |&(other, other_dtype): &(&ArrayLeaf, DType)| {
-            other_dtype == dtype && Arc::ptr_eq(other.block(), leaf.block()) && other.layout() == leaf.layout()
+        let same = |&(other, other_dtype): &(&L, DType)| {
+            other_dtype == dtype && other.shares_block(leaf) && other.layout() == leaf.layout()
         };
         let kind = |at: usize| StepKind::Leaf(position(at));
         if let Some(at) = self.leaves.iter().position(same) {
@@ -121,27 +141,29 @@ impl<'a> Program<'a> {
         self.push(Step { kind: kind(self.leaves.len() - 1), dtype }, node)
     }
 
-    fn push(&mut self, step: Step, node: &'a Arc<Node>) -> u16 {
+    fn push(&mut self, step: Step, node: &'a Arc<Node<L>>) -> u16 {
         self.steps.push(step);
         self.see(node, position(self.steps.len() - 1))
     }
 
     /// Remembers the step of a node, and returns the step. A node with one reference is not remembered: it occurs again
     /// only where the node that holds it does, and that node is remembered.
-    fn see(&mut self, node: &'a Arc<Node>, step: u16) -> u16 {
+    fn see(&mut self, node: &'a Arc<Node<L>>, step: u16) -> u16 {
         if Arc::strong_count(node) > 1 {
             self.seen.push((Arc::as_ptr(node), step));
         }
         step
     }
+}
 
+impl<L> Program<'_, L> {
     /// The element types of the arrays, in order.
     pub(crate) fn leaf_types(&self) -> impl Iterator<Item = DType> {
         self.steps.iter().filter(|step| matches!(step.kind, StepKind::Leaf(_))).map(|step| step.dtype)
     }
 
     /// The most rounds of loops for one element, without the loops in functions that the program wrote.
-    pub(crate) fn rounds(&self) -> u64 {
+    pub fn rounds(&self) -> u64 {
         let rounds = |step: &Step| match step.kind {
             StepKind::Apply(op, [a, ..]) => ops::rounds(op, self.steps[usize::from(a)].dtype),
             _ => 0,
@@ -150,7 +172,7 @@ impl<'a> Program<'a> {
     }
 
     /// The words that the text depends on, for the key of a kernel.
-    pub(crate) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
+    pub fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
         for step in &self.steps {
             let dtype = dtype_code(step.dtype);
             match step.kind {
@@ -211,7 +233,7 @@ impl<'a> Program<'a> {
 }
 
 /// Functions that the program wrote.
-impl Program<'_> {
+impl<L> Program<'_, L> {
     /// The functions, each with the types of its arguments.
     fn calls(&self) -> impl Iterator<Item = (&Function, Vec<DType>)> {
         let types = |args: &[u16]| args.iter().map(|&arg| self.steps[usize::from(arg)].dtype).collect();
@@ -227,18 +249,15 @@ impl Program<'_> {
         text
     }
 
-    /// Why a kernel was not built: the fault in a text of the program, if there is one, and otherwise the error.
-    pub(crate) fn explained(&self, error: Error) -> Error {
-        match (self.calls().find_map(|(own, types)| function::fault(own, &types)), self.combine) {
-            (Some(fault), _) => fault,
-            (None, Some(combine)) => combine.explained(error),
-            (None, None) => error,
-        }
+    /// The fault in a text of the program, if there is one.
+    pub fn fault(&self) -> Option<TextFault> {
+        let of_calls = self.calls().find_map(|(own, types)| function::fault(own, &types));
+        of_calls.or_else(|| self.combine?.fault())
     }
 }
 
 /// A small number, such as an index of an array or a number of axes, as a part of a key.
-pub(crate) fn key_part(number: usize) -> u32 {
+pub fn key_part(number: usize) -> u32 {
     u32::try_from(number).expect("a kernel has few arrays, and arrays have few axes")
 }
 
@@ -248,7 +267,7 @@ pub(crate) fn position(at: usize) -> u16 {
 }
 
 #[cfg(test)]
-impl Program<'static> {
+impl Program<'static, vkarray_layout::Layout> {
     /// A program of steps that need no arrays, for tests of the text.
     pub(crate) fn of_steps(steps: &[Step], outs: &[u16]) -> Self {
         Self { steps: SmallVec::from_slice(steps), outs: SmallVec::from_slice(outs), ..Self::default() }

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use vkarray_kernel::{Module, Options, Source};
+use vkarray_layout::Layout;
+use vkarray_shader::{Module, Options, Source};
 
 use super::*;
 use crate::expr::Op;
-use crate::generate::{Step, StepKind};
+use crate::text::{Step, StepKind};
+
+/// Invocations of a workgroup. Tiles then have 16 rows.
+const GROUP: u32 = 128;
 
 /// A program of one operation on three arrays.
-fn program(op: Op, operand: DType, result: DType) -> Program<'static> {
+fn program(op: Op, operand: DType, result: DType) -> Program<'static, Layout> {
     let leaf = |at, dtype| Step { kind: StepKind::Leaf(at), dtype };
     let first = if op == Op::Select { DType::Bool } else { operand };
     let steps = [
@@ -21,7 +25,7 @@ fn program(op: Op, operand: DType, result: DType) -> Program<'static> {
     Program::of_steps(&steps, &[3])
 }
 
-fn check(form: &Form, program: &Program<'_>, dtypes: &[DType], name: &str) {
+fn check(form: &Form, program: &Program<'_, Layout>, dtypes: &[DType], name: &str) {
     let text = form.text(program, dtypes, &[1, 2, 3]);
     let translated = Module::parse(&Source::wgsl(text.clone()))
         .and_then(|module| module.translate(None, &BTreeMap::new(), &Options::default()));
@@ -47,7 +51,7 @@ fn every_defined_operation_of_every_type_is_valid() {
             };
             for &result in results {
                 let first = if op == Op::Select { DType::Bool } else { operand };
-                if !crate::generate::is_defined(op, first, result) || !fits(op, operand, result) {
+                if !crate::text::is_defined(op, first, result) || !fits(op, operand, result) {
                     continue;
                 }
                 n_defined += 1;
@@ -127,10 +131,9 @@ fn every_class_of_access_is_valid_for_every_type() {
 
 #[test]
 fn rows_that_fill_workgroups_are_computed_by_their_own() {
-    let limits = DeviceLimits::for_tests(); // Workgroups of 128.
     let form = |lens: &[u64], out: &[i64], dtype| {
         let nest = Nest::for_tests(lens, &[out, &[2, 4000, 40_000, 400_000]], &[0, 0], &[dtype, dtype]);
-        let form = Form::new(&nest, 1, &limits, 0);
+        let form = Form::new(&nest, 1, GROUP, 0);
         (form.order, form.groups(&nest))
     };
     let packed = |lens: &[u64]| -> Vec<i64> {
@@ -153,10 +156,9 @@ fn rows_that_fill_workgroups_are_computed_by_their_own() {
 
 #[test]
 fn the_form_follows_from_strides_and_alignment() {
-    let limits = DeviceLimits::for_tests();
     let form = |lens: &[u64], strides: &[&[i64]], offsets: &[u64], dtypes: &[DType]| {
         let nest = Nest::for_tests(lens, strides, offsets, dtypes);
-        let form = Form::new(&nest, 1, &limits, 0);
+        let form = Form::new(&nest, 1, GROUP, 0);
         (form.lanes, form.is_wide, form.access.to_vec())
     };
     let f = DType::F32;
@@ -170,7 +172,7 @@ fn the_form_follows_from_strides_and_alignment() {
     assert_eq!(form(&[8, 3], rows, &[0; 5], &[f; 5]), expected);
     assert_eq!(form(&[8, 3], &[&[1, 8], &[1, 9]], &[0; 2], &[f; 2]), (4, true, vec![Packed, Strided]));
     let nest = Nest::for_tests(&[8], &[&[1], &[1]], &[0; 2], &[f; 2]);
-    let lanes = |rounds| Form::new(&nest, 1, &limits, rounds).lanes;
+    let lanes = |rounds| Form::new(&nest, 1, GROUP, rounds).lanes;
     assert_eq!([0, 16_383, 16_384].map(lanes), [4, 4, 1], "rounds of the loops of four elements");
     // Targets with gaps between their rows.
     assert_eq!(form(&[8, 3], &[&[1, 12], &[1, 12]], &[4, 0], &[f; 2]), (4, true, vec![Row, Row]));
@@ -183,10 +185,9 @@ fn the_form_follows_from_strides_and_alignment() {
 
 #[test]
 fn workgroups_compute_tiles_where_an_operand_lies_across() {
-    let limits = DeviceLimits::for_tests(); // Workgroups of 128: tiles of 16 rows.
     let is_tiled = |lens: &[u64], strides: &[&[i64]]| {
         let nest = Nest::for_tests(lens, strides, &[0; 2], &[DType::F32; 2]);
-        Form::new(&nest, 1, &limits, 0).order == Order::Tiles
+        Form::new(&nest, 1, GROUP, 0).order == Order::Tiles
     };
     assert!(is_tiled(&[64, 32], &[&[1, 64], &[32, 1]]), "a transposed matrix");
     assert!(is_tiled(&[64, 32, 3], &[&[1, 64, 2048], &[32, 1, 2048]]), "several of them");

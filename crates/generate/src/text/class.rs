@@ -3,7 +3,7 @@
 //! Integers of 8 and 16 bits are computed in 32 bits and cut to their size after each operation; `f16` and `bf16` are
 //! computed in `f32` and rounded when they are stored or cast. Kernels therefore need no short types of the device.
 
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
 /// The kind of arithmetic of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,6 @@ impl Class {
 }
 
 /// The type of a value of this element type in WGSL.
-pub(crate) fn value_type(dtype: DType) -> &'static str {
+pub fn value_type(dtype: DType) -> &'static str {
     Class::of(dtype).map_or("u32", Class::value_type)
 }

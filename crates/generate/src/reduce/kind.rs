@@ -1,14 +1,15 @@
 //! [`Reduction`]: what a reduction accumulates, and how, as WGSL.
 
 use smallvec::{SmallVec, smallvec};
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
 use crate::expr::Op;
-use crate::generate::{Class, operation, truth, value_type};
+use crate::text::{Class, operation, truth, value_type};
 
 /// A reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::functions) enum Reduction {
+#[expect(missing_docs, reason = "a variant without a comment is named as the function of arrays")]
+pub enum Reduction {
     Sum,
     Prod,
     Min,
@@ -22,17 +23,20 @@ pub(in crate::functions) enum Reduction {
     /// The sum of the squares of the differences of floats from their mean. An accumulator has this sum, the mean, and
     /// the number of elements.
     Squares,
-    /// The `op` of the program's [`Combine`](crate::generate::Combine).
+    /// The `op` of the program's [`Combine`](crate::text::Combine).
     Text,
 }
 
 /// A part of an accumulator: its type in WGSL, with which buffers of partial results are declared, and the element type
 /// with which such a buffer is bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Field {
-    pub(super) ty: &'static str,
-    pub(super) bound: DType,
-    pub(super) nbytes: u64,
+pub struct Field {
+    /// The type in WGSL.
+    pub ty: &'static str,
+    /// The type of a bound buffer.
+    pub bound: DType,
+    /// Bytes of one part.
+    pub nbytes: u64,
 }
 
 const WORD: Field = Field { ty: "u32", bound: DType::U32, nbytes: 4 };
@@ -52,7 +56,7 @@ fn field(dtype: DType) -> Field {
 
 impl Reduction {
     /// The name of the reduction in messages.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
             Self::Prod => "prod",
@@ -69,23 +73,23 @@ impl Reduction {
     }
 
     /// Whether the result is a position.
-    pub(super) fn is_position(self) -> bool {
+    pub fn is_position(self) -> bool {
         matches!(self, Self::Argmin | Self::Argmax)
     }
 
     /// Whether the results of parts of the elements can be reduced to the result of all.
-    pub(super) fn has_parts(self) -> bool {
+    pub fn has_parts(self) -> bool {
         !self.is_position() && self != Self::Squares
     }
 
     /// Whether a reduction of no elements has no value.
-    pub(super) fn needs_elements(self) -> bool {
+    pub fn needs_elements(self) -> bool {
         matches!(self, Self::Min | Self::Max) || self.is_position()
     }
 
     /// Whether elements of a type have this reduction. Complex numbers have no order, so some reductions are not
     /// defined for them.
-    pub(super) fn is_defined(self, dtype: DType) -> bool {
+    pub fn is_defined(self, dtype: DType) -> bool {
         match Class::of(dtype) {
             class if self == Self::Squares => matches!(class, Some(Class::Float | Class::Double)),
             Some(Class::Complex | Class::DoubleComplex) => !self.needs_elements(),
@@ -98,7 +102,7 @@ impl Reduction {
     }
 
     /// The parts of the accumulator for elements of a type.
-    pub(super) fn fields(self, dtype: DType) -> SmallVec<[Field; 2]> {
+    pub fn fields(self, dtype: DType) -> SmallVec<[Field; 2]> {
         match self {
             Self::Any | Self::All => smallvec![WORD],
             Self::Argmin | Self::Argmax => smallvec![field(ordered(dtype)), WORD],
@@ -109,12 +113,12 @@ impl Reduction {
     }
 
     /// The field with which a result is written.
-    pub(super) fn result(self, dtype: DType) -> Field {
+    pub fn result(self, dtype: DType) -> Field {
         if self.is_position() { PAIR } else { self.fields(dtype)[0] }
     }
 
     /// Text that makes the result from an accumulator.
-    pub(super) fn result_text(self) -> &'static str {
+    pub fn result_text(self) -> &'static str {
         match self {
             Self::Argmin | Self::Argmax => "vec2<u32>(acc.f1, 0u)",
             // NaN if an element is infinite: its difference from the mean is no number.
@@ -124,7 +128,7 @@ impl Reduction {
     }
 
     /// The accumulator of no elements, if the reduction has one.
-    pub(super) fn identity(self, dtype: DType) -> Option<String> {
+    pub fn identity(self, dtype: DType) -> Option<String> {
         let zero = || match field(dtype).ty {
             ty if ty.starts_with("vec2") => format!("{ty}()"),
             ty => format!("{ty}(0)"),
@@ -145,12 +149,12 @@ impl Reduction {
     }
 
     /// The reduction that combines partial results.
-    pub(super) fn of_parts(self) -> Self {
+    pub fn of_parts(self) -> Self {
         if self == Self::Dot { Self::Sum } else { self }
     }
 
     /// The accumulator of one element, whose values are the members of `result`, at position `at`.
-    pub(super) fn of_element(self, dtype: DType, result: &str, at: &str) -> Option<String> {
+    pub fn of_element(self, dtype: DType, result: &str, at: &str) -> Option<String> {
         let v = &format!("{result}.r0");
         Some(match self {
             Self::Dot => {
@@ -170,13 +174,13 @@ impl Reduction {
     }
 
     /// The name of the function that combines an accumulator with a later one.
-    pub(super) fn append_name(self) -> &'static str {
+    pub fn append_name(self) -> &'static str {
         if self.is_position() { "append" } else { "combine" }
     }
 
     /// The function `combine` of two accumulators, and the function `append` where it differs from `combine`. `None` if
     /// they are not defined for the type of the elements.
-    pub(super) fn combine(self, dtype: DType) -> Option<String> {
+    pub fn combine(self, dtype: DType) -> Option<String> {
         // Truth values and short integers are words in accumulators.
         let dtype = match Class::of(dtype)? {
             Class::Bool | Class::Unsigned { bits: 8 | 16 } => DType::U32,

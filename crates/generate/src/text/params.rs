@@ -6,21 +6,22 @@
 use std::fmt::Write as _;
 
 use smallvec::SmallVec;
-use vkarray_kernel::ScalarValue;
+use vkarray_shader::ScalarValue;
 
 use super::Program;
 use super::buffer::{scalar_parts, scalar_value};
 
 /// A parameter. It is small, because lists of parameters are moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Param {
-    pub(crate) of: ParamOf,
+pub struct Param {
+    /// What the value is.
+    pub of: ParamOf,
     ty: ParamType,
 }
 
 /// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ParamType {
+pub(crate) enum ParamType {
     U32,
     I64,
     U64,
@@ -29,15 +30,18 @@ pub(super) enum ParamType {
 
 /// What the value of a parameter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ParamOf {
+pub enum ParamOf {
     /// A part of a number of the program.
     Scalar(u16, u16),
     /// The number of rounds of a nest, or of units of each result.
     Size,
-    /// The sizes of a reduction: its jobs, its results, the jobs of a result (`Splits`), the units of a job (`Chunk`).
+    /// The jobs of a reduction.
     Jobs,
+    /// The results of a reduction.
     Results,
+    /// The jobs of a result.
     Splits,
+    /// The units of a job.
     Chunk,
     /// The length of an axis.
     Len(u16),
@@ -60,16 +64,16 @@ impl ParamType {
 }
 
 /// The parameters of a kernel, in order.
-pub(crate) type Params = SmallVec<[Param; 24]>;
+pub type Params = SmallVec<[Param; 24]>;
 
 impl Param {
     /// A parameter of one word.
-    pub(crate) fn word(of: ParamOf) -> Self {
+    pub fn word(of: ParamOf) -> Self {
         Self { of, ty: ParamType::U32 }
     }
 
     /// The parameters that hold the numbers of a program.
-    pub(crate) fn scalars(program: &Program<'_>) -> Params {
+    pub fn scalars<L>(program: &Program<'_, L>) -> Params {
         let mut params = Params::new();
         for (at, &(_, dtype)) in (0..).zip(&program.scalars) {
             let (n_parts, ty) = scalar_parts(dtype);
@@ -80,11 +84,11 @@ impl Param {
     }
 
     /// The value of a part of a number.
-    pub(crate) fn scalar_value(self, program: &Program<'_>, at: u16, part: u16) -> ScalarValue {
+    pub fn scalar_value<L>(self, program: &Program<'_, L>, at: u16, part: u16) -> ScalarValue {
         scalar_value(program.scalars[usize::from(at)].0, usize::from(part), self.ty)
     }
 
-    fn name(self, program: &Program<'_>) -> String {
+    fn name<L>(self, program: &Program<'_, L>) -> String {
         match self.of {
             ParamOf::Scalar(at, part) if scalar_parts(program.scalars[usize::from(at)].1).0 > 1 => {
                 format!("c{at}_{}", ["x", "y"][usize::from(part)])
@@ -102,18 +106,18 @@ impl Param {
     }
 
     /// Whether the parameters take at most `max_bytes` bytes of push constants.
-    pub(crate) fn fit(params: &[Self], max_bytes: usize) -> bool {
+    pub fn fit(params: &[Self], max_bytes: usize) -> bool {
         // No parameter has more than 8 bytes, so a short list need not be counted.
         8 * params.len() <= max_bytes || Self::nbytes(params) <= max_bytes
     }
 
     /// The size of the parameters in bytes of push constants.
-    pub(crate) fn nbytes(params: &[Self]) -> usize {
+    pub fn nbytes(params: &[Self]) -> usize {
         params.iter().map(|param| if param.ty == ParamType::U32 { 4 } else { 8 }).sum::<usize>().next_multiple_of(8)
     }
 
     /// The declaration of `p`, which has the parameters as members.
-    pub(crate) fn declaration(params: &[Self], program: &Program<'_>) -> String {
+    pub fn declaration<L>(params: &[Self], program: &Program<'_, L>) -> String {
         let mut text = "struct Params {\n".to_owned();
         for param in params {
             let _ = writeln!(text, "    {}: {},", param.name(program), param.ty.name());

@@ -5,15 +5,15 @@
 use std::fmt::Write as _;
 
 use smallvec::SmallVec;
-use vkarray_kernel::DType;
+use vkarray_shader::DType;
 
-use crate::generate::{
-    Buffer, DeviceLimits, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, Width, key_part, position, with_functions,
+use crate::text::{
+    Buffer, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, Width, key_part, position, with_functions,
 };
 
 /// How a kernel finds the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// The elements lie in the order of the rounds.
     Packed,
     /// All rounds read the same element.
@@ -28,20 +28,20 @@ pub(super) enum Access {
 
 /// The form of a kernel. Outputs are the first buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Form {
+pub struct Form {
     /// Elements of a unit: 1, 2 or 4.
-    pub(super) lanes: u32,
+    pub lanes: u32,
     /// Whether units are whole and start at multiples of four in packed arrays and in rows.
-    pub(super) is_wide: bool,
-    pub(super) order: Order,
-    pub(super) n_axes: usize,
-    pub(super) group: u32,
-    pub(super) access: SmallVec<[Access; 6]>,
+    pub is_wide: bool,
+    pub(crate) order: Order,
+    pub(crate) n_axes: usize,
+    pub(crate) group: u32,
+    pub(crate) access: SmallVec<[Access; 6]>,
 }
 
 /// Which units a workgroup computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// Units that follow each other.
     Linear,
     /// A tile that is [`TILE_UNITS`] wide.
@@ -56,8 +56,8 @@ const TILE_UNITS: u32 = 8;
 
 impl Form {
     /// The fastest form for a nest. The first `n_outs` operands are outputs; outputs with elements of less than 4 bytes
-    /// are packed. Computing one element takes up to `rounds` rounds of loops.
-    pub(super) fn new(nest: &Nest, n_outs: usize, limits: &DeviceLimits, rounds: u64) -> Self {
+    /// are packed. Workgroups have `group` invocations. Computing one element takes up to `rounds` rounds of loops.
+    pub fn new(nest: &Nest, n_outs: usize, group: u32, rounds: u64) -> Self {
         let is_four = |value: u64| value.is_multiple_of(4);
         let is_packed = |operand: usize| nest.is_packed(operand);
         let is_aligned = |operand: usize| is_four(nest.operands[operand].offset);
@@ -103,20 +103,20 @@ impl Form {
         };
         let width = u64::from(4 * TILE_UNITS);
         let fits = |rows: u64| nest.axes[0].len.is_multiple_of(width) && nest.axes[1].len.is_multiple_of(rows);
-        let is_tiled = is_wide && all.clone().any(is_across) && fits((limits.group / TILE_UNITS).into());
+        let is_tiled = is_wide && all.clone().any(is_across) && fits((group / TILE_UNITS).into());
         let row = nest.axes[0].len;
         // At least four of five invocations have an element.
-        let fills_groups = row.next_multiple_of(limits.group.into()) * 4 <= row * 5;
+        let fills_groups = row.next_multiple_of(group.into()) * 4 <= row * 5;
         let order = match lanes {
             _ if is_tiled => Order::Tiles,
             1 if Self::have_strides(&access) && nest.axes.len() > 1 && fills_groups => Order::Rows,
             _ => Order::Linear,
         };
-        Self { lanes, is_wide, order, n_axes: nest.axes.len(), group: limits.group, access }
+        Self { lanes, is_wide, order, n_axes: nest.axes.len(), group, access }
     }
 
     /// The workgroups that compute all units of a nest.
-    pub(super) fn groups(&self, nest: &Nest) -> u64 {
+    pub fn groups(&self, nest: &Nest) -> u64 {
         let (group, row) = (u64::from(self.group), nest.axes[0].len);
         match self.order {
             Order::Rows => row.div_ceil(group) * (nest.size() / row),
@@ -138,7 +138,7 @@ impl Form {
     }
 
     /// The words that the text depends on, besides the program.
-    pub(super) fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
+    pub fn add_to_key(&self, key: &mut SmallVec<[u32; 64]>) {
         key.push(
             self.lanes
                 | u32::from(self.is_wide) << 4
@@ -150,7 +150,7 @@ impl Form {
     }
 
     /// The parameters of a launch: the numbers of the program and the words of the nest.
-    pub(super) fn params(&self, program: &Program<'_>) -> Params {
+    pub fn params<L>(&self, program: &Program<'_, L>) -> Params {
         let (mut params, n_axes) = (Param::scalars(program), position(self.n_axes));
         let mut word = |of| params.push(Param::word(of));
         word(ParamOf::Size);
@@ -182,7 +182,7 @@ impl Form {
 
     /// The text of the kernel. `reads` has the operand of each leaf of the program: an output, where the leaf is
     /// written in place.
-    pub(super) fn text(&self, program: &Program<'_>, dtypes: &[DType], reads: &[usize]) -> String {
+    pub fn text<L>(&self, program: &Program<'_, L>, dtypes: &[DType], reads: &[usize]) -> String {
         let buffers = self.buffers(dtypes);
         let mut text = String::new();
         for (i, buffer) in buffers.iter().enumerate() {
