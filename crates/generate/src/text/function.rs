@@ -8,7 +8,7 @@ use vkarray_shader::{DType, Error, Module, Source};
 use super::class::value_type;
 use super::library::{calls, with_functions};
 use super::names::{Misuse, Names};
-use super::ops::{dtype_code, operation};
+use super::ops::{ELEMENTARY, OF_TWO, dtype_code, operation};
 use crate::error::TextFault;
 use crate::expr::{Function, Op};
 
@@ -43,17 +43,10 @@ pub(crate) fn declaration(function: &Function, at: usize, inputs: &[DType]) -> [
 /// The `f32` functions of the library that the texts call, under NumPy's names. They replace WGSL's functions of the
 /// same name, whose errors and special values differ between drivers.
 pub(crate) fn elementary<'a>(texts: impl Iterator<Item = &'a str>) -> String {
-    use Op::{Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Copysign, Cos, Cosh, Exp, Expm1, Hypot, Isfinite, Isinf};
-    use Op::{FloorDivide, Isnan, Log, Log1p, Log2, Log10, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder};
-    use Op::{Signbit, Sin, Sinh, Tan, Tanh};
-    const UNARY: [Op; 18] =
-        [Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh];
-    const TESTS: [Op; 4] = [Isfinite, Isinf, Isnan, Signbit];
-    const BINARY: [Op; 10] =
-        [Minimum, Maximum, Pow, Atan2, Hypot, Copysign, Nextafter, Logaddexp, FloorDivide, Remainder];
+    const TESTS: [Op; 4] = [Op::Isfinite, Op::Isinf, Op::Isnan, Op::Signbit];
     let called: Vec<&str> = texts.flat_map(calls).collect();
-    let all = UNARY.map(|op| (op, "x: f32", "f32")).into_iter();
-    let all = all.chain(TESTS.map(|op| (op, "x: f32", "bool"))).chain(BINARY.map(|op| (op, "x: f32, y: f32", "f32")));
+    let all = ELEMENTARY.map(|op| (op, "x: f32", "f32")).into_iter();
+    let all = all.chain(TESTS.map(|op| (op, "x: f32", "bool"))).chain(OF_TWO.map(|op| (op, "x: f32, y: f32", "f32")));
     all.filter(|(op, ..)| called.contains(&op.name()))
         .filter_map(|(op, params, result)| {
             let value = operation(op, DType::F32, &["x", "y"])?;

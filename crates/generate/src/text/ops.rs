@@ -189,7 +189,7 @@ fn integer(op: Op, class: Class, bits: u32, a: &str, b: &str) -> Option<String> 
 
 /// Operations of floats that call a function of the library, because WGSL has no such function or leaves its error to
 /// the driver.
-const ELEMENTARY: [Op; 18] = {
+pub(super) const ELEMENTARY: [Op; 18] = {
     use Op::{
         Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Expm1, Log, Log1p, Log2, Log10, Sin, Sinh, Tan, Tanh,
     };
@@ -197,7 +197,7 @@ const ELEMENTARY: [Op; 18] = {
 };
 
 /// The operations of [`ELEMENTARY`] that take two values.
-const OF_TWO: [Op; 10] = {
+pub(super) const OF_TWO: [Op; 10] = {
     use Op::{Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder};
     [Atan2, Copysign, FloorDivide, Hypot, Logaddexp, Maximum, Minimum, Nextafter, Pow, Remainder]
 };
