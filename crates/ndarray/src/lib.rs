@@ -17,11 +17,9 @@
 //! | `elementwise/` | evaluating expressions |
 //! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, Fourier transforms, joining, random numbers |
 //! | `multi_device/` | arrays with replicas in several contexts |
-//! | `any/` | arrays whose element type is known at run time; above `functions/` |
 //! | `io/` | `.npy` files, arrays of other libraries, memory objects, DLPack, serde |
 #![forbid(unsafe_code)]
 
-mod any;
 mod array;
 mod context;
 mod copy;
@@ -33,7 +31,6 @@ mod generate;
 mod io;
 mod multi_device;
 
-pub use any::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, computes, default_on, promote};
 pub use array::{
     DeviceNDArray, HostElements, HostRead, HostWrite, Lend, LendAll, MirroredArray, Number, PendingCopy, PinnedArray,
     Prototype, Registered, Strided, array_text,
@@ -60,3 +57,9 @@ pub use vkarray_layout::{
     Index, IntoAxis, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span,
     broadcast_shapes, s,
 };
+
+/// What serves `vkarray-any` alone.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::expr::Node;
+}

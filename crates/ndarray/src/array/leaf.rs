@@ -14,7 +14,7 @@ use crate::error::Result;
 
 /// An array without its element type, as an expression reads it. Keeps the memory alive.
 #[derive(Clone)]
-pub(crate) struct ArrayLeaf {
+pub struct ArrayLeaf {
     pub(super) context: Context,
     pub(super) block: Arc<Block>,
     pub(super) layout: Layout,

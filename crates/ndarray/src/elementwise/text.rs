@@ -119,15 +119,10 @@ impl Call<'_> {
     /// Gives an argument its value: an array, an expression or a number. The stream of the call is that of the first
     /// value that has a stream.
     #[must_use]
-    pub fn arg<T: Element>(self, name: &str, value: impl IntoExpr<T>) -> Self {
+    pub fn arg<T: Element>(mut self, name: &str, value: impl IntoExpr<T>) -> Self {
         let value = value.into_expr();
-        self.with(name, Arc::clone(value.node()), value.stream())
-    }
-
-    /// Gives an argument its value, whose type is that of the node.
-    pub(crate) fn with(mut self, name: &str, value: Arc<Node>, stream: Option<&Stream>) -> Self {
-        self.stream = self.stream.or_else(|| stream.cloned());
-        self.args.push((name.to_owned(), value));
+        self.stream = self.stream.or_else(|| value.stream().cloned());
+        self.args.push((name.to_owned(), Arc::clone(value.node())));
         self
     }
 

@@ -28,7 +28,7 @@ pub use kinds::{Bitwise, Complex, Floating, Integral, Numeric};
 pub(crate) use vkarray_generate::{Function, NodeKind, Op};
 
 /// One value of an expression.
-pub(crate) type Node = vkarray_generate::Node<ArrayLeaf>;
+pub type Node = vkarray_generate::Node<ArrayLeaf>;
 
 /// A computation on arrays and numbers that has not run: `&x * 2.0 + &y`.
 ///
@@ -55,7 +55,9 @@ pub struct Expr<T: Element> {
 }
 
 impl<T: Element> Expr<T> {
-    pub(crate) fn new(node: Node, stream: Option<Stream>) -> Self {
+    /// The expression of a graph whose results are of type `T`.
+    #[doc(hidden)]
+    pub fn new(node: Node, stream: Option<Stream>) -> Self {
         Self { node: Arc::new(node), stream, element: PhantomData }
     }
 
@@ -87,8 +89,9 @@ impl<T: Element> Expr<T> {
     }
 
     /// The graph.
+    #[doc(hidden)]
     #[must_use]
-    pub(crate) fn node(&self) -> &Arc<Node> {
+    pub fn node(&self) -> &Arc<Node> {
         &self.node
     }
 

@@ -1,5 +1,9 @@
-//! [`AnyArray`]: an array whose element type is known at run time, for callers that have no Rust type to name: other
-//! languages and the command.
+//! Arrays whose element type is known at run time, for callers that have no Rust type to name: other languages and the
+//! command.
+//!
+//! **Is:** [`AnyArray`], each of whose methods does what the method of that name of `DeviceNDArray` does, and the types of
+//! results of several operands. **Is not:** functions that `DeviceNDArray` does not have; and not a line of `unsafe`.
+//! **Start** at [`AnyArray`].
 //!
 //! | file | what it has |
 //! |---|---|
@@ -9,6 +13,7 @@
 //! | `functions.rs` | views, reductions, sorting, indexing, products and transforms |
 //! | `text.rs` | kernels that are written in WGSL |
 //! | `host.rs` | creation from bytes and numbers, and the way back |
+#![forbid(unsafe_code)]
 
 mod compute;
 mod functions;
@@ -24,10 +29,7 @@ use vkarray_allocator::Block;
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, AsArg, AsArray, Bool, Complex32, Complex64, DType, Element};
 use vkarray_layout::Layout;
-
-use crate::array::DeviceNDArray;
-use crate::context::Context;
-use crate::error::{ExprError, Result};
+use vkarray_ndarray::{Context, DeviceNDArray, ExprError, Result};
 
 pub use compute::AnyOperand;
 pub use functions::AnyReduction;
@@ -117,7 +119,7 @@ macro_rules! with_any {
     };
     (@ $any:expr, $array:ident => $body:expr; $($variant:ident)*; $($rest:tt)*) => {
         match $any {
-            $($crate::any::AnyArray::$variant($array) => $body,)*
+            $($crate::AnyArray::$variant($array) => $body,)*
             $($rest)*
         }
     };
@@ -248,7 +250,7 @@ impl AnyArray {
     }
 }
 
-/// The array as an argument of a kernel: with its strides, as [`Strided`](crate::Strided), if it has gaps.
+/// The array as an argument of a kernel: with its strides, as [`Strided`](vkarray_ndarray::Strided), if it has gaps.
 impl AsArg for AnyArray {
     fn as_arg(&self) -> Arg<'_> {
         if self.layout().is_c_contiguous() {

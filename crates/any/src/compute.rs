@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use vkarray_driver::Stream;
+use vkarray_generate::Op;
 use vkarray_kernel::DType;
+use vkarray_ndarray::internal::Node;
+use vkarray_ndarray::{Error, Evaluate, Expr, ExprError, IntoExpr, Result};
 
 use super::promote::{Category, promote};
 use super::{AnyArray, AnyScalar, default_on, with_any, with_type};
-use crate::elementwise::Evaluate;
-use crate::error::{Error, ExprError, Result};
-use crate::expr::{Expr, IntoExpr, Node, Op};
 
 /// An operand of [`AnyArray::compute`].
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,7 @@ pub(super) fn common(operation: &'static str, operands: &[AnyOperand<'_>]) -> Re
 
 impl AnyOperand<'_> {
     /// The operand in a type.
-    pub(super) fn node(&self, dtype: DType) -> Result<Arc<Node>> {
+    fn node(&self, dtype: DType) -> Result<Arc<Node>> {
         match self {
             Self::Array(array) => Ok(array.cast_node(dtype)),
             Self::Number(number) => with_type!(
@@ -142,7 +142,7 @@ impl AnyArray {
             args.push(operand.node(if i < condition { DType::Bool } else { each })?);
         }
         let stream = operands.iter().find_map(|operand| match operand {
-            AnyOperand::Array(array) => with_any!(array, array => array.own_stream().cloned()),
+            AnyOperand::Array(array) => with_any!(array, array => array.into_expr().stream().cloned()),
             AnyOperand::Number(_) => None,
         });
         evaluated(Node::apply(op, result, args), stream)
@@ -154,12 +154,12 @@ impl AnyArray {
         if own.dtype() == dtype { own } else { Arc::new(Node::apply(Op::Cast, dtype, smallvec::smallvec![own])) }
     }
 
-    /// The elements in another type, as a copy, converted as [`DeviceNDArray::astype`](crate::DeviceNDArray::astype) does.
+    /// The elements in another type, as a copy, converted as [`DeviceNDArray::astype`](vkarray_ndarray::DeviceNDArray::astype) does.
     /// Returns at once.
     ///
     /// # Errors
     ///
-    /// The errors of [`DeviceNDArray::astype`](crate::DeviceNDArray::astype).
+    /// The errors of [`DeviceNDArray::astype`](vkarray_ndarray::DeviceNDArray::astype).
     pub fn astype(&self, dtype: DType) -> Result<Self> {
         with_any!(self, array => {
             let source = array.to_contiguous(vkarray_layout::Order::K)?;

@@ -2,9 +2,9 @@
 
 use half::{bf16, f16};
 use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element};
+use vkarray_ndarray::{Error, Result};
 
 use super::promote::Category;
-use crate::error::{Error, Result};
 
 /// A number that takes the type of the array beside it, as a Python number does: it decides the kind of the result and not
 /// its width.

@@ -1,24 +1,22 @@
 //! Kernels that are written in WGSL, on operands whose types are known at run time.
 
 use vkarray_kernel::DType;
+use vkarray_ndarray::{
+    Assignment, Call, ElementwiseKernel, ExprError, ReductionKernel, Result, ScanKernel, assign_all,
+};
 
 use super::compute::common;
 use super::functions::axes_of;
 use super::{AnyArray, AnyOperand, with_any, with_type};
-use crate::elementwise::{Assignment, Call, ElementwiseKernel, assign_all};
-use crate::error::{ExprError, Result};
-use crate::functions::{ReductionKernel, ScanKernel};
 
 /// A call with arguments by their names. A number has the type that it has beside the arrays.
 fn call<'a>(kernel: &'a ElementwiseKernel, args: &[(&str, AnyOperand<'_>)]) -> Result<Call<'a>> {
-    args.iter().try_fold(kernel.call(), |call, (name, operand)| {
-        let (dtype, stream) = match operand {
-            AnyOperand::Array(array) => (array.dtype(), with_any!(array, array => array.own_stream())),
-            AnyOperand::Number(_) => {
-                (common("elementwise", &args.iter().map(|(_, other)| *other).collect::<Vec<_>>())?, None)
-            }
-        };
-        Ok(call.with(name, operand.node(dtype)?, stream))
+    args.iter().try_fold(kernel.call(), |call, (name, operand)| match operand {
+        AnyOperand::Array(array) => Ok(with_any!(array, array => call.arg(name, array))),
+        AnyOperand::Number(number) => {
+            let dtype = common("elementwise", &args.iter().map(|(_, other)| *other).collect::<Vec<_>>())?;
+            with_type!(dtype, T => Ok(call.arg(name, number.value::<T>()?)), else not_a_word("elementwise", dtype))
+        }
     })
 }
 
@@ -46,7 +44,7 @@ impl AnyArray {
     ///
     /// # Errors
     ///
-    /// [`Error::Expression`](crate::Error::Expression) if no argument is an array; and the errors of
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) if no argument is an array; and the errors of
     /// [`Call::result_types`] and [`assign_all`].
     pub fn elementwise(kernel: &ElementwiseKernel, args: &[(&str, AnyOperand<'_>)]) -> Result<Vec<Self>> {
         let array = args.iter().find_map(|(_, operand)| match operand {
@@ -85,8 +83,8 @@ impl AnyArray {
     ///
     /// # Errors
     ///
-    /// [`Error::Expression`](crate::Error::Expression) for a map of elements that are not of 32 or 64 bits; and the
-    /// errors of [`Call::result_types`] and [`ReductionCall::reduce`](crate::ReductionCall::reduce).
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for a map of elements that are not of 32 or 64 bits; and the
+    /// errors of [`Call::result_types`] and [`ReductionCall::reduce`](vkarray_ndarray::ReductionCall::reduce).
     pub fn reduce_by(
         kernel: &ReductionKernel,
         args: &[(&str, AnyOperand<'_>)],
@@ -117,7 +115,7 @@ impl AnyArray {
     ///
     /// # Errors
     ///
-    /// [`Error::Expression`](crate::Error::Expression) for elements that are not of 32 or 64 bits; and the errors of
+    /// [`Error::Expression`](vkarray_ndarray::Error::Expression) for elements that are not of 32 or 64 bits; and the errors of
     /// [`ScanKernel::exclusive`].
     pub fn scan_by(&self, kernel: &ScanKernel, axis: isize, is_exclusive: bool) -> Result<Self> {
         with_any!(self, words array => Ok(match is_exclusive {

@@ -3,11 +3,10 @@
 use vkarray_allocator::HostOptions;
 use vkarray_kernel::DType;
 use vkarray_layout::Order;
+use vkarray_ndarray::{Context, Error, Result};
 
 use super::scalar::FromScalar;
 use super::{AnyArray, AnyScalar, with_any, with_type};
-use crate::context::Context;
-use crate::error::{Error, Result};
 
 impl AnyArray {
     /// Creates an array without setting its elements, as [`Context::device_array`] does.
@@ -39,7 +38,7 @@ impl AnyArray {
     }
 
     /// Copies the array to a new one of another context, as
-    /// [`DeviceNDArray::copy_to_context`](crate::DeviceNDArray::copy_to_context) does.
+    /// [`DeviceNDArray::copy_to_context`](vkarray_ndarray::DeviceNDArray::copy_to_context) does.
     ///
     /// # Errors
     ///
@@ -94,7 +93,7 @@ impl AnyArray {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] for another number of bytes than the elements have; and the errors of
-    /// [`DeviceNDArray::to_contiguous`](crate::DeviceNDArray::to_contiguous) and of the copy.
+    /// [`DeviceNDArray::to_contiguous`](vkarray_ndarray::DeviceNDArray::to_contiguous) and of the copy.
     pub fn copy_to_bytes(&self, bytes: &mut [u8]) -> Result<()> {
         with_any!(self, array => {
             if bytes.len() as u64 != array.nbytes() {
@@ -120,7 +119,7 @@ impl AnyArray {
     ///
     /// # Errors
     ///
-    /// [`Error::ScalarRange`], and the errors of [`DeviceNDArray::fill`](crate::DeviceNDArray::fill).
+    /// [`Error::ScalarRange`], and the errors of [`DeviceNDArray::fill`](vkarray_ndarray::DeviceNDArray::fill).
     pub fn fill(&self, value: AnyScalar) -> Result<()> {
         with_any!(self, array => array.fill(value.value()?))
     }
@@ -129,7 +128,7 @@ impl AnyArray {
     ///
     /// # Errors
     ///
-    /// The errors of [`AnyArray::astype`] and [`DeviceNDArray::assign`](crate::DeviceNDArray::assign).
+    /// The errors of [`AnyArray::astype`] and [`DeviceNDArray::assign`](vkarray_ndarray::DeviceNDArray::assign).
     pub fn assign(&self, source: &Self) -> Result<()> {
         let source = if source.dtype() == self.dtype() { source.clone() } else { source.astype(self.dtype())? };
         with_any!(self, array => array.assign(source.expect_type()))

@@ -3,11 +3,11 @@
 
 use vkarray_kernel::{Complex32, Complex64, DType};
 use vkarray_layout::{Index, Order};
+use vkarray_ndarray::{
+    Axes, DeviceNDArray, Error, ExprError, FftNorm, IntoAxes, Reduce, Result, Side, Statistics, keepdims,
+};
 
 use super::{AnyArray, AnyElement, Category, with_any, with_type};
-use crate::array::DeviceNDArray;
-use crate::error::{ExprError, Result};
-use crate::functions::{self, Axes, FftNorm, IntoAxes, Reduce, Side, Statistics, keepdims};
 
 /// A reduction over axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,7 +102,7 @@ impl AnyArray {
         with_any!(self, array => with_type!(
             dtype,
             T => Ok(array.view::<T>()?.into()),
-            else Err(crate::Error::NoConversion { from: self.dtype(), to: dtype })
+            else Err(Error::NoConversion { from: self.dtype(), to: dtype })
         ))
     }
 
@@ -231,7 +231,7 @@ impl AnyArray {
     /// The arrays one behind the other along an axis, or with `stack` along a new axis. All have one type.
     pub fn join(arrays: &[&Self], axis: isize, stack: bool) -> Result<Self> {
         let operation = if stack { "stack" } else { "concat" };
-        let Some(first) = arrays.first() else { return Err(crate::Error::NoArrays { operation }) };
+        let Some(first) = arrays.first() else { return Err(Error::NoArrays { operation }) };
         arrays.iter().try_for_each(|array| first.same_type(array, operation))?;
         fn joined<T: AnyElement>(
             _: &DeviceNDArray<T>,
@@ -240,7 +240,11 @@ impl AnyArray {
             stack: bool,
         ) -> Result<AnyArray> {
             let arrays: Vec<&DeviceNDArray<T>> = arrays.iter().map(|array| array.expect_type()).collect();
-            Ok(if stack { functions::stack(&arrays, axis)?.into() } else { functions::concat(&arrays, axis)?.into() })
+            Ok(if stack {
+                vkarray_ndarray::stack(&arrays, axis)?.into()
+            } else {
+                vkarray_ndarray::concat(&arrays, axis)?.into()
+            })
         }
         with_any!(first, array => joined(array, arrays, axis, stack))
     }
