@@ -21,23 +21,6 @@ pub enum AnyOperand<'a> {
     Number(AnyScalar),
 }
 
-/// The number of operands of an operation.
-fn arity(op: Op) -> usize {
-    use Op::{
-        Add, Atan2, BitwiseAnd, BitwiseLeftShift, BitwiseOr, BitwiseRightShift, BitwiseXor, Copysign, Divide, Equal,
-        FloorDivide, Greater, GreaterEqual, Hypot, Less, LessEqual, Logaddexp, LogicalAnd, LogicalOr, LogicalXor,
-        Maximum, Minimum, Multiply, Nextafter, NotEqual, Pow, Remainder, Select, Subtract,
-    };
-    match op {
-        Select => 3,
-        Add | Subtract | Multiply | Divide | FloorDivide | Remainder | Pow | Minimum | Maximum | Atan2 | Hypot
-        | Copysign | Nextafter | Logaddexp | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual
-        | LogicalAnd | LogicalOr | LogicalXor | BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift
-        | BitwiseRightShift => 2,
-        _ => 1,
-    }
-}
-
 /// The type that the operands are converted to, and the type of the result, for operands of the common type `dtype`.
 fn types(op: Op, dtype: DType) -> (DType, DType) {
     use Op::{
@@ -130,7 +113,7 @@ impl AnyArray {
     /// shape, types that the function is not defined for, and numbers alone; [`Error::ScalarRange`]; and the errors of
     /// [`Evaluate::eval`].
     pub fn compute(operation: &str, operands: &[AnyOperand<'_>]) -> Result<Self> {
-        let of_name = |op: &&Op| op.name() == operation && arity(**op) == operands.len() && **op != Op::Cast;
+        let of_name = |op: &&Op| op.name() == operation && op.arity() == operands.len() && **op != Op::Cast;
         let Some(&op) = Op::ALL.iter().find(of_name) else {
             let (operation, operands) = (operation.to_owned(), operands.len());
             return Err(ExprError::NoFunction { operation, operands }.into());
@@ -202,6 +185,6 @@ mod tests {
         for (op, dtype, expected) in cases {
             assert_eq!(types(op, dtype), expected, "{op:?} {dtype}");
         }
-        assert_eq!((arity(Op::Select), arity(Op::Logaddexp), arity(Op::Isnan)), (3, 2, 1));
+        assert_eq!((Op::Select.arity(), Op::Logaddexp.arity(), Op::Isnan.arity()), (3, 2, 1));
     }
 }

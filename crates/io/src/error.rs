@@ -9,6 +9,8 @@ use vkarray_layout::{LayoutError, tuple_text};
 use vkarray_shader::{DType, Names};
 use zip::result::ZipError;
 
+pub(crate) type Result<T> = std::result::Result<T, FileError>;
+
 /// Why a file of arrays cannot be read or written. `name` is the file's path.
 ///
 /// ```

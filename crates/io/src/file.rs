@@ -12,13 +12,11 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
 use vkarray_layout::Order;
 use vkarray_shader::{Bool, ByteOrder, DType, Element};
 
-use crate::error::FileError;
+use crate::error::{FileError, Result};
 use crate::header::{MAX_HEADER_BYTES, NpyHeader, header_for};
 
 /// The number of elements for which memory is allocated at a time, while elements arrive.
 const STEP: usize = 1 << 20;
-
-type Result<T> = std::result::Result<T, FileError>;
 
 /// A `.npy` file whose length is the length that its header requires.
 ///

@@ -8,15 +8,13 @@ use py_literal::Value as PyValue;
 use vkarray_layout::{Layout, Order};
 use vkarray_shader::{ByteOrder, DType, Element};
 
-use crate::error::FileError;
+use crate::error::{FileError, Result};
 
 /// The longest header that is read, in bytes. It is NumPy's limit.
 pub(crate) const MAX_HEADER_BYTES: usize = 10_000;
 
 /// The most brackets in a header. The parser is recursive, and the header of an array needs two brackets.
 const MAX_BRACKETS: usize = 16;
-
-type Result<T> = std::result::Result<T, FileError>;
 
 /// The header of a `.npy` file: element type, shape and order.
 ///
@@ -76,7 +74,9 @@ impl NpyHeader {
     /// `start` is the first [`MAX_HEADER_BYTES`] bytes of the file, or the whole file.
     pub(crate) fn parse(name: &str, start: &[u8], len: u64) -> Result<Self> {
         let (end, text) = header_text(name, start)?;
-        let header = Header::from_reader(&mut with_newline([start[6], start[7]], text).as_slice())
+        // The format and the parser require a newline at the end of a header, and NumPy's reader does not.
+        let text = with_prefix([start[6], start[7]], &[text.trim_ascii_end(), b"\n"].concat());
+        let header = Header::from_reader(&mut text.as_slice())
             .map_err(|reason| FileError::Header { name: name.to_owned(), reason: Box::new(reason) })?;
         let (dtype, byte_order) = match &header.type_descriptor {
             PyValue::String(text) => DType::from_typestr(text),
@@ -135,11 +135,6 @@ fn with_prefix(version: [u8; 2], text: &[u8]) -> Vec<u8> {
     let length = text.len().to_le_bytes();
     let length = if version[0] == 1 { &length[..2] } else { &length[..4] };
     [b"\x93NUMPY", &version[..], length, text].concat()
-}
-
-/// The header with a newline at its end, which the format and the parser require and NumPy's reader does not.
-fn with_newline(version: [u8; 2], text: &[u8]) -> Vec<u8> {
-    with_prefix(version, &[text.trim_ascii_end(), b"\n"].concat())
 }
 
 /// The offset at which the header ends, and the text of the header, if both are within the limits.

@@ -15,14 +15,12 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use crate::error::FileError;
+use crate::error::{FileError, Result};
 use crate::file::{open_file, read_elements, write_npy};
 use crate::header::{MAX_HEADER_BYTES, NpyHeader};
 
 /// The suffix of an array's name in the archive.
 const SUFFIX: &str = ".npy";
-
-type Result<T> = std::result::Result<T, FileError>;
 
 /// An archive of arrays, open for reading.
 ///

@@ -8,11 +8,9 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
 use vkarray_layout::{Layout, Order};
 use vkarray_shader::{ByteOrder, DType, Element};
 
-use crate::error::FileError;
+use crate::error::{FileError, Result};
 use crate::file::{NpyFile, decode, open_file, swap, write_elements};
 use crate::header::{NpyHeader, header_for};
-
-type Result<T> = std::result::Result<T, FileError>;
 
 impl NpyFile {
     /// Creates a file for an array of this shape in C order, whose elements are zeros until

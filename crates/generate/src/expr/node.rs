@@ -30,6 +30,7 @@ pub trait Leaf: fmt::Debug {
 }
 
 /// One value of an expression: an array, a number, or an operation on other nodes.
+#[derive(Debug)]
 pub struct Node<L> {
     kind: NodeKind<L>,
     dtype: DType,
@@ -184,16 +185,6 @@ fn common_shape<L: Leaf>(args: &[Arc<Node<L>>]) -> Option<SmallVec<[usize; 4]>> 
     }
     let shapes: Vec<&[usize]> = args.iter().map(|arg| arg.shape()).collect();
     broadcast_shapes(&shapes).ok().map(SmallVec::from_vec)
-}
-
-impl<L: fmt::Debug> fmt::Debug for Node<L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node")
-            .field("kind", &self.kind)
-            .field("dtype", &self.dtype)
-            .field("shape", &self.shape)
-            .finish()
-    }
 }
 
 #[cfg(test)]

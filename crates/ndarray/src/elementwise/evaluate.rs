@@ -222,10 +222,7 @@ fn shares_memory(a: (&ArrayLeaf, DType), b: (&ArrayLeaf, DType)) -> bool {
     if a.1.itemsize() == b.1.itemsize() {
         return a.0.layout().overlaps(b.0.layout());
     }
-    let bytes = |(leaf, dtype): (&ArrayLeaf, DType)| {
-        let (extent, itemsize) = (leaf.layout().extent(), dtype.itemsize() as usize);
-        extent.start * itemsize..extent.end * itemsize
-    };
+    let bytes = |(leaf, dtype): (&ArrayLeaf, DType)| leaf.layout().byte_extent(dtype.itemsize() as usize);
     let (a, b) = (bytes(a), bytes(b));
     a.start < b.end && b.start < a.end
 }
