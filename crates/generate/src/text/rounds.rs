@@ -1,8 +1,8 @@
 //! How often an invocation may go round its loops: [`MAX_ROUNDS`].
 //!
 //! Launches are split where a kernel would go round more often: products of matrices along the length that is added up
-//! (`linalg/matmul.rs`), reductions by the elements of an invocation (`reduce/share.rs`). The test in this file bounds
-//! the rounds of every kernel in `shaders/library`, so a new loop there needs a bound in the test.
+//! (`functions/linalg/matmul.rs` of the arrays), reductions by the elements of an invocation (`reduce/share.rs`). The test in
+//! this file bounds the rounds of every kernel in `shaders/library`, so a new loop there needs a bound in the test.
 
 /// The most rounds of all loops of an invocation together. Mesa's driver for processors, in version 22.3, ends every
 /// loop without a message when an invocation has gone through this many rounds.
