@@ -13,7 +13,7 @@ pub struct Names {
     /// Names that are only read, in the order of their first use.
     pub inputs: Arc<[String]>,
     /// Names with which a statement begins, so that it assigns a value to them. A text that is an expression has
-    /// [`RESULT`] alone.
+    /// `result` alone.
     pub outputs: Arc<[String]>,
     /// Whether the text is an expression, not statements.
     pub is_expression: bool,
