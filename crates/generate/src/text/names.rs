@@ -18,14 +18,14 @@ pub struct Names {
     /// Whether the text is an expression, not statements.
     pub is_expression: bool,
     /// The first fault of the text that its translation does not find.
-    pub misuse: Option<Misuse>,
+    pub(crate) misuse: Option<Misuse>,
 }
 
 /// A use that is refused, and the byte of the text at which it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misuse {
-    pub at: usize,
-    pub reason: String,
+pub(crate) struct Misuse {
+    pub(crate) at: usize,
+    pub(crate) reason: String,
 }
 
 /// The name of the result of an expression.

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use smallvec::SmallVec;
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
@@ -238,10 +239,7 @@ impl Call<'_> {
     }
 
     fn check_names(&self, function: &Function, nodes: &[&Arc<Node>]) -> Result<()> {
-        if self.kernel.names.misuse.is_none() {
-            return Ok(());
-        }
-        let inputs: Vec<_> = nodes.iter().map(|node| node.dtype()).collect();
+        let inputs: SmallVec<[_; 8]> = nodes.iter().map(|node| node.dtype()).collect();
         Ok(check_names(&self.kernel.names, function, &inputs)?)
     }
 
