@@ -8,5 +8,5 @@ mod layout;
 
 pub use layout::{
     Index, IntoAxis, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span,
-    broadcast_shapes,
+    broadcast_shapes, tuple_text,
 };

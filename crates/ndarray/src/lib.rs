@@ -13,15 +13,13 @@
 //! | `context/` | a device opened for array work; it carries out the plans of `copy/` |
 //! | `array/` | arrays: creation, views, copies, conversion, printing. What creates arrays is `impl Context` here |
 //! | `expr/` | computations on arrays as plain data, and the operators that build them |
-//! | `generate/` | from an expression to WGSL and to loops over strides, in plain data |
+//! | `generate.rs` | the crate that writes kernels, and the limits of a device that they depend on |
 //! | `elementwise/` | evaluating expressions |
 //! | `functions/` | functions of arrays: scans, reductions, indexing, sorting, products of matrices, Fourier transforms, joining, random numbers |
 //! | `multi_device/` | arrays with replicas in several contexts |
-//! | `any/` | arrays whose element type is known at run time; above `functions/` |
-//! | `io/` | `.npy` and `.npz` files, arrays of other libraries, memory objects, DLPack, serde |
+//! | `io/` | `.npy` files, arrays of other libraries, memory objects, DLPack, serde |
 #![forbid(unsafe_code)]
 
-mod any;
 mod array;
 mod context;
 mod copy;
@@ -33,15 +31,12 @@ mod generate;
 mod io;
 mod multi_device;
 
-pub use any::{AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, computes, default_on, promote};
 pub use array::{
     DeviceNDArray, HostElements, HostRead, HostWrite, Lend, LendAll, MirroredArray, Number, PendingCopy, PinnedArray,
     Prototype, Registered, Strided, array_text,
 };
 pub use context::{Context, ContextBuilder};
 pub use elementwise::{Assignment, Call, ElementwiseKernel, Evaluate, Results, assign_all};
-#[cfg(feature = "npy")]
-pub use error::FileError;
 pub use error::{
     AccessMode, Error, ExprError, InterfaceError, MultiDeviceError, OperandShape, RangeProblem, Result, TextFault,
 };
@@ -57,10 +52,14 @@ pub use io::ArraySeed;
 pub use io::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, MemoryHandle, ReadyPoint};
 #[cfg(target_os = "linux")]
 pub use io::{IpcArrayHandle, IpcOptions};
-#[cfg(feature = "npy")]
-pub use io::{NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 pub use multi_device::{ArrayAccess, MultiDeviceArray, ReplicaState};
 pub use vkarray_layout::{
     Index, IntoAxis, IntoReshape, IntoShape, Layout, LayoutError, MAX_NDIM, Offsets, Order, Runs, Span,
     broadcast_shapes, s,
 };
+
+/// What serves `vkarray-any` alone.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::expr::Node;
+}

@@ -18,6 +18,9 @@
 //!
 //! Read next: [`DeviceNDArray`] for the operations of arrays, [`Context`] for how arrays are made.
 
+pub use vkarray_any::{
+    AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, computes, default_on, promote,
+};
 pub use vkarray_kernel::{Bool, Complex32, Complex64};
 #[cfg(feature = "serde")]
 pub use vkarray_ndarray::ArraySeed;
@@ -25,9 +28,6 @@ pub use vkarray_ndarray::{
     AccessMode, ArrayAccess, ContextBuilder, HostRead, HostWrite, IntoAxis, IntoShape, Layout, LayoutError, MAX_NDIM,
     MirroredArray, MultiDeviceArray, MultiDeviceError, Number, PendingCopy, PinnedArray, RangeProblem, Registered,
     ReplicaState, Strided, array_text, broadcast_shapes,
-};
-pub use vkarray_ndarray::{
-    AnyArray, AnyElement, AnyOperand, AnyReduction, AnyScalar, Category, computes, default_on, promote,
 };
 pub use vkarray_ndarray::{Bitwise, Complex, Expr, ExprError, Floating, Integral, IntoExpr, Numeric, Operand};
 

@@ -18,4 +18,4 @@
 //! # }
 //! ```
 
-pub use vkarray_ndarray::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
+pub use vkarray_io::{FileError, NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};

@@ -142,7 +142,11 @@ impl fmt::Debug for LayoutError {
 }
 
 /// Numbers as NumPy prints a tuple: `()`, `(3,)`, `(2, 3)`.
-fn tuple_text<T: fmt::Display>(items: &[T]) -> String {
+///
+/// ```
+/// assert_eq!(vkarray_layout::tuple_text(&[3]), "(3,)");
+/// ```
+pub fn tuple_text<T: fmt::Display>(items: &[T]) -> String {
     let items: Vec<_> = items.iter().map(ToString::to_string).collect();
     if let [only] = items.as_slice() { format!("({only},)") } else { format!("({})", items.join(", ")) }
 }

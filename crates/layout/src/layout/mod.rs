@@ -30,7 +30,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 pub use broadcast::broadcast_shapes;
-pub use error::LayoutError;
+pub use error::{LayoutError, tuple_text};
 pub use index::{Index, Span};
 pub use offsets::Offsets;
 pub use order::Order;

@@ -101,9 +101,11 @@ impl<T: Element> DeviceNDArray<T> {
         }
         let bytes = bytemuck::bytes_of(&value);
         let word = repeated_word(bytes);
-        match word {
-            Some(word) if self.is_whole_block() => return Ok(self.block().fill(stream, word)?),
-            _ => {}
+        if let Some(word) = word
+            && self.nbytes() == self.block().size()
+            && self.layout().ravel(Order::K).is_ok()
+        {
+            return Ok(self.block().fill(stream, word)?);
         }
         if !PATTERN.is_multiple_of(bytes.len()) {
             let one = self.pattern(bytes, None)?;
@@ -245,10 +247,6 @@ impl<T: Element> DeviceNDArray<T> {
             return Err(Error::SharedElements { shape: self.shape().to_vec(), strides: self.strides().to_vec() });
         }
         Ok(())
-    }
-
-    fn is_whole_block(&self) -> bool {
-        self.nbytes() == self.block().size() && self.layout().ravel(Order::K).is_ok()
     }
 
     /// A contiguous copy with the stream of this array. With [`Order::K`] its axes are in the order that they have in

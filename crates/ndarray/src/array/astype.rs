@@ -64,7 +64,8 @@ impl<T: Element> DeviceNDArray<T> {
     }
 
     /// Writes the elements of this array, which is contiguous, in another type to the beginning of a block.
-    pub(crate) fn convert_to(&self, target: &Arc<Block>, to: DType) -> Result<()> {
+    #[doc(hidden)]
+    pub fn convert_to(&self, target: &Arc<Block>, to: DType) -> Result<()> {
         let (ctx, (cast, n_parts)) = (self.context(), self.cast_to(to)?);
         let limits = ctx.copies().limits;
         let kernel = ctx.library_kernel(LibraryKernel::Cast(cast))?;

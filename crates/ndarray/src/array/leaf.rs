@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use vkarray_allocator::{Block, MemoryKind};
 use vkarray_driver::Stream;
+use vkarray_generate::Leaf;
 use vkarray_kernel::DType;
 use vkarray_layout::{Layout, Order};
 
@@ -13,7 +14,7 @@ use crate::error::Result;
 
 /// An array without its element type, as an expression reads it. Keeps the memory alive.
 #[derive(Clone)]
-pub(crate) struct ArrayLeaf {
+pub struct ArrayLeaf {
     pub(super) context: Context,
     pub(super) block: Arc<Block>,
     pub(super) layout: Layout,
@@ -34,17 +35,6 @@ impl ArrayLeaf {
         &self.block
     }
 
-    /// Which elements of the block belong to the array.
-    #[inline]
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// The label that the program gave the array.
-    pub(crate) fn label(&self) -> Option<&str> {
-        self.label.as_deref()
-    }
-
     /// A contiguous copy of elements of this type, repeated to `shape`, on a stream. Returns at once.
     pub(crate) fn repeated(&self, shape: &[usize], dtype: DType, stream: &Stream) -> Result<Self> {
         let (source, itemsize) = (self.layout.broadcast_to(shape)?, dtype.itemsize() as usize);
@@ -53,6 +43,21 @@ impl ArrayLeaf {
         let elements = |block, layout| BlockElements { block, layout };
         self.context.copy_elements(stream, elements(&self.block, &source), elements(&block, &layout), itemsize)?;
         Ok(Self { context: self.context.for_array(), block, layout, label: None, owner: None })
+    }
+}
+
+impl Leaf for ArrayLeaf {
+    #[inline]
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    fn shares_block(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.block, &other.block)
     }
 }
 

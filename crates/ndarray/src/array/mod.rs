@@ -284,7 +284,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn label(&self) -> Option<&str> {
-        self.leaf.label()
+        self.leaf.label.as_deref()
     }
 
     /// Labels the array in errors about kernel arguments, and its memory in the report of running out of memory. Views made

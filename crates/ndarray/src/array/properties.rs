@@ -19,7 +19,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn layout(&self) -> &Layout {
-        self.leaf.layout()
+        &self.leaf.layout
     }
 
     /// The length of each axis.

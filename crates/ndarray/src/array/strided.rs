@@ -61,7 +61,8 @@ impl<T: Element> AsArg for Strided<'_, T> {
 
 impl<T: Element> DeviceNDArray<T> {
     /// The array as an argument with its strides.
-    pub(crate) fn strided_arg(&self) -> Arg<'_> {
+    #[doc(hidden)]
+    pub fn strided_arg(&self) -> Arg<'_> {
         let layout = self.layout();
         let bytes = layout.byte_extent(size_of::<T>());
         let shape = ArrayShape {

@@ -139,7 +139,8 @@ impl Cast {
             }
             (_, Some(NumberKind::Integer { .. })) => wide_integer(from),
             _ => {
-                let (integer, is_signed) = (wide_integer(from), is_signed(from));
+                let is_signed = matches!(kind(from), Some(NumberKind::Integer { is_signed: true, .. }));
+                let integer = wide_integer(from);
                 if is_f64(to) {
                     return format!("integer_to_f64({integer}, {is_signed})");
                 }
@@ -153,10 +154,6 @@ impl Cast {
 /// Whether the number, or the real part of a complex number, is an `f64`.
 fn is_f64(dtype: DType) -> bool {
     matches!(dtype, DType::F64 | DType::Complex64)
-}
-
-fn is_signed(dtype: DType) -> bool {
-    matches!(kind(dtype), Some(NumberKind::Integer { is_signed: true, .. }))
 }
 
 /// An integer of at most 32 bits, extended to 32 bits.

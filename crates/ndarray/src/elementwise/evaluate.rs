@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use vkarray_driver::Stream;
+use vkarray_generate::Leaf;
 use vkarray_kernel::{DType, Element, tuple_text};
 use vkarray_layout::Order;
 
 use super::launch::{is_in_place, run};
 use crate::array::{ArrayLeaf, DeviceNDArray};
-use crate::error::ExprError;
-use crate::error::Result;
+use crate::error::{ExprError, Result};
 use crate::expr::{Expr, IntoExpr, Node, NodeKind, Operand};
 use crate::generate::Program;
 
@@ -216,16 +216,13 @@ fn check_shape(node: &Node, (target, dtype): (&ArrayLeaf, DType)) -> Result<()> 
 
 /// Whether two arrays may have bytes in common.
 fn shares_memory(a: (&ArrayLeaf, DType), b: (&ArrayLeaf, DType)) -> bool {
-    if !Arc::ptr_eq(a.0.block(), b.0.block()) {
+    if !a.0.shares_block(b.0) {
         return false;
     }
     if a.1.itemsize() == b.1.itemsize() {
         return a.0.layout().overlaps(b.0.layout());
     }
-    let bytes = |(leaf, dtype): (&ArrayLeaf, DType)| {
-        let (extent, itemsize) = (leaf.layout().extent(), dtype.itemsize() as usize);
-        extent.start * itemsize..extent.end * itemsize
-    };
+    let bytes = |(leaf, dtype): (&ArrayLeaf, DType)| leaf.layout().byte_extent(dtype.itemsize() as usize);
     let (a, b) = (bytes(a), bytes(b));
     a.start < b.end && b.start < a.end
 }

@@ -1,17 +1,17 @@
 //! Runs a program: [`run`].
 
 use std::slice;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 use vkarray_driver::Stream;
+use vkarray_generate::Leaf;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, NamedArg, Source};
 
-use super::kernel::Form;
 use crate::array::ArrayLeaf;
-use crate::error::ExprError;
-use crate::error::Result;
-use crate::generate::{DeviceLimits, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, bound_dtype, key_part, word};
+use crate::error::{Error, ExprError, Result};
+use crate::generate::{
+    DeviceLimits, Form, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, bound_dtype, key_part, word,
+};
 
 /// Keeps the keys of elementwise kernels apart from the keys of other kernels.
 const KEY: u32 = 0x656c_656d;
@@ -21,7 +21,7 @@ type Array<'a> = (&'a ArrayLeaf, DType);
 
 /// Whether a program's array is an output, so that each element is read where it is written.
 pub(super) fn is_in_place(leaf: Array<'_>, target: Array<'_>) -> bool {
-    leaf.1 == target.1 && Arc::ptr_eq(leaf.0.block(), target.0.block()) && leaf.0.layout() == target.0.layout()
+    leaf.1 == target.1 && leaf.0.shares_block(target.0) && leaf.0.layout() == target.0.layout()
 }
 
 /// Computes every element of the targets on a stream. The targets have one shape. Returns at once.
@@ -89,7 +89,7 @@ impl Launch<'_, '_> {
         };
         let mut forms = SmallVec::<[(Form, Params); 1]>::new();
         for piece in pieces {
-            let form = Form::new(piece, self.n_outs, self.limits, self.program.rounds());
+            let form = Form::new(piece, self.n_outs, self.limits.group, self.program.rounds());
             let rounds = u64::from(form.lanes) * self.program.rounds();
             if rounds > MAX_ROUNDS {
                 return Err(ExprError::TooManyRounds { rounds, limit: MAX_ROUNDS }.into());
@@ -127,7 +127,8 @@ impl Launch<'_, '_> {
             let text = form.text(self.program, &dtypes, self.reads);
             context.kernel(Source::wgsl(text).named("elementwise.wgsl")).exact_floats(true)
         };
-        let kernel = context.generated_kernel(&key, builder).map_err(|error| self.program.explained(error))?;
+        let kernel =
+            context.generated_kernel(&key, builder).map_err(|error| self.program.fault().map_or(error, Error::from))?;
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
         let mut bases = SmallVec::<[u64; 6]>::new();
         for (operand, &(leaf, dtype)) in arrays.iter().enumerate() {

@@ -5,10 +5,8 @@
 //! | `evaluate.rs` | [`Evaluate`], the methods, and what may be written |
 //! | `text.rs` | [`ElementwiseKernel`]: kernels whose computation is a text in WGSL |
 //! | `launch.rs` | from a program and its arrays to dispatches |
-//! | `kernel.rs` | the form of a kernel, its key and its text; plain data |
 
 mod evaluate;
-mod kernel;
 mod launch;
 mod text;
 

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use smallvec::SmallVec;
 use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 
@@ -119,15 +120,10 @@ impl Call<'_> {
     /// Gives an argument its value: an array, an expression or a number. The stream of the call is that of the first
     /// value that has a stream.
     #[must_use]
-    pub fn arg<T: Element>(self, name: &str, value: impl IntoExpr<T>) -> Self {
+    pub fn arg<T: Element>(mut self, name: &str, value: impl IntoExpr<T>) -> Self {
         let value = value.into_expr();
-        self.with(name, Arc::clone(value.node()), value.stream())
-    }
-
-    /// Gives an argument its value, whose type is that of the node.
-    pub(crate) fn with(mut self, name: &str, value: Arc<Node>, stream: Option<&Stream>) -> Self {
-        self.stream = self.stream.or_else(|| stream.cloned());
-        self.args.push((name.to_owned(), value));
+        self.stream = self.stream.or_else(|| value.stream().cloned());
+        self.args.push((name.to_owned(), Arc::clone(value.node())));
         self
     }
 
@@ -232,22 +228,19 @@ impl Call<'_> {
                 }
                 // The fault that lies farthest in the text is reported: a fault that every choice of types has lies
                 // behind the faults of some choices.
-                Some(Error::Text(fault)) if farthest.as_ref().is_none_or(|other| fault.place() > other.place()) => {
-                    farthest = Some(*fault);
+                Some(fault) if farthest.as_ref().is_none_or(|other| fault.place() > other.place()) => {
+                    farthest = Some(fault);
                 }
                 Some(_) => {}
             }
         }
         let names = self.kernel.results().to_vec();
-        Err(farthest.map_or(Error::ResultCount { given: 0, names }, |fault| Error::Text(Box::new(fault))))
+        Err(farthest.map_or(Error::ResultCount { given: 0, names }, Error::from))
     }
 
     fn check_names(&self, function: &Function, nodes: &[&Arc<Node>]) -> Result<()> {
-        if self.kernel.names.misuse.is_none() {
-            return Ok(());
-        }
-        let inputs: Vec<_> = nodes.iter().map(|node| node.dtype()).collect();
-        check_names(&self.kernel.names, function, &inputs)
+        let inputs: SmallVec<[_; 8]> = nodes.iter().map(|node| node.dtype()).collect();
+        Ok(check_names(&self.kernel.names, function, &inputs)?)
     }
 
     fn function(&self, types: &[DType]) -> Function {

@@ -1,12 +1,8 @@
 //! [`Error`]: why an operation on arrays is refused or fails.
 
-mod expression;
-#[cfg(feature = "npy")]
-mod file;
 mod interface;
 mod multi_device;
 mod range;
-mod text;
 
 use vkarray_allocator as allocator;
 use vkarray_driver as driver;
@@ -14,13 +10,10 @@ use vkarray_kernel as kernel;
 use vkarray_kernel::{DType, ScalarValue, tuple_text};
 use vkarray_layout::LayoutError;
 
-pub use expression::{ExprError, OperandShape};
-#[cfg(feature = "npy")]
-pub use file::FileError;
 pub use interface::InterfaceError;
 pub use multi_device::{AccessMode, MultiDeviceError};
 pub use range::RangeProblem;
-pub use text::TextFault;
+pub use vkarray_generate::{ExprError, OperandShape, TextFault};
 
 /// The result of an operation on arrays.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -84,7 +77,7 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[cfg(feature = "npy")]
     #[error(transparent)]
-    File(Box<FileError>),
+    File(Box<vkarray_io::FileError>),
     /// An array of another library that cannot be used.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
@@ -237,6 +230,12 @@ impl From<ExprError> for Error {
     }
 }
 
+impl From<TextFault> for Error {
+    fn from(fault: TextFault) -> Self {
+        Self::Text(Box::new(fault))
+    }
+}
+
 /// An error of memory or of the driver is the same variant, whether it came from a copy or from a kernel.
 impl From<kernel::Error> for Error {
     fn from(error: kernel::Error) -> Self {
@@ -282,8 +281,8 @@ impl From<allocator::TensorError> for Error {
 }
 
 #[cfg(feature = "npy")]
-impl From<FileError> for Error {
-    fn from(error: FileError) -> Self {
+impl From<vkarray_io::FileError> for Error {
+    fn from(error: vkarray_io::FileError) -> Self {
         Self::File(Box::new(error))
     }
 }

@@ -8,12 +8,12 @@ use super::kinds::{Bitwise, Complex, Floating, Integral, Numeric};
 use super::{Expr, IntoExpr, Op};
 use crate::array::{DeviceNDArray, Number};
 
-/// Methods of one operand whose result has its type.
+/// Methods of one operand, with results of a type.
 macro_rules! one {
-    ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
+    ($result:ty; $($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
         #[doc = $doc]
         #[must_use]
-        fn $name(&self) -> Expr<Self::Item>
+        fn $name(&self) -> Expr<$result>
         where
             Self::Item: $kind,
         {
@@ -22,40 +22,12 @@ macro_rules! one {
     )*};
 }
 
-/// Methods of two operands of one type, which is also the type of the result.
+/// Methods of two operands of one type, with results of a type.
 macro_rules! two {
-    ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
+    ($result:ty; $($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
         #[doc = $doc]
         #[must_use]
-        fn $name(&self, other: impl IntoExpr<Self::Item>) -> Expr<Self::Item>
-        where
-            Self::Item: $kind,
-        {
-            self.expr().apply_with(Op::$op, other.into_expr())
-        }
-    )*};
-}
-
-/// Methods of one operand with truth values as results.
-macro_rules! test {
-    ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
-        #[doc = $doc]
-        #[must_use]
-        fn $name(&self) -> Expr<Bool>
-        where
-            Self::Item: $kind,
-        {
-            self.expr().apply(Op::$op)
-        }
-    )*};
-}
-
-/// Methods of two operands with truth values as results.
-macro_rules! compare {
-    ($($kind:ident $name:ident $op:ident $doc:literal;)*) => {$(
-        #[doc = $doc]
-        #[must_use]
-        fn $name(&self, other: impl IntoExpr<Self::Item>) -> Expr<Bool>
+        fn $name(&self, other: impl IntoExpr<Self::Item>) -> Expr<$result>
         where
             Self::Item: $kind,
         {
@@ -116,34 +88,6 @@ pub trait Operand {
         self.maximum(low).minimum(high)
     }
 
-    /// The magnitude. The magnitude of a complex number is real; the magnitude of the least integer is the least
-    /// integer.
-    #[must_use]
-    fn abs(&self) -> Expr<<Self::Item as Numeric>::Real>
-    where
-        Self::Item: Numeric,
-    {
-        self.expr().apply(Op::Abs)
-    }
-
-    /// The real part.
-    #[must_use]
-    fn real(&self) -> Expr<<Self::Item as Numeric>::Real>
-    where
-        Self::Item: Complex,
-    {
-        self.expr().apply(Op::Real)
-    }
-
-    /// The imaginary part.
-    #[must_use]
-    fn imag(&self) -> Expr<<Self::Item as Numeric>::Real>
-    where
-        Self::Item: Complex,
-    {
-        self.expr().apply(Op::Imag)
-    }
-
     /// `a` where the elements are true, otherwise `b`: NumPy's `where`.
     ///
     /// ```
@@ -165,6 +109,14 @@ pub trait Operand {
     }
 
     one! {
+        <Self::Item as Numeric>::Real;
+        Numeric abs Abs "The magnitude. The magnitude of a complex number is real; the magnitude of the least integer is the least integer.";
+        Complex real Real "The real part.";
+        Complex imag Imag "The imaginary part.";
+    }
+
+    one! {
+        Self::Item;
         Numeric square Square "The square.";
         Number sign Sign "-1, 0 or 1; NaN of NaN.";
         Complex conj Conj "The complex conjugate.";
@@ -192,9 +144,11 @@ pub trait Operand {
         Floating asinh Asinh "The inverse of the hyperbolic sine.";
         Floating acosh Acosh "The inverse of the hyperbolic cosine.";
         Floating atanh Atanh "The inverse of the hyperbolic tangent.";
+        Bitwise bitwise_invert BitwiseInvert "All bits inverted; a truth value becomes the other truth value.";
     }
 
     two! {
+        Self::Item;
         Number floor_divide FloorDivide "`a / b`, rounded down; 0 for an integer divided by zero.";
         Number remainder Remainder "What `floor_divide` leaves, with the sign of `other`; 0 for an integer divided by zero.";
         Number pow Pow "To the power of `other`. Integers wrap around; 0 for a negative power of an integer other than 1 and -1.";
@@ -207,7 +161,8 @@ pub trait Operand {
         Floating logaddexp Logaddexp "`log(exp(a) + exp(b))` without overflow on the way.";
     }
 
-    compare! {
+    two! {
+        Bool;
         Element equal Equal "`a == b`; false if one is NaN.";
         Element not_equal NotEqual "`a != b`; true if one is NaN.";
         Number less Less "`a < b`; false if one is NaN.";
@@ -219,7 +174,8 @@ pub trait Operand {
         Element logical_xor LogicalXor "Exactly one is true; all but zero is true.";
     }
 
-    test! {
+    one! {
+        Bool;
         Element logical_not LogicalNot "It is false; all but zero is true.";
         Numeric isfinite Isfinite "Neither infinite nor NaN.";
         Numeric isinf Isinf "Infinite.";
@@ -228,6 +184,7 @@ pub trait Operand {
     }
 
     two! {
+        Self::Item;
         Bitwise bitwise_and BitwiseAnd "The bits that both have.";
         Bitwise bitwise_or BitwiseOr "The bits that one has.";
         Bitwise bitwise_xor BitwiseXor "The bits that exactly one has.";
@@ -242,15 +199,6 @@ pub trait Operand {
         Number le less_equal "the comparison of each element is `less_equal`";
         Number gt greater "the comparison of each element is `greater`";
         Number ge greater_equal "the comparison of each element is `greater_equal`";
-    }
-
-    /// All bits inverted; a truth value becomes the other truth value.
-    #[must_use]
-    fn bitwise_invert(&self) -> Expr<Self::Item>
-    where
-        Self::Item: Bitwise,
-    {
-        self.expr().apply(Op::BitwiseInvert)
     }
 
     /// Whether elements are close: `|a - b| <= atol + rtol * |b|`, NumPy's `isclose`. Equal infinities are close; NaN is

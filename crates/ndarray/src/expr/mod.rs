@@ -1,22 +1,16 @@
 //! [`Expr`]: a computation on arrays that has not run, as plain data.
 //!
-//! Operators and the methods of [`Operand`] build an expression; nothing is recorded. The folders `generate/` and
-//! `elementwise/` write kernels for the [`Node`]s and run them.
+//! Operators and the methods of [`Operand`] build an expression; nothing is recorded. The graph of an expression is a
+//! [`Node`] of `vkarray-generate`, which writes kernels for it; the folder `elementwise/` runs them.
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `node.rs` | the graph: arrays, numbers, operations, and the common shape of operands |
-//! | `op.rs` | the operations |
-//! | `function.rs` | statements of a program in WGSL |
 //! | `kinds.rs` | which element types an operation takes |
 //! | `operators.rs` | `+`, `*`, `!` … |
 //! | `functions.rs` | [`Operand`]: the elementwise functions of the array API standard |
 
-mod function;
 mod functions;
 mod kinds;
-mod node;
-mod op;
 mod operators;
 
 use std::fmt;
@@ -27,13 +21,14 @@ use smallvec::smallvec;
 use vkarray_driver::Stream;
 use vkarray_kernel::{Bool, DType, Element};
 
-use crate::array::DeviceNDArray;
+use crate::array::{ArrayLeaf, DeviceNDArray};
 
-pub(crate) use function::Function;
 pub use functions::Operand;
 pub use kinds::{Bitwise, Complex, Floating, Integral, Numeric};
-pub(crate) use node::{Node, NodeKind, Scalar};
-pub(crate) use op::Op;
+pub(crate) use vkarray_generate::{Function, NodeKind, Op};
+
+/// One value of an expression.
+pub type Node = vkarray_generate::Node<ArrayLeaf>;
 
 /// A computation on arrays and numbers that has not run: `&x * 2.0 + &y`.
 ///
@@ -60,7 +55,9 @@ pub struct Expr<T: Element> {
 }
 
 impl<T: Element> Expr<T> {
-    pub(crate) fn new(node: Node, stream: Option<Stream>) -> Self {
+    /// The expression of a graph whose results are of type `T`.
+    #[doc(hidden)]
+    pub fn new(node: Node, stream: Option<Stream>) -> Self {
         Self { node: Arc::new(node), stream, element: PhantomData }
     }
 
@@ -92,8 +89,9 @@ impl<T: Element> Expr<T> {
     }
 
     /// The graph.
+    #[doc(hidden)]
     #[must_use]
-    pub(crate) fn node(&self) -> &Arc<Node> {
+    pub fn node(&self) -> &Arc<Node> {
         &self.node
     }
 
@@ -205,7 +203,7 @@ impl<T: Element> IntoExpr<T> for &Expr<T> {
 
 impl<T: Element> IntoExpr<T> for &DeviceNDArray<T> {
     fn into_expr(self) -> Expr<T> {
-        Expr::new(Node::array(self), self.own_stream().cloned())
+        Expr::new(Node::array(self.leaf().clone(), DType::of::<T>()), self.own_stream().cloned())
     }
 }
 

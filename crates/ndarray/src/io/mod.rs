@@ -3,7 +3,7 @@
 //! This folder is above all others: each file adds methods to [`Context`](crate::Context) and
 //! [`DeviceNDArray`](crate::DeviceNDArray), and no file of another folder uses it. The files do not use each other,
 //! except that `dlpack.rs`, `ipc.rs` and `memory.rs` use `interface.rs`. Copies between host arrays and device arrays
-//! are in `array/transfer.rs`. Read `npy/mod.rs` for files, `interface.rs` for arrays of other libraries.
+//! are in `array/transfer.rs`. Read `npy.rs` for files, `interface.rs` for arrays of other libraries.
 
 #[cfg(feature = "dlpack")]
 mod dlpack;
@@ -20,7 +20,5 @@ pub use interface::{AsDeviceArray, DeviceArrayInterface, MemoryHandle, ReadyPoin
 #[cfg(target_os = "linux")]
 pub use ipc::{IpcArrayHandle, IpcOptions};
 pub use memory::ArrayMemory;
-#[cfg(feature = "npy")]
-pub use npy::{NpyFile, NpyHeader, NpzFile, NpzWriter, write_npy};
 #[cfg(feature = "serde")]
 pub use serialize::ArraySeed;

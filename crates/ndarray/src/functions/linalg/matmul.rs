@@ -17,8 +17,8 @@ use crate::functions::operand::{
     Arithmetic, Units, Widen, axis_of, converted, flat, kernel, longest, numbers, packed, part, parts, run, to_u32,
     widened, words,
 };
-use crate::functions::reduce::{IntoAxes, Reduction, dot, reduce};
-use crate::generate::dtype_code;
+use crate::functions::reduce::{IntoAxes, dot, reduce};
+use crate::generate::{Reduction, dtype_code};
 
 /// Keeps the keys of kernels of products apart from the keys of other kernels.
 const KEY: u32 = 0x6d61_746d;

@@ -2,19 +2,20 @@
 
 use smallvec::{SmallVec, smallvec};
 use vkarray_driver::Stream;
+use vkarray_generate::Leaf;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, NamedArg, Source};
 use vkarray_layout::Order;
 
 use super::axes::{Axes, IntoAxes, Split};
-use super::kernel::ReduceForm;
-use super::kind::{Field, Reduction};
-use super::share::{MOST_ROUNDS, Share, Team, fours, is_across, most_of_launch, second_team};
 use crate::array::{ArrayLeaf, DeviceNDArray};
 use crate::context::Context;
 use crate::elementwise::{Evaluate, stream_of};
 use crate::error::{Error, ExprError, Result};
 use crate::expr::{Expr, IntoExpr, Node, NodeKind, Numeric};
-use crate::generate::{Combine, DeviceLimits, Nest, Param, ParamOf, Program, bound_dtype, word};
+use crate::generate::{
+    Combine, DeviceLimits, Field, MOST_ROUNDS, Nest, Param, ParamOf, Program, ReduceForm, Reduction, Share, Team,
+    bound_dtype, fours, is_across, most_of_launch, second_team, word,
+};
 
 /// Keeps the keys of reduction kernels apart from the keys of other kernels.
 const KEY: u32 = 0x7265_6475;
@@ -337,7 +338,10 @@ impl Passes<'_, '_> {
             let text = form.text(self.program).unwrap_or_default();
             self.context.kernel(Source::wgsl(text).named("reduce.wgsl")).exact_floats(true)
         };
-        let kernel = self.context.generated_kernel(&key, builder).map_err(|error| self.program.explained(error))?;
+        let kernel = self
+            .context
+            .generated_kernel(&key, builder)
+            .map_err(|error| self.program.fault().map_or(error, Error::from))?;
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
         args.extend(written.iter().map(|arg| NamedArg { name: None, arg: arg.clone() }));
         args.extend(pass.reads.iter().map(|arg| NamedArg { name: None, arg: arg.clone() }));

@@ -4,13 +4,13 @@ use half::{bf16, f16};
 use vkarray_kernel::{Bool, Complex32, Complex64, Element};
 
 use super::axes::IntoAxes;
-use super::kind::Reduction;
 use super::launch::{dot, reduce};
 use super::position::position;
 use crate::array::{DeviceNDArray, Number};
 use crate::elementwise::Evaluate;
 use crate::error::Result;
 use crate::expr::{Expr, Floating, IntoExpr, Numeric, Operand};
+use crate::generate::Reduction;
 
 /// For an element type, the types of the results of reductions.
 pub trait Reducible: Element {

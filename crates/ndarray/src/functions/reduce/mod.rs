@@ -10,24 +10,17 @@
 //! | `quantile.rs` | medians and quantiles, from sorted elements |
 //! | `text.rs` | [`ReductionKernel`]: reductions that are written in WGSL |
 //! | `axes.rs` | [`IntoAxes`]: which axes |
-//! | `kind.rs` | [`Reduction`](kind::Reduction): accumulators and how they are combined, as WGSL |
-//! | `share.rs` | how elements are shared out among invocations; plain data |
-//! | `kernel.rs` | the text of both passes; plain data |
 //! | `launch.rs` | from an expression to dispatches |
 
 mod axes;
-mod kernel;
-mod kind;
 mod launch;
 mod methods;
 mod position;
 mod quantile;
-mod share;
 mod statistics;
 mod text;
 
 pub use axes::{Axes, IntoAxes, keepdims};
-pub(super) use kind::Reduction;
 pub(super) use launch::{dot, reduce};
 pub use methods::{Reduce, Reducible};
 pub use statistics::{Precise, Statistics};

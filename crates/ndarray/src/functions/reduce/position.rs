@@ -9,7 +9,6 @@ use vkarray_kernel::Element;
 use vkarray_layout::Index;
 
 use super::axes::Axes;
-use super::kind::Reduction;
 use super::launch::reduce;
 use super::methods::Reducible;
 use crate::array::DeviceNDArray;
@@ -17,6 +16,7 @@ use crate::elementwise::{ElementwiseKernel, Evaluate};
 use crate::error::{Error, Result};
 use crate::expr::{Expr, IntoExpr};
 use crate::functions::operand::{packed, to_u32};
+use crate::generate::Reduction;
 
 /// The positions of the least or the largest elements. Returns at once.
 pub(super) fn position<T: Reducible>(expr: &Expr<T>, axes: &Axes, reduction: Reduction) -> Result<DeviceNDArray<i64>> {

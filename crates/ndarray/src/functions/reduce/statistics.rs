@@ -3,7 +3,6 @@
 use half::{bf16, f16};
 
 use super::axes::{IntoAxes, keepdims};
-use super::kind::Reduction;
 use super::launch::reduce;
 use super::methods::{Reduce, Reducible};
 use super::position::is_too_long;
@@ -11,6 +10,7 @@ use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
 use crate::expr::{Expr, Floating, Operand};
+use crate::generate::Reduction;
 
 /// Floats, with the type in which statistics of them are computed.
 #[diagnostic::on_unimplemented(

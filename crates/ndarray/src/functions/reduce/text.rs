@@ -53,7 +53,8 @@ impl ReductionKernel {
     }
 
     /// A call with the arguments of a call of the map.
-    pub(crate) fn of<'a>(&'a self, map: Call<'a>) -> ReductionCall<'a> {
+    #[doc(hidden)]
+    pub fn of<'a>(&'a self, map: Call<'a>) -> ReductionCall<'a> {
         ReductionCall { kernel: self, map }
     }
 

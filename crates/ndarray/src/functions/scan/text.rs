@@ -55,7 +55,7 @@ impl ScanKernel {
         let rows = packed(&x.move_axis(axis, -1)?)?;
         let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
         let scanned = scan_rows(&rows, None, x.stream(), &Operator::of_text::<T>(&combine));
-        scanned.map_err(|error| combine.explained(error))?.move_axis(-1, axis)
+        scanned.map_err(|error| combine.fault().map_or(error, Error::from))?.move_axis(-1, axis)
     }
 
     /// Each element, combined with the elements of its segment before it along an axis. A segment starts at each element
@@ -95,7 +95,7 @@ impl ScanKernel {
         let starts = packed(&starts.on(stream).move_axis(axis, -1)?)?;
         let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
         let scanned = scan_rows(&rows, Some(&starts), stream, &Operator::of_segments::<T>(&combine));
-        scanned.map_err(|error| combine.explained(error))?.move_axis(-1, axis)
+        scanned.map_err(|error| combine.fault().map_or(error, Error::from))?.move_axis(-1, axis)
     }
 
     /// For each element, the combination of the elements before it along an axis; the first result is the identity.
