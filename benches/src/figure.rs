@@ -107,6 +107,15 @@ impl Report {
         self.figure(name, "GB/s", times.iter().map(|time| bytes as f64 / 1e9 / time.as_secs_f64()));
     }
 
+    /// Prints an amount of memory, or that nobody tells it.
+    pub fn mebibytes(self, name: &str, values: impl Iterator<Item = f64>) {
+        let mut values = values.peekable();
+        match values.peek() {
+            Some(_) => self.figure(name, "MiB", values),
+            None => self.skipped(name, "neither the system nor the driver tells it"),
+        }
+    }
+
     /// Prints the median of some values, at least one, and their extremes.
     pub fn figure(self, name: &str, unit: &str, values: impl Iterator<Item = f64>) {
         let mut values: Vec<f64> = values.collect();

@@ -2,11 +2,13 @@
 //!
 //! A program in `bin/` measures one side and prints figures as lines (`figure.rs`): `bench` vkarray, `floor` raw Vulkan,
 //! `peer` wgpu, `cuda` CUDA. `compare` runs them in turns. `merge.rs` turns their lines
-//! into rows, and `table.rs` the rows into a table. `settings.rs` is the command line of all of them.
+//! into rows, and `table.rs` the rows into a table. `settings.rs` is the command line of all of them, `startup.rs` has
+//! the kernels that they build.
 
 mod figure;
 mod merge;
 mod settings;
+mod startup;
 mod table;
 
 use std::sync::Barrier;
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant};
 pub use self::figure::{ABSENT, Figure, Line, Report, Waits, median, print_best};
 pub use self::merge::{Cell, Row, Sample, canonical, merge};
 pub use self::settings::{Settings, Suite};
+pub use self::startup::{ENTRIES, Opening, VARIANTS, Variant, first_number};
 pub use self::table::table;
 
 /// The time that `work` takes.

@@ -17,6 +17,8 @@ pub enum Suite {
     Jobs,
     /// Dispatches of several threads at once
     Threads,
+    /// The device opened, and kernels built from text
+    Startup,
 }
 
 impl Suite {
@@ -29,6 +31,7 @@ impl Suite {
             Self::Memory => "memory",
             Self::Jobs => "jobs",
             Self::Threads => "threads",
+            Self::Startup => "startup",
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The drivers' own caches are turned off by environment variables if they have one, so that the first process finds
 //! nothing of an earlier bench. The measured process is this program with a hidden flag. It prints its times, and the
-//! process that started it prints the figures. The kernels are in `startup.wgsl`, with `TYPE` and `FUNCTION` replaced.
+//! process that started it prints the figures.
 
 use std::env;
 use std::path::Path;
@@ -14,16 +14,9 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use vkarray::kernel::CacheSettings;
 use vkarray::prelude::*;
+use vkarray_benches::{ENTRIES, Opening, VARIANTS};
 
 use crate::Bench;
-
-/// Kernels that map, sum, filter, multiply and sort.
-const SHADER: &str = include_str!("startup.wgsl");
-
-/// The entry points, and the types and functions that each is built with.
-const ENTRIES: [&str; 5] = ["map", "sum", "stencil", "product", "sort"];
-const VARIANTS: [(&str, &str); 4] =
-    [("f32", "a * b + a"), ("i32", "a * b - b"), ("u32", "(a ^ b) * 3u"), ("f32", "max(a, b) - a")];
 
 /// The variables that turn off the caches of NVIDIA's and Mesa's drivers.
 const DRIVER_CACHES_OFF: [(&str, &str); 2] = [("__GL_SHADER_DISK_CACHE", "0"), ("MESA_SHADER_CACHE_DISABLE", "true")];
@@ -36,6 +29,9 @@ struct Start {
     /// The time until the call that evaluates the expression returns.
     expression: f64,
     sum: f64,
+    /// The memory that an open context has on the host and on the device, in MiB.
+    host_mib: Option<f64>,
+    device_mib: Option<f64>,
 }
 
 pub(crate) fn measure(bench: Bench<'_>, device: Option<&str>) -> Result<()> {
@@ -55,6 +51,8 @@ pub(crate) fn measure(bench: Bench<'_>, device: Option<&str>) -> Result<()> {
     bench.report.micros("startup_expression_warm", &seconds(|start| start.expression, &warm), 1);
     bench.report.micros("startup_sum_cold", &seconds(|start| start.sum, &cold), 1);
     bench.report.micros("startup_sum_warm", &seconds(|start| start.sum, &warm), 1);
+    bench.report.mebibytes("startup_open_host_memory", warm.iter().filter_map(|start| start.host_mib));
+    bench.report.mebibytes("startup_open_device_memory", warm.iter().filter_map(|start| start.device_mib));
     let ratios = cold.iter().zip(&warm).map(|(cold, warm)| cold.kernels / warm.kernels);
     bench.report.figure("startup_ratio", "ratio", ratios);
     Ok(())
@@ -72,16 +70,17 @@ fn start(device: Option<&str>, folder: &Path) -> Result<Start> {
 
 /// The work of the measured process.
 pub(crate) fn one(device: Option<&str>, folder: &Path) -> Result<()> {
-    let begin = Instant::now();
     let mut builder = Context::builder().kernel_cache(CacheSettings::at(folder));
     if let Some(selector) = device {
         builder = builder.device(selector);
     }
-    let ctx = builder.open()?;
-    let open = begin.elapsed().as_secs_f64();
+    let (ctx, opening) = Opening::of(|| Ok(builder.open()?))?;
+    let (open, host_mib) = (opening.time.as_secs_f64(), opening.host_mib);
+    let budgets = ctx.device().heap_budgets();
+    let device_mib = budgets.map(|heaps| heaps.iter().map(|heap| heap.usage).sum::<u64>() as f64 / 1_048_576.0);
     let begin = Instant::now();
-    for (ty, function) in VARIANTS {
-        let text = SHADER.replace("TYPE", ty).replace("FUNCTION", function);
+    for variant in VARIANTS {
+        let text = variant.shader(1); // The same for all processes, since the cache on disk is measured.
         for entry in ENTRIES {
             ctx.kernel(Source::wgsl(text.clone())).entry(entry).build()?;
         }
@@ -94,6 +93,6 @@ pub(crate) fn one(device: Option<&str>, folder: &Path) -> Result<()> {
     let begin = Instant::now();
     drop((&z * &z).sum(..)?);
     let sum = begin.elapsed().as_secs_f64();
-    println!("{}", serde_json::to_string(&Start { open, kernels, expression, sum })?);
+    println!("{}", serde_json::to_string(&Start { open, kernels, expression, sum, host_mib, device_mib })?);
     Ok(())
 }

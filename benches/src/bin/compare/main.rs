@@ -48,7 +48,7 @@ const fn programs(suite: Suite) -> &'static [(&'static str, &'static str)] {
         Suite::Launch | Suite::Copy | Suite::Jobs | Suite::Threads => {
             &[("vkarray", "bench"), ("floor", "floor"), ("wgpu", "peer"), ("cuda", "cuda")]
         }
-        Suite::Memory => &[("vkarray", "bench"), ("wgpu", "peer"), ("cuda", "cuda")],
+        Suite::Memory | Suite::Startup => &[("vkarray", "bench"), ("wgpu", "peer"), ("cuda", "cuda")],
     }
 }
 

@@ -6,7 +6,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use libloading::Library;
 
 /// A pointer to the device's memory.
@@ -15,6 +15,9 @@ pub(crate) type Address = u64;
 pub(crate) type Handle = *mut c_void;
 /// Pointers to a kernel's arguments.
 pub(crate) type Arguments = *mut *mut c_void;
+
+/// The names of the compiler's library, the newest first.
+const COMPILERS: [&str; 4] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "nvrtc64_120_0.dll"];
 
 /// Where the driver is installed.
 const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
@@ -44,18 +47,18 @@ pub(crate) struct PoolProperties {
 }
 
 macro_rules! functions {
-    ($($name:ident = $symbol:literal($($argument:ty),*);)*) => {
-        /// The functions of the driver that are called. Each returns the number of an error, or 0.
-        pub(crate) struct Functions {
+    ($(#[$about:meta])* $functions:ident: $($name:ident = $symbol:literal($($argument:ty),*);)*) => {
+        $(#[$about])*
+        pub(crate) struct $functions {
             $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
             _library: Library, // The library keeps the code of the functions loaded.
         }
 
-        impl Functions {
+        impl $functions {
             fn of(library: Library) -> Result<Self, libloading::Error> {
                 Ok(Self {
                     $($name: {
-                        // SAFETY: the driver's function of that name has this type, and the library stays loaded as
+                        // SAFETY: the library's function of that name has this type, and the library stays loaded as
                         // long as the pointer is used.
                         let function = unsafe { library.get($symbol.as_bytes()) };
                         *function?
@@ -68,10 +71,23 @@ macro_rules! functions {
 }
 
 functions! {
+    /// The functions of NVIDIA's compiler of texts that are called. Each returns the number of an error, or 0.
+    Compiler:
+    create = "nvrtcCreateProgram"(*mut Handle, *const c_char, *const c_char, c_int, *const Handle, *const Handle);
+    destroy = "nvrtcDestroyProgram"(*mut Handle);
+    compile = "nvrtcCompileProgram"(Handle, c_int, *const *const c_char);
+    size = "nvrtcGetCUBINSize"(Handle, *mut usize);
+    binary = "nvrtcGetCUBIN"(Handle, *mut c_char);
+}
+
+functions! {
+    /// The functions of the driver that are called. Each returns the number of an error, or 0.
+    Functions:
     init = "cuInit"(c_uint);
     error_name = "cuGetErrorName"(c_int, *mut *const c_char);
     device_count = "cuDeviceGetCount"(*mut c_int);
     device = "cuDeviceGet"(*mut c_int, c_int);
+    device_attribute = "cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
     device_name = "cuDeviceGetName"(*mut c_char, c_int, c_int);
     retain_context = "cuDevicePrimaryCtxRetain"(*mut Handle, c_int);
     set_context = "cuCtxSetCurrent"(Handle);
@@ -106,6 +122,15 @@ functions! {
     copy_down = "cuMemcpyDtoH_v2"(Handle, Address, usize);
     copy_down_in_order = "cuMemcpyDtoHAsync_v2"(Handle, Address, usize, Handle);
     copy_in_order = "cuMemcpyDtoDAsync_v2"(Address, Address, usize, Handle);
+}
+
+impl Compiler {
+    /// Loads the compiler; an error if this machine has none.
+    pub(crate) fn load() -> Result<Self> {
+        // SAFETY: loading runs the initialisers of NVIDIA's compiler, as in every program that uses it.
+        let found = COMPILERS.iter().find_map(|name| unsafe { Library::new(name) }.ok());
+        Ok(Self::of(found.with_context(|| format!("none of {COMPILERS:?} is found"))?)?)
+    }
 }
 
 impl Functions {

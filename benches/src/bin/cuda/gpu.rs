@@ -3,12 +3,12 @@
 //! The process ends with its measurements, so that nothing is destroyed and every handle lives as long as the `Gpu`;
 //! only memory whose freeing is measured is freed. Read next: `graph.rs`, `launch.rs`, `copy.rs`, `memory.rs`.
 
-use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::ptr;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 
-use crate::functions::{Address, Functions, Handle, PoolProperties};
+use crate::functions::{Address, Compiler, Functions, Handle, PoolProperties};
 
 /// A stream that the default stream does not order: `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: c_uint = 1;
@@ -16,6 +16,10 @@ const NON_BLOCKING: c_uint = 1;
 const WRITE_COMBINED: c_uint = 4;
 /// How much freed memory a pool keeps: `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`.
 const RELEASE_THRESHOLD: c_int = 4;
+
+/// The version of a device: `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
+const MAJOR: c_int = 75;
+const MINOR: c_int = 76;
 
 /// The kernels, which the driver compiles.
 const KERNELS: &str = concat!(include_str!("kernels.ptx"), "\0");
@@ -77,15 +81,13 @@ impl Gpu {
         let Some((device, name)) = devices.iter().find(|(_, found)| name.is_none_or(|name| name == found)) else {
             return Ok(Opened::Absent(format!("CUDA has no device {name:?} among {devices:?}")));
         };
-        let (device, name, mut context, mut module) = (*device, name.clone(), ptr::null_mut(), ptr::null_mut());
+        let (device, name, mut context) = (*device, name.clone(), ptr::null_mut());
         // SAFETY: the driver listed the device; there is room for a handle.
         let code = unsafe { (functions.retain_context)(&raw mut context, device) };
         functions.check("cuDevicePrimaryCtxRetain", code)?;
         // SAFETY: the context was retained above, and is never released.
         functions.check("cuCtxSetCurrent", unsafe { (functions.set_context)(context) })?;
-        // SAFETY: the text ends with zero; there is room for a handle.
-        let code = unsafe { (functions.load_module)(&raw mut module, KERNELS.as_ptr().cast()) };
-        functions.check("cuModuleLoadData", code)?;
+        let module = load(&functions, KERNELS.as_bytes())?;
         Ok(Opened::Gpu(Box::new(Self { functions, name, device, context, module })))
     }
 
@@ -96,11 +98,47 @@ impl Gpu {
     }
 
     pub(crate) fn kernel(&self, name: &CStr) -> Result<Kernel> {
+        self.kernel_of(self.module, name)
+    }
+
+    fn kernel_of(&self, module: Handle, name: &CStr) -> Result<Kernel> {
         let mut function = ptr::null_mut();
-        // SAFETY: the module is never unloaded; there is room for a handle.
-        let code = unsafe { (self.functions.function)(&raw mut function, self.module, name.as_ptr()) };
+        // SAFETY: no module is ever unloaded; there is room for a handle.
+        let code = unsafe { (self.functions.function)(&raw mut function, module, name.as_ptr()) };
         self.functions.check("cuModuleGetFunction", code)?;
         Ok(Kernel(function))
+    }
+
+    /// Builds the kernels of a text in C with these options of NVIDIA's compiler, and loads them.
+    pub(crate) fn build(&self, compiler: &Compiler, text: &CStr, options: &[&CStr], names: &[&CStr]) -> Result<()> {
+        let attribute = |number: c_int| {
+            let mut value = 0;
+            // SAFETY: the driver listed the device; there is room for a number.
+            let code = unsafe { (self.functions.device_attribute)(&raw mut value, number, self.device) };
+            self.functions.check("cuDeviceGetAttribute", code).map(|()| value)
+        };
+        let architecture = format!("-arch=sm_{}{}", attribute(MAJOR)?, attribute(MINOR)?);
+        let architecture = CString::new(architecture)?;
+        let options: Vec<_> = [architecture.as_c_str()].iter().chain(options).map(|option| option.as_ptr()).collect();
+        let (none, mut program, mut size) = (ptr::null(), ptr::null_mut(), 0);
+        let check = |call: &str, code: c_int| match code {
+            0 => Ok(()),
+            _ => Err(anyhow!("{call} failed with {code}")),
+        };
+        // SAFETY: the text ends with zero, and has no headers; there is room for a handle.
+        let code = unsafe { (compiler.create)(&raw mut program, text.as_ptr(), ptr::null(), 0, none, none) };
+        check("nvrtcCreateProgram", code)?;
+        // SAFETY: the program was created above; the options are texts that end with zero.
+        check("nvrtcCompileProgram", unsafe { (compiler.compile)(program, options.len() as c_int, options.as_ptr()) })?;
+        // SAFETY: the program is compiled; there is room for a size.
+        check("nvrtcGetCUBINSize", unsafe { (compiler.size)(program, &raw mut size) })?;
+        let mut binary = vec![0_u8; size];
+        // SAFETY: there is room for as many bytes as the compiler said.
+        check("nvrtcGetCUBIN", unsafe { (compiler.binary)(program, binary.as_mut_ptr().cast()) })?;
+        // SAFETY: the program is not used behind this.
+        check("nvrtcDestroyProgram", unsafe { (compiler.destroy)(&raw mut program) })?;
+        let module = load(&self.functions, &binary)?;
+        names.iter().try_for_each(|name| self.kernel_of(module, name).map(drop))
     }
 
     pub(crate) fn stream(&self) -> Result<Stream> {
@@ -251,6 +289,15 @@ impl Gpu {
         // SAFETY: the caller promises that the memory is allocated and unused.
         self.functions.check("cuMemFreeHost", unsafe { (self.functions.free_host)(pinned.0) })
     }
+}
+
+/// Loads a module: a text with a zero at its end, or a binary.
+fn load(functions: &Functions, code: &[u8]) -> Result<Handle> {
+    let mut module = ptr::null_mut();
+    // SAFETY: the caller has a text with a zero at its end, or a whole binary; there is room for a handle.
+    let code = unsafe { (functions.load_module)(&raw mut module, code.as_ptr().cast()) };
+    functions.check("cuModuleLoadData", code)?;
+    Ok(module)
 }
 
 /// All devices, and their names.

@@ -2,7 +2,7 @@
 //!
 //! The work and the names are the ones of `bench`, with calls of the CUDA driver. The driver is loaded when the program
 //! runs; without a driver the program prints that it is absent and exits with 2. `functions.rs` is the driver's
-//! interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs`, `memory.rs` and `jobs.rs` measure.
+//! interface, `gpu.rs` opens the device; `launch.rs`, `copy.rs`, `memory.rs`, `jobs.rs` and `startup.rs` measure.
 
 #![expect(unsafe_code, reason = "the CUDA driver is a C library")]
 
@@ -13,12 +13,13 @@ mod graph;
 mod jobs;
 mod launch;
 mod memory;
+mod startup;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use vkarray_benches::{ABSENT, Report, Settings, Suite};
+use vkarray_benches::{ABSENT, Opening, Report, Settings, Suite};
 
 use crate::gpu::{Gpu, Opened};
 
@@ -32,7 +33,8 @@ struct CommandLine {
 fn main() -> Result<ExitCode> {
     let Settings { suite, device, runs } = CommandLine::parse().settings;
     let report = Report { runs: runs.get() };
-    let gpu = match Gpu::open(device.as_deref())? {
+    let (gpu, opening) = Opening::of(|| Gpu::open(device.as_deref()))?;
+    let gpu = match gpu {
         Opened::Gpu(gpu) => gpu,
         Opened::Absent(reason) => {
             report.absent(&reason);
@@ -45,6 +47,7 @@ fn main() -> Result<ExitCode> {
         Suite::Copy => copy::measure(&gpu, report)?,
         Suite::Memory => memory::measure(&gpu, report)?,
         Suite::Jobs => jobs::measure(&gpu, report)?,
+        Suite::Startup => startup::measure(&gpu, report, opening)?,
         Suite::Threads => jobs::threads(&gpu, report)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -39,5 +39,6 @@ fn main() -> Result<()> {
         Suite::Jobs => jobs::measure(&gpu, report),
         Suite::Threads => threads::measure(&gpu, report),
         Suite::Memory => bail!("the driver's own allocations are not a floor: vkarray's are cached"),
+        Suite::Startup => bail!("a text is never a kernel without a compiler"),
     }
 }

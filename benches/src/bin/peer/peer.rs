@@ -7,7 +7,8 @@ use vkarray_benches::{Report, timed};
 use wgpu::{
     Adapter, Backends, BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
     CommandEncoder, ComputePass, ComputePipeline, ComputePipelineDescriptor, Device, DeviceDescriptor, Instance,
-    InstanceDescriptor, Limits, PollType, Queue, ShaderModuleDescriptor, ShaderSource,
+    InstanceDescriptor, Limits, PollType, Queue, ShaderModule,
+    ShaderModuleDescriptor, ShaderSource,
 };
 
 /// A device of wgpu.
@@ -48,12 +49,21 @@ impl Peer {
 
     /// Makes a pipeline of a shader's entry point.
     pub(crate) fn pipeline(&self, source: &str, entry: &str) -> ComputePipeline {
+        self.pipeline_of(&self.module(source), entry)
+    }
+
+    /// Makes a module of a shader.
+    pub(crate) fn module(&self, source: &str) -> ShaderModule {
         let source = ShaderSource::Wgsl(source.into());
-        let module = self.device.create_shader_module(ShaderModuleDescriptor { label: None, source });
+        self.device.create_shader_module(ShaderModuleDescriptor { label: None, source })
+    }
+
+    /// Makes a pipeline of a module's entry point.
+    pub(crate) fn pipeline_of(&self, module: &ShaderModule, entry: &str) -> ComputePipeline {
         self.device.create_compute_pipeline(&ComputePipelineDescriptor {
             label: None,
             layout: None,
-            module: &module,
+            module,
             entry_point: Some(entry),
             compilation_options: Default::default(),
             cache: None,
