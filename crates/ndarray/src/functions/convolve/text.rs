@@ -21,11 +21,6 @@ pub(super) const THREADS: usize = 256;
 /// H100, 580.159.04, 2026-11-27, 9 × 9 on 8192²: 2 rows 0.338 ms, 3 rows 0.323, 4 rows 0.309, 5 rows 0.323, 8 rows 0.367.
 const ROWS: [usize; 2] = [4, 2];
 
-/// The same for filters of up to [`FEW_TAPS`]. H200, 580.159.04, 2026-11-28, 3 × 3: 2 rows 3,065 GB/s, 3 rows 3,331, 4 rows
-/// 3,260, 5 rows 2,777.
-const ROWS_OF_FEW_TAPS: [usize; 2] = [3, 2];
-const FEW_TAPS: usize = 9;
-
 /// The most products of vectors in a text, which drivers take time to compile: those of 15 × 15 taps for two rows.
 const MOST_PRODUCTS: usize = 2 * MOST_TAPS * MOST_TAPS;
 
@@ -91,10 +86,9 @@ impl FilterPlan {
             (rows * THREADS / 16 + taps_y - 1) * quads * 4 * if self.name == "f64" { 8 } else { 4 }
         };
         let is_possible = |&rows: &usize| rows * taps_y * taps_x <= MOST_PRODUCTS && nbytes(rows) <= self.shared_bytes;
-        let all_rows = if taps_y * taps_x <= FEW_TAPS { ROWS_OF_FEW_TAPS } else { ROWS };
         match self.is_flat {
             true => [THREADS, 1, 1],
-            false => [16, THREADS / 16, all_rows.into_iter().find(is_possible).unwrap_or(1)],
+            false => [16, THREADS / 16, ROWS.into_iter().find(is_possible).unwrap_or(1)],
         }
     }
 
