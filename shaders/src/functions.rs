@@ -152,6 +152,12 @@ mod tests {
     /// The tile and the digits of [`RADIX`].
     const RADIX_TILE: &str = "const TEAMS = 12u;\nconst ITEMS = 16u;\nconst PASSES = 4u;\n";
 
+    /// What [`KEY_OF`] needs for `f32`.
+    const FLOATS: &str = "const KIND = FLOAT;\nconst SIGN = 0x80000000u;\nconst INFINITY = 0x7f800000u;\n\
+                          const DESCENDING = false;\nconst EXACT = false;\nconst IS_PAIR = false;\n\
+                          alias Key = u32;\nfn to_key(words: vec2<u32>) -> Key { return words.x; }\n\
+                          fn words_of(key: Key) -> vec2<u32> { return vec2(key, 0u); }\n";
+
     /// The keys of a lane and of a row in [`SORT_NETWORK`].
     const NETWORK: &str = "const TEAMS = 8u;\nconst ITEMS = 4u;\nconst ROW = 4u;\n";
 
@@ -182,10 +188,6 @@ mod tests {
         let indices = "const INDEX_WORDS = 2u;\nconst IS_SIGNED = true;\nconst MODE = 1u;\n";
         let key = "alias Key = u32;\nconst RIGHT = true;\nconst NAN_DIFFERS = true;\n";
         let wide_key = "alias Key = vec2<u32>;\nconst RIGHT = false;\nconst NAN_DIFFERS = false;\n";
-        let key_of = "const KIND = FLOAT;\nconst SIGN = 0x80000000u;\nconst INFINITY = 0x7f800000u;\n\
-                      const DESCENDING = false;\nconst EXACT = false;\nconst IS_PAIR = false;\n\
-                      alias Key = u32;\nfn to_key(words: vec2<u32>) -> Key { return words.x; }\n\
-                      fn words_of(key: Key) -> vec2<u32> { return vec2(key, 0u); }\n";
         let numbers = "alias T = vec2<u32>;\nconst WORDS = 2u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\nalias Read = u32;\nalias Written = T;\n\
                        fn number_of(words: vec2<u32>) -> T { return words; }\n\
                        fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
@@ -212,19 +214,19 @@ mod tests {
             [indices, INDICES, INDEX_CHECK].concat(),
             [TEAM_ALONE, words_of, TEAM_WORDS, TEAM_SCAN, "const PARTS = 2u;\n", COMPACT].concat(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),
-            [key_of, KEY_OF, SORT_KEYS].concat(),
-            [key_of, KEY_OF, TEAM_ALONE, RADIX_TILE, RADIX_KEYS, RADIX].concat(),
-            [key_of, KEY_OF, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, RADIX_TILE, RADIX_ORDER, RADIX].concat(),
-            [key_of, KEY_OF, KEY_ORDER, TEAM_ALONE, NETWORK, RADIX_KEYS, &network].concat(),
-            [key_of, KEY_OF, KEY_ORDER, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, NETWORK, RADIX_ORDER, &network]
+            [FLOATS, KEY_OF, SORT_KEYS].concat(),
+            [FLOATS, KEY_OF, TEAM_ALONE, RADIX_TILE, RADIX_KEYS, RADIX].concat(),
+            [FLOATS, KEY_OF, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, RADIX_TILE, RADIX_ORDER, RADIX].concat(),
+            [FLOATS, KEY_OF, KEY_ORDER, TEAM_ALONE, NETWORK, RADIX_KEYS, &network].concat(),
+            [FLOATS, KEY_OF, KEY_ORDER, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, NETWORK, RADIX_ORDER, &network]
                 .concat(),
             [key, KEY_ORDER, SEARCH].concat(),
-            [key_of, KEY_OF, KEY_ORDER, bins, BINS].concat(),
+            [FLOATS, KEY_OF, KEY_ORDER, bins, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
             [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBER_AT, SCAN_NUMBERS, &scan].concat(),
             [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, &team_scan, SCAN_QUADS, &scan].concat(),
             [TEAM_ALONE, SUMS_IN_SEGMENTS, SCAN_THREE_WORDS, TEAM_SCAN, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
-            [key_of, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),
+            [FLOATS, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),
         ];

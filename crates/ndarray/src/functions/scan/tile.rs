@@ -11,8 +11,8 @@ use crate::generate::with_lines;
 /// (H200, driver 580.159.04, 2026-11-28).
 const MOST_OF_ONE_WORD: (u32, u32) = (4, 64);
 
-/// The same for numbers of two or three words. Sums of 2^28 `u32` as 64 bits ran with 2,060 GB/s; with 4 teams 992, with 64
-/// words and 4 and 8 teams 1,916 and 1,896 (the same device and day).
+/// The most teams and words for numbers of two or three words. Sums of 2^28 `u32` as 64 bits ran with 2,060 GB/s; with 4
+/// teams 992, with 64 words and 4 and 8 teams 1,916 and 1,896 (the same device and day).
 const MOST_OF_MORE: (u32, u32) = (8, 32);
 
 /// The tile of one workgroup; see `shaders/library/scan.wgsl`.
