@@ -23,7 +23,8 @@ pub(crate) fn measure(gpu: &Gpu, report: Report, opening: Opening) -> Result<()>
         }
     };
     let (text, names) = (CString::new(TEXT)?, ENTRIES.map(CString::new));
-    let names = names.iter().map(|name| Ok(name.as_ref().map_err(Clone::clone)?.as_c_str())).collect::<Result<Vec<&CStr>>>()?;
+    let names =
+        names.iter().map(|name| Ok(name.as_ref().map_err(Clone::clone)?.as_c_str())).collect::<Result<Vec<&CStr>>>()?;
     let mut number = first_number();
     let mut build = || {
         number += 1;

@@ -7,8 +7,7 @@ use vkarray_benches::{Report, timed};
 use wgpu::{
     Adapter, Backends, BindGroup, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
     CommandEncoder, ComputePass, ComputePipeline, ComputePipelineDescriptor, Device, DeviceDescriptor, Instance,
-    InstanceDescriptor, Limits, PollType, Queue, ShaderModule,
-    ShaderModuleDescriptor, ShaderSource,
+    InstanceDescriptor, Limits, PollType, Queue, ShaderModule, ShaderModuleDescriptor, ShaderSource,
 };
 
 /// A device of wgpu.
