@@ -161,8 +161,11 @@ impl Kernel {
         recorder.label(pipeline.label);
         // SAFETY: the pipeline is of the recorder's device, as was checked, and the owner holds it.
         unsafe { recorder.bind_pipeline(pipeline.raw.raw(), || Arc::clone(pipeline) as KeepAlive) };
-        // SAFETY: the operation's accesses are those of the launch.
-        unsafe { image::load(recorder, launch.images()) };
+        let images = launch.images();
+        if !images.is_empty() {
+            // SAFETY: the operation's accesses are those of the launch.
+            unsafe { image::load(recorder, images) };
+        }
         bind_buffers(recorder, pipeline, &launch.buffers)?;
         // SAFETY: the layout is the pipeline's, which was bound just now, and the launch has as many bytes as it declares:
         // both are the size in the signature.
@@ -172,8 +175,10 @@ impl Kernel {
         }
         // SAFETY: pipeline, buffers and push constants are bound, as the launch says.
         unsafe { record_dispatch(recorder, pipeline, launch) };
-        // SAFETY: as above; the kernel was recorded just now.
-        unsafe { image::store(recorder, launch.images()) };
+        if !images.is_empty() {
+            // SAFETY: as above; the kernel was recorded just now.
+            unsafe { image::store(recorder, images) };
+        }
         for kept in launch.more.iter().flat_map(|more| &more.kept) {
             recorder.keep(Arc::clone(kept));
         }
