@@ -64,8 +64,11 @@ mod tests {
             // The digits that differ are found, and combined for at most 12 teams.
             ("radix.wgsl", (29, passes * (7 * digits + 5 * (items + 1)) + 3 * (items + 1) + 2 * (passes + 1) + 13)),
             // Tiles that are not there are in five blocks at most. Each block is looked at once more than tiles are missing.
-            ("scan.wgsl", (9, 8 * 4 + 6 + (waiting + 6) * (2 * look + 4) + waiting * (3 + 9 + 8 * 4) + look + 6 + 7)),
+            ("scan.wgsl", (9, 16 * 4 + 6 + (waiting + 6) * (2 * look + 4) + waiting * (3 + 9 + 16 * 4) + look + 6 + 7)),
             ("search.wgsl", (1, search)),
+            // Keys are read and written; a lane sorts its own in 10 steps. A subgroup of 32 has 15 steps between lanes, in
+            // five rounds with four steps of each lane behind.
+            ("sort_network.wgsl", (6, (items + 1) * (2 + 10 + 15 + 5 * 4) + 6 + 5 * 6)),
             ("team_scan.wgsl", (2, (waiting + 1) * (8 * 6 + 9) + (waiting + 6) * 6)),
             ("triangle.wgsl", (1, 5)),
             ("walk.wgsl", (1, walk)),
