@@ -111,17 +111,28 @@ impl SortOptions {
         network: Network,
         stream: &Stream,
     ) -> Result<Sorted> {
-        let (ctx, count) = (bits.context(), bits.size() / self.kind.n_words);
+        let count = bits.size() / self.kind.n_words;
         let text = [&self.text(), functions::KEY_ORDER, &network.text()].concat();
-        let kernel = network.teams.kernel(ctx, "sort_network.wgsl", text, "sort_network")?;
+        let kernel = network.teams.kernel(bits.context(), "sort_network.wgsl", text, "sort_network")?;
         let groups = (count / length).div_ceil(network.n_rows());
         let groups = Groups::covering(groups * network.teams.n_threads());
-        let sorted = self.memory(ctx, count)?;
+        self.sorted_by((&kernel, groups), bits, &[to_u32(length)?, to_u32(count)?], stream)
+    }
+
+    /// The keys that one launch sorts, which takes these numbers behind the arrays.
+    fn sorted_by(
+        self,
+        (kernel, groups): (&Kernel, Groups<'_>),
+        bits: &DeviceNDArray<u32>,
+        numbers: &[u32],
+        stream: &Stream,
+    ) -> Result<Sorted> {
+        let sorted = self.memory(bits.context(), bits.size() / self.kind.n_words)?;
         let mut args = vec![words(bits), words(&sorted.keys.words)];
         if !self.is_exact {
             args.push(words(&sorted.order));
         }
-        args.extend([to_u32(length)?, to_u32(count)?].map(|number| Arg::Scalar(ScalarValue::U32(number))));
+        args.extend(numbers.iter().map(|&number| Arg::Scalar(ScalarValue::U32(number))));
         kernel.dispatch(stream, groups, &args)?;
         Ok(sorted)
     }
@@ -178,17 +189,10 @@ impl TileSort<'_> {
 
     /// Sorts rows that are not longer than a tile.
     fn sort_rows(&self, bits: &DeviceNDArray<u32>, length: usize) -> Result<Sorted> {
-        let (ctx, count) = (bits.context(), bits.size() / self.options.kind.n_words);
-        let sorted = self.options.memory(ctx, count)?;
-        let kernel = self.kernel(ctx, "radix_rows")?;
-        let (source, target, numbers) = (words(bits), words(&sorted.keys.words), (to_u32(length)?, 1_u32, 0_u32));
-        if self.options.is_exact {
-            self.run(&kernel, count / length, &(source, target, numbers.0, numbers.1, numbers.2))?;
-        } else {
-            let order = words(&sorted.order);
-            self.run(&kernel, count / length, &(source, target, order, numbers.0, numbers.1, numbers.2))?;
-        }
-        Ok(sorted)
+        let kernel = self.kernel(bits.context(), "radix_rows")?;
+        let n_rows = bits.size() / self.options.kind.n_words / length;
+        let groups = Groups::covering(n_rows * self.tile.teams.n_threads());
+        self.options.sorted_by((&kernel, groups), bits, &[to_u32(length)?, 1, 0], self.stream)
     }
 
     /// Sorts rows of several tiles, one digit after the other.
