@@ -46,20 +46,17 @@ impl FftPass {
     /// length, the longest first. Whole points are exchanged wherever they fit.
     pub(super) fn all(device: &DeviceInfo, bits: u32) -> Vec<Self> {
         let limits = limits_of(device);
-        let first_of = |passes: &mut dyn Iterator<Item = Self>| {
-            let passes: Vec<_> = passes.collect();
-            let whole = passes.iter().map(|pass| Self { has_whole_points: true, ..*pass });
-            whole.chain(passes.iter().copied()).find(|pass| pass.fits(&limits))
+        let first_of = |pass: Self, columns: &[u32]| {
+            let passes =
+                |has_whole_points| columns.iter().map(move |&columns| Self { columns, has_whole_points, ..pass });
+            [true, false].into_iter().flat_map(passes).find(|pass| pass.fits(&limits))
         };
         let row = Self { bits, columns: 0, is_rows: true, before: 0, has_whole_points: false };
-        let most = (ROW_LANES + row.points()).saturating_sub(bits);
-        if let Some(pass) = first_of(&mut (0..=most).rev().map(|columns| Self { columns, ..row })) {
+        let columns: Vec<u32> = (0..=(ROW_LANES + row.points()).saturating_sub(bits)).rev().collect();
+        if let Some(pass) = first_of(row, &columns) {
             return vec![pass];
         }
-        let columns = |bits: u32, before: u32| {
-            let pass = |columns| Self { bits, columns, is_rows: false, before, ..row };
-            first_of(&mut COLUMNS.into_iter().map(pass))
-        };
+        let columns = |bits: u32, before: u32| first_of(Self { bits, is_rows: false, before, ..row }, &COLUMNS);
         let of = |n_passes: u32| {
             let ends = (0..=n_passes).map(|pass| (pass * bits).div_ceil(n_passes)).collect::<Vec<_>>();
             ends.windows(2).map(|ends| columns(ends[1] - ends[0], ends[0])).collect::<Option<Vec<_>>>()
