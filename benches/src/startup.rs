@@ -16,8 +16,7 @@ pub const ENTRIES: [&str; 5] = ["map", "sum", "stencil", "product", "sort"];
 /// An element type, as WGSL and C name it, and a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// The type in WGSL.
-    pub wgsl: &'static str,
+    wgsl: &'static str,
     /// The type in C.
     pub c: &'static str,
     function: &'static str,
@@ -45,10 +44,11 @@ impl Variant {
     }
 }
 
-/// A number for [`Variant::function`] that no earlier run of a program had, most probably.
+/// A number for [`Variant::function`] that no earlier run of a program had, most probably. It and the next hundred are below
+/// 2^24, so that they differ as `f32` too.
 #[must_use]
 pub fn first_number() -> u32 {
-    std::process::id() * 100
+    std::process::id() % 100_000 * 100
 }
 
 /// What the opening of a device has cost.
@@ -74,7 +74,7 @@ impl Opening {
         Ok((opened, Self { time, host_mib }))
     }
 
-    /// Prints both.
+    /// Prints the time and the memory.
     pub fn print(self, report: Report) {
         report.micros("startup_open", &[self.time], 1);
         report.mebibytes("startup_open_host_memory", self.host_mib.into_iter());

@@ -110,7 +110,13 @@ impl Gpu {
     }
 
     /// Builds the kernels of a text in C with these options of NVIDIA's compiler, and loads them.
-    pub(crate) fn build(&self, compiler: &Compiler, text: &CStr, options: &[&CStr], names: &[&CStr]) -> Result<()> {
+    pub(crate) fn build(
+        &self,
+        compiler: &Compiler,
+        text: &CStr,
+        options: [String; 2],
+        names: &[CString],
+    ) -> Result<()> {
         let attribute = |number: c_int| {
             let mut value = 0;
             // SAFETY: the driver listed the device; there is room for a number.
@@ -118,8 +124,8 @@ impl Gpu {
             self.functions.check("cuDeviceGetAttribute", code).map(|()| value)
         };
         let architecture = format!("-arch=sm_{}{}", attribute(MAJOR)?, attribute(MINOR)?);
-        let architecture = CString::new(architecture)?;
-        let options: Vec<_> = [architecture.as_c_str()].iter().chain(options).map(|option| option.as_ptr()).collect();
+        let options = [architecture].into_iter().chain(options).map(CString::new).collect::<Result<Vec<_>, _>>()?;
+        let pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
         let (none, mut program, mut size) = (ptr::null(), ptr::null_mut(), 0);
         let check = |call: &str, code: c_int| match code {
             0 => Ok(()),
@@ -129,7 +135,9 @@ impl Gpu {
         let code = unsafe { (compiler.create)(&raw mut program, text.as_ptr(), ptr::null(), 0, none, none) };
         check("nvrtcCreateProgram", code)?;
         // SAFETY: the program was created above; the options are texts that end with zero.
-        check("nvrtcCompileProgram", unsafe { (compiler.compile)(program, options.len() as c_int, options.as_ptr()) })?;
+        check("nvrtcCompileProgram", unsafe {
+            (compiler.compile)(program, pointers.len() as c_int, pointers.as_ptr())
+        })?;
         // SAFETY: the program is compiled; there is room for a size.
         check("nvrtcGetCUBINSize", unsafe { (compiler.size)(program, &raw mut size) })?;
         let mut binary = vec![0_u8; size];

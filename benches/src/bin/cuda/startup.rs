@@ -3,7 +3,7 @@
 //! A text has five kernels, which are compiled to the device's code and loaded together. NVRTC is loaded when the program
 //! runs; without it the figure is left out.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 
 use anyhow::Result;
 use vkarray_benches::{ENTRIES, Opening, Report, VARIANTS, first_number, timed};
@@ -22,16 +22,15 @@ pub(crate) fn measure(gpu: &Gpu, report: Report, opening: Opening) -> Result<()>
             return Ok(());
         }
     };
-    let (text, names) = (CString::new(TEXT)?, ENTRIES.map(CString::new));
-    let names =
-        names.iter().map(|name| Ok(name.as_ref().map_err(Clone::clone)?.as_c_str())).collect::<Result<Vec<&CStr>>>()?;
+    let text = CString::new(TEXT)?;
+    let names = ENTRIES.map(CString::new).into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut number = first_number();
     let mut build = || {
         number += 1;
         VARIANTS.into_iter().try_for_each(|variant| {
-            let element = CString::new(format!("-DTYPE={}", variant.c))?;
-            let function = CString::new(format!("-DFUNCTION={}", variant.function(number)))?;
-            gpu.build(&compiler, &text, &[&element, &function], &names)
+            let (element, function) = (variant.c, variant.function(number));
+            let options = [format!("-DTYPE={element}"), format!("-DFUNCTION={function}")];
+            gpu.build(&compiler, &text, options, &names)
         })
     };
     report.micros("startup_20_kernels_cold", &report.runs(|| timed(&mut build))?, 1);
