@@ -5,13 +5,14 @@
 //! run of a program finds on disk what the first one built: `cached_build.rs` says what is stored under which hash,
 //! `disk_cache` how.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
+use rustc_hash::FxHashMap;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 use vkarray_driver::{Device, Owned, Stream, environment};
 use vkarray_shader::internal::Sizes;
@@ -79,7 +80,7 @@ impl KernelSlot {
 pub struct KernelCache {
     /// Where kernels are launched that name no stream. First: dropping it may wait for work, which uses the rest.
     default_stream: Option<Stream>,
-    kernels: Mutex<HashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
+    kernels: Mutex<FxHashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
     pub(super) builders: OnceLock<rayon_core::ThreadPool>,
     /// Of builds in the background, each disconnected at its end.
     pub(super) builds: Mutex<Vec<Receiver<Infallible>>>,
@@ -158,7 +159,7 @@ impl KernelCache {
         // SAFETY: the cache starts empty.
         let driver_cache = unsafe { driver_cache(device, &[]) }?;
         let driver_header = if disk.is_off() { None } else { Some(DriverHeader::new(&driver_cache)?) };
-        let kernels = Mutex::new(Rank::KernelCache, HashMap::new());
+        let kernels = Mutex::new(Rank::KernelCache, FxHashMap::default());
         let validated = Mutex::new(Rank::KernelCache, HashSet::new());
         let driver_cache = Mutex::new(Rank::KernelCache, Arc::new(driver_cache));
         let KernelLimit { kernels: most, spirv_bytes } = KernelLimit::default();
@@ -349,13 +350,13 @@ impl KernelCache {
         (key, slot)
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<Arc<KernelKey>, Arc<KernelSlot>>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, FxHashMap<Arc<KernelKey>, Arc<KernelSlot>>> {
         self.kernels.lock()
     }
 }
 
 /// Removes a slot whose build failed, unless a newer one has its key by now.
-fn remove_slot(kernels: &mut HashMap<Arc<KernelKey>, Arc<KernelSlot>>, key: &Arc<KernelKey>, slot: &Arc<KernelSlot>) {
+fn remove_slot(kernels: &mut FxHashMap<Arc<KernelKey>, Arc<KernelSlot>>, key: &Arc<KernelKey>, slot: &Arc<KernelSlot>) {
     if kernels.get(key).is_some_and(|found| Arc::ptr_eq(found, slot)) {
         kernels.remove(key);
     }
@@ -387,7 +388,7 @@ mod tests {
         let (source, options) = (Source::wgsl(""), Options::default());
         let key = KernelKey { source, entry: None, constants: Vec::new(), sizes: Sizes::default(), options };
         let (key, older, newer) = (Arc::new(key), KernelSlot::new(), KernelSlot::new());
-        let mut kernels = HashMap::from([(Arc::clone(&key), Arc::clone(&newer))]);
+        let mut kernels = FxHashMap::from_iter([(Arc::clone(&key), Arc::clone(&newer))]);
         remove_slot(&mut kernels, &key, &older);
         assert_eq!(kernels.len(), 1);
         remove_slot(&mut kernels, &key, &newer);

@@ -90,7 +90,7 @@ impl Operator {
             3 => functions::SCAN_THREE_WORDS.to_owned(),
             _ => [functions::TEAM_WORDS, functions::SCAN_WORDS].concat(),
         };
-        [&tile.text(), &self.text, publishes, &words, functions::TEAM_SCAN, &self.buffers(n), &tile.kernel()].concat()
+        [&tile.text(), &self.text, publishes, &words, functions::TEAM_SCAN, &self.buffers(n), tile.kernel()].concat()
     }
 
     /// The part of the text that reads and writes rows of `n` numbers.

@@ -1,5 +1,7 @@
 //! [`ScanTile`]: how many numbers of a row a workgroup scans, and how they are shared among its invocations. Pure.
 
+use std::sync::OnceLock;
+
 use vkarray_driver::DeviceInfo;
 use vkarray_shaders::functions;
 
@@ -15,11 +17,14 @@ const MOST_OF_ONE_WORD: (u32, u32) = (4, 64);
 /// teams 992, with 64 words and 4 and 8 teams 1,916 and 1,896 (the same device and day).
 const MOST_OF_MORE: (u32, u32) = (8, 32);
 
+/// `scan.wgsl` for 1, 2, 4, 8 and 16 fours of a lane, made at the first use: a text is made for each scan of an array.
+static TEXTS: [OnceLock<String>; 5] = [const { OnceLock::new() }; 5];
+
 /// The tile of one workgroup; see `shaders/library/scan.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScanTile {
     pub(super) teams: Teams,
-    /// Fours of numbers of an invocation.
+    /// Fours of numbers of an invocation, a power of two.
     quads: u32,
 }
 
@@ -50,26 +55,29 @@ impl ScanTile {
     }
 
     /// `scan.wgsl` with the text of each four of a lane.
-    pub(super) fn kernel(self) -> String {
-        let each = |line: fn(u32) -> String| (0..self.quads).map(line).collect::<String>();
-        let lines = [
-            ("LOADS", each(|i| format!("var four{i} = load(range, start_of(range, {i}u, place));\n"))),
-            ("SCANS", each(|i| format!("scan_four(&four{i});\nvar end{i} = four{i}[3];\n"))),
-            ("STEPS", each(|i| format!("end{i} = with_lane_before(end{i}, by, place);\n"))),
-            (
-                "SUMS",
-                each(|i| {
-                    format!(
-                        "let before{i} = op(sum, previous_lane(end{i}, place));\nsum = op(sum, last_lane(end{i}, place));\n"
-                    )
-                }),
-            ),
-            (
-                "STORES",
-                each(|i| format!("store(range, start_of(range, {i}u, place), op(before, before{i}), four{i});\n")),
-            ),
-        ];
-        with_lines(functions::SCAN, lines)
+    pub(super) fn kernel(self) -> &'static str {
+        TEXTS[self.quads.ilog2() as usize].get_or_init(|| {
+            let each = |line: fn(u32) -> String| (0..self.quads).map(line).collect::<String>();
+            let lines = [
+                ("LOADS", each(|i| format!("var four{i} = load(range, start_of(range, {i}u, place));\n"))),
+                ("SCANS", each(|i| format!("scan_four(&four{i});\nvar end{i} = four{i}[3];\n"))),
+                ("STEPS", each(|i| format!("end{i} = with_lane_before(end{i}, by, place);\n"))),
+                (
+                    "SUMS",
+                    each(|i| {
+                        format!(
+                            "let before{i} = op(sum, previous_lane(end{i}, place));\n\
+                             sum = op(sum, last_lane(end{i}, place));\n"
+                        )
+                    }),
+                ),
+                (
+                    "STORES",
+                    each(|i| format!("store(range, start_of(range, {i}u, place), op(before, before{i}), four{i});\n")),
+                ),
+            ];
+            with_lines(functions::SCAN, lines)
+        })
     }
 }
 
