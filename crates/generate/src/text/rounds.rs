@@ -42,7 +42,7 @@ mod tests {
             // 64 steps of 16 words, each with a search of at most 8,192 edges; then the sums of 64 bins.
             ("bins.wgsl", (5, 65 * (1 + 16 * 15) + 1025 * 16 + 65 * 34)),
             ("cast.wgsl", (1, 5)),
-            ("compact.wgsl", (7, 2 * 5 + 5 + 4 * 2 * 17)),
+            ("compact.wgsl", (5, 5 + 4 * 2 * 33)),
             // A tile of 78 rows of 72 numbers, read by 8 rows of 32 invocations in one of two nests, and written.
             ("convolve.wgsl", (6, 2 * (11 + 10 * 4))),
             ("copy_strided.wgsl", (1, walk + 5)),

@@ -128,6 +128,16 @@ pub(crate) fn words<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
     Arg::Array(ArrayArg::new(array.block(), shape))
 }
 
+/// The whole quads of words at the start of a packed array of one axis, and their number. There are none at offsets that are
+/// not a multiple of quads; a kernel is then bound to one of which it reads nothing.
+pub(crate) fn quads<T: Element>(array: &DeviceNDArray<T>) -> Result<(DeviceNDArray<T>, usize)> {
+    let elements = 16 / size_of::<T>();
+    let n_quads = if array.offset().is_multiple_of(elements) { array.size() / elements } else { 0 };
+    let quads =
+        if n_quads > 0 { part(array, &(0..n_quads * elements)) } else { array.context().device_array([elements]) };
+    Ok((quads?, n_quads))
+}
+
 /// The words of a range of an array's block, from the nearest offset before it that the device can bind, and the number
 /// of bytes between that offset and the range.
 pub(crate) fn words_of_block<'a, T: Element>(array: &'a DeviceNDArray<T>, range: &Range<usize>) -> (Arg<'a>, u64) {

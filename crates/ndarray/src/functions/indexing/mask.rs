@@ -13,16 +13,16 @@ use crate::context::Context;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::expr::Operand;
-use crate::functions::operand::{converted, flat, packed, part, parts, to_u32, words, words_of_block};
+use crate::functions::operand::{converted, flat, packed, part, parts, quads, to_u32, words, words_of_block};
 use crate::functions::scan::{number_flags, sums_of_words};
 use crate::functions::team::Teams;
 use crate::generate::word;
 
-/// Flags that one invocation of `compact.wgsl` reads.
-const FLAGS: usize = 16;
+/// Flags that a word of bits holds in `compact.wgsl`.
+const FLAGS: usize = 32;
 
-/// The teams of the kernels of `compact.wgsl`. Half of 2^28 `f32` are selected at 2,924 GB/s with four, and at 2,632, 2,817 and
-/// 2,499 with two, eight and sixteen (H200, driver 580.159.04, 2026-11-28).
+/// The teams of the kernels of `compact.wgsl`. Half of 2^28 `f32` are selected at 3,476 GB/s with four, and at 3,454 and 3,487
+/// with two and eight (H200, driver 580.159.04, 2026-11-28).
 fn teams(ctx: &Context) -> Teams {
     Teams::new(ctx.info(), [1, 2, 4], |_| false)
 }
@@ -36,7 +36,8 @@ fn compaction(ctx: &Context, n_parts: usize, entry: &str) -> Result<Kernel> {
 
 /// A part of the flags that a kernel binds at once.
 struct FlagPart {
-    flags: DeviceNDArray<Bool>,
+    /// The flags as bits, with a word for each invocation of a block.
+    bits: DeviceNDArray<u32>,
     /// The range of the part among all flags.
     range: Range<usize>,
     /// The number of set flags up to the end of each block of the part.
@@ -55,14 +56,15 @@ fn flag_parts(flags: &DeviceNDArray<Bool>, itemsize: usize, stream: &Stream) -> 
     to_u32(flags.size())?;
     for range in parts(ctx, flags.size(), itemsize, block) {
         let own = part(&flags, &range)?;
+        let (quads, n_quads) = quads(&own)?;
         let counts = ctx.device_array::<u32>([range.len().div_ceil(block)])?;
-        let count = compaction(ctx, 1, "count_flags")?;
-        let args = (words(&own), words(&counts), to_u32(range.len())?, 0_u32, 0_u32);
-        count.dispatch(stream, Groups::covering(counts.size() * n_threads), args)?;
+        let bits = ctx.device_array::<u32>([counts.size() * n_threads])?;
+        let args = (words(&own), words(&quads), words(&bits), words(&counts), to_u32(range.len())?, to_u32(n_quads)?);
+        compaction(ctx, 1, "pack_flags")?.dispatch(stream, Groups::covering(bits.size()), args)?;
         let ends = number_flags(&counts, stream)?;
         let first = n_set;
         n_set += part(&ends, &(ends.size() - 1..ends.size()))?.on(stream).copy_to_host()?[0] as usize;
-        found.push(FlagPart { flags: own, range, ends, numbers: first..n_set });
+        found.push(FlagPart { bits, range, ends, numbers: first..n_set });
     }
     Ok((found, n_set))
 }
@@ -83,15 +85,11 @@ impl FlagPart {
         let rows = rows.map(|rows| part(rows, &self.range)).transpose()?;
         let [first, end] = [self.numbers.start, self.numbers.end].map(|number| out.offset() + number);
         let (target, skipped) = words_of_block(out, &(first..end));
-        let mut args = vec![words(&self.flags), words(&self.ends)];
+        let mut args = vec![words(&self.bits), words(&self.ends)];
         args.extend(rows.as_ref().map(words));
         args.push(target);
         args.extend([self.range.len() as u64, skipped / 4, self.range.start as u64].map(|n| Arg::Scalar(word(n))));
-        Ok(kernel.dispatch(
-            stream,
-            Groups::covering(self.ends.size() * teams(out.context()).n_threads()),
-            args.as_slice(),
-        )?)
+        Ok(kernel.dispatch(stream, Groups::covering(self.bits.size()), args.as_slice())?)
     }
 }
 
