@@ -15,14 +15,21 @@ use super::spacing::{Spacing, even_edges, whole_edges};
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
-use crate::functions::operand::{UniformFloat, Widen, converted, kernel, longest, part, parts, run, to_u32, words};
+use crate::functions::operand::{
+    UniformFloat, Widen, converted, kernel, longest, part, parts, quads, run, to_u32, words,
+};
 
 /// Words that an invocation reads before it counts the first one.
 const WORDS: usize = 16;
 
-/// Workgroups that keep a device busy: four on each of the 132 multiprocessors of an H200, whose memory allows no more. Not
-/// measured against other numbers, as is [`STEPS`].
-const GROUPS: usize = 528;
+/// The most invocations of a workgroup. 2^28 `u32` that are uniform, constant and skewed are counted in 256 bins at 3,745, 3,833
+/// and 3,840 GB/s; with 512 invocations and 528 groups at 3,704, 3,782 and 3,633, with 256 and 1,056 at 3,443, 3,466 and 3,331
+/// (H200, driver 580.159.04, 2026-11-28).
+const THREADS: u32 = 1024;
+
+/// Workgroups that keep a device busy: two for each of the 132 multiprocessors of an H200. With 396 and 1,056 the same numbers
+/// are counted at 3,811, 3,825 and 3,638, and at 3,671, 3,618 and 3,450 GB/s.
+const GROUPS: usize = 264;
 
 /// The most times that an invocation reads [`WORDS`].
 const STEPS: usize = 64;
@@ -109,7 +116,11 @@ impl Counters {
         let most = (limits.max_compute_shared_memory_size as usize / 4).min(COUNTERS);
         let copies = most.checked_div(n_bins.checked_next_power_of_two()?).filter(|&copies| copies > 0)?;
         let copies = 1 << copies.ilog2().min(5);
-        Some(Self { threads: 1 << threads.clamp(1, 512).ilog2(), count: n_bins.next_power_of_two() * copies, copies })
+        Some(Self {
+            threads: 1 << threads.clamp(1, THREADS).ilog2(),
+            count: n_bins.next_power_of_two() * copies,
+            copies,
+        })
     }
 
     /// Workgroups for a number of words, at least one: few, since each adds its counts up.
@@ -132,14 +143,16 @@ struct Counting<'a> {
 impl Counting<'_> {
     fn kernel(&self) -> Result<Kernel> {
         let Counters { threads, count, copies } = self.counters;
-        let distance = match self.spacing {
-            Some(_) if self.kind.is_float() => "bitcast<f32>(number.x) - bins.origin",
-            Some(_) => "f32(key_of(number).x - edges[0]) + 0.5",
-            None => "0.0",
+        let distances = match self.spacing {
+            Some(_) if self.kind.is_float() => "bitcast<vec4<f32>>(quad) - bins.origin",
+            Some(_) => "vec4<f32>(keys_of(quad) - lowest) + 0.5",
+            None => "vec4(0.0)",
         };
+        let parts = self.spacing.map_or(1, |spacing| spacing.parts);
         let constants = format!(
             "const THREADS = {threads}u;\nconst COPIES = {copies}u;\nconst COUNTERS = {count}u;\n\
-             const IS_EVEN = {};\nfn distance(number: vec2<u32>) -> f32 {{\n    return {distance};\n}}\n",
+             const IS_EVEN = {};\nconst PARTS = {parts}u;\n\
+             fn distances(quad: vec4<u32>) -> vec4<f32> {{\n    return {distances};\n}}\n",
             self.spacing.is_some()
         );
         let text = [&self.kind.text(false, false), functions::KEY_ORDER, &constants, functions::BINS];
@@ -148,11 +161,9 @@ impl Counting<'_> {
 
     /// Counts the numbers with these bits, at least one.
     fn count_part(&self, bits: &DeviceNDArray<u32>) -> Result<()> {
-        let (ctx, n_words) = (bits.context(), bits.size());
-        let n_quads = if bits.offset().is_multiple_of(4) { n_words / 4 } else { 0 };
-        // The kernel reads nothing of quads that there are not, but is bound to one.
-        let quads = if n_quads > 0 { part(bits, &(0..4 * n_quads))? } else { ctx.device_array([4])? };
-        let Spacing { origin, scale, inside } = self.spacing.unwrap_or_default();
+        let n_words = bits.size();
+        let (quads, n_quads) = quads(bits)?;
+        let [origin, scale, limit] = self.spacing.map_or([0.0; 3], |even| [even.origin, even.scale, even.limit]);
         let args = (
             words(bits),
             words(&quads),
@@ -163,7 +174,8 @@ impl Counting<'_> {
             to_u32(n_words / self.kind.n_words)?,
             origin,
             scale,
-            inside.to_bits(),
+            limit,
+            self.spacing.map_or(0, |even| even.wrong),
         );
         run(&self.kernel()?, self.stream, self.counters.n_groups(n_words) * self.counters.threads, &args)
     }
@@ -185,10 +197,10 @@ mod tests {
     fn a_workgroup_has_as_many_copies_as_its_memory_holds() {
         // Bytes of shared memory, invocations, bins; invocations, counters, copies.
         let cases = [
-            ((49_152, 1024, 256), Some((512, 8192, 32))),
-            ((49_152, 1024, 1), Some((512, 32, 32))),
-            ((49_152, 1024, 257), Some((512, 8192, 16))),
-            ((49_152, 1024, 8192), Some((512, 8192, 1))),
+            ((49_152, 1024, 256), Some((1024, 8192, 32))),
+            ((49_152, 1024, 1), Some((1024, 32, 32))),
+            ((49_152, 1024, 257), Some((1024, 8192, 16))),
+            ((49_152, 1024, 8192), Some((1024, 8192, 1))),
             ((49_152, 1024, 8193), None),
             ((16_384, 128, 256), Some((128, 4096, 16))), // The least that Vulkan asks for.
             ((16_384, 128, 4097), None),
@@ -203,8 +215,8 @@ mod tests {
 
     #[test]
     fn few_workgroups_share_many_words() {
-        let counters = Counters { threads: 512, count: 8192, copies: 32 };
-        for (n_words, expected) in [(1, 1), (8192, 1), (8193, 2), (1 << 22, 512), (1 << 28, 528), (1 << 30, 2048)] {
+        let counters = Counters { threads: 1024, count: 8192, copies: 32 };
+        for (n_words, expected) in [(1, 1), (16_384, 1), (16_385, 2), (1 << 22, 256), (1 << 28, 264), (1 << 30, 1024)] {
             assert_eq!(counters.n_groups(n_words), expected, "{n_words}");
         }
     }

@@ -26,15 +26,7 @@ pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec
 /// Edges among integers of at most 32 bits that have the same elements between them as some ascending floats: the next
 /// integers above, and below the last one. `None` for other types, and if an integer is out of the range of the type.
 pub(super) fn whole_edges<T: Widen>(edges: &[f64]) -> Option<Vec<T>> {
-    let (least, most) = match DType::of::<T>() {
-        DType::I8 => (i8::MIN.into(), i8::MAX.into()),
-        DType::U8 => (0.0, u8::MAX.into()),
-        DType::I16 => (i16::MIN.into(), i16::MAX.into()),
-        DType::U16 => (0.0, u16::MAX.into()),
-        DType::I32 => (i32::MIN.into(), i32::MAX.into()),
-        DType::U32 => (0.0, u32::MAX.into()),
-        _ => return None,
-    };
+    let (least, most) = range_of(DType::of::<T>())?;
     let (last, others) = edges.split_last()?;
     let whole: Vec<f64> = others.iter().map(|edge| edge.ceil().max(least)).chain([last.floor().min(most)]).collect();
     #[expect(clippy::cast_possible_truncation, reason = "an integer of at most 32 bits")]
@@ -42,14 +34,32 @@ pub(super) fn whole_edges<T: Widen>(edges: &[f64]) -> Option<Vec<T>> {
     whole.is_sorted().then(|| whole.iter().map(of_bits).collect())
 }
 
-/// How the position of an element is computed, in widths of a bin: its distance from the first edge times `scale`.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// The least and the greatest integer of a type of at most 32 bits.
+fn range_of(dtype: DType) -> Option<(f64, f64)> {
+    Some(match dtype {
+        DType::I8 => (i8::MIN.into(), i8::MAX.into()),
+        DType::U8 => (0.0, u8::MAX.into()),
+        DType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        DType::U16 => (0.0, u16::MAX.into()),
+        DType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        DType::U32 => (0.0, u32::MAX.into()),
+        _ => return None,
+    })
+}
+
+/// How the position of an element is computed, in parts of a bin: its distance from the first edge times `scale`.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spacing {
+    /// The parts of a bin, a power of two. All bins have at most 2^23.
+    pub(super) parts: u32,
     /// The first edge.
     pub(super) origin: f32,
     pub(super) scale: f32,
-    /// An element whose position is less than this away from the middle of a bin is in the bin. Less than a half.
-    pub(super) inside: f32,
+    /// The position of the end of the last bin, if that is as wide as the others.
+    pub(super) limit: f32,
+    /// A position whose next whole number is this many parts away from an edge, or more, is on the right side of the edge.
+    /// At most half of a bin.
+    pub(super) wrong: u32,
 }
 
 impl Spacing {
@@ -59,7 +69,8 @@ impl Spacing {
     /// A device computes a position with two operations on `f32`, each of which may round either way, and may take
     /// numbers below 2^-126 for zero. An integer is a half above its distance, so that it is never on an edge; the bins
     /// end one above the last edge, which is in the last bin.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "at most 8,192 bins; rounded")]
+    #[expect(clippy::cast_precision_loss, reason = "at most 8,192 bins")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded; parts of at most half a bin")]
     pub(super) fn new<T: Widen>(edges: &[T]) -> Option<Self> {
         let dtype = DType::of::<T>();
         let mut edges = values(edges)?;
@@ -70,12 +81,21 @@ impl Spacing {
         if !(1e-30..1e30).contains(&width) || edges[n_bins] - origin > 1e30 {
             return None;
         }
-        let scale = (1.0 / width) as f32;
-        let position = |edge: f64| (edge - origin) * f64::from(scale);
+        // The distance of an integer below the first edge is 2^32 higher, so that it has to be behind the bins.
+        let below = range_of(dtype).map_or(0.0, |(least, _)| origin - least);
+        if below > 0.0 && below + n_bins as f64 * width > f64::from(u32::MAX) * (1.0 - 2.0_f64.powi(-20)) {
+            return None;
+        }
+        let parts = (1 << 23) / u32::try_from(n_bins.next_power_of_two()).ok().filter(|&bins| bins <= 1 << 13)?;
+        let in_parts = f64::from(parts);
+        let scale = (in_parts / width) as f32;
+        let position = |edge: f64| (edge - origin) * f64::from(scale) / in_parts;
         let rounding = n_bins as f64 * 2.0_f64.powi(-20);
         let inner = (0..n_bins).map(|i| (position(edges[i]) - i as f64).abs());
         let wrong = inner.fold((n_bins as f64 - position(edges[n_bins])).max(0.0), f64::max) + rounding;
-        (wrong < 0.5).then_some(Self { origin: origin as f32, scale, inside: (0.5 - wrong) as f32 })
+        let wrong = (wrong * in_parts) as u32 + 2;
+        let limit = (n_bins as f64 * in_parts) as f32;
+        (2 * wrong <= parts).then_some(Self { parts, origin: origin as f32, scale, limit, wrong })
     }
 }
 
@@ -115,11 +135,12 @@ mod tests {
 
     #[test]
     fn bins_are_even_if_positions_are_wrong_by_less_than_half_a_bin() {
-        let inside = |edges: &[f32]| Spacing::new(edges).map(|spacing| spacing.inside);
-        assert!(inside(&[0.0, 0.25, 0.5, 0.75, 1.0]).unwrap() > 0.49);
-        assert!((0.2..0.3).contains(&inside(&[0.0, 1.0, 2.25, 3.0, 4.0]).unwrap()));
-        assert!(inside(&[0.0, 1.0, 2.0, 3.0, 9.0]).is_some()); // The last bin may be longer,
-        assert_eq!(inside(&[0.0, 1.0, 2.0, 3.0, 3.1]), None); // but not shorter.
+        let wrong = |edges: &[f32]| Spacing::new(edges).map(|spacing| spacing.wrong);
+        assert_eq!(wrong(&[0.0, 0.25, 0.5, 0.75, 1.0]), Some(10));
+        let quarter = 1 << 19; // Four bins have 2^21 parts each.
+        assert!((quarter..quarter + 20).contains(&wrong(&[0.0, 1.0, 2.25, 3.0, 4.0]).unwrap()));
+        assert!(wrong(&[0.0, 1.0, 2.0, 3.0, 9.0]).is_some()); // The last bin may be longer,
+        assert_eq!(wrong(&[0.0, 1.0, 2.0, 3.0, 3.1]), None); // but not shorter.
         let uneven: [&[f32]; 6] = [
             &[1.0, 1.0],
             &[1e6, 1e6 + 0.03, 1e6 + 0.06],
@@ -129,12 +150,15 @@ mod tests {
             &[f32::NEG_INFINITY, 0.0, f32::INFINITY],
         ];
         for edges in uneven {
-            assert_eq!(inside(edges), None, "{edges:?}");
+            assert_eq!(wrong(edges), None, "{edges:?}");
         }
         // The value 256 counts in the last bin, whose edge it is.
         let bytes: Vec<u32> = (0..=256).collect();
         let spacing = Spacing::new(&bytes).unwrap();
-        assert!(spacing.scale == 1.0 && spacing.inside > 0.49, "{spacing:?}");
+        assert!(spacing.scale == 32_768.0 && spacing.wrong < 16, "{spacing:?}");
+        // Integers below the first edge would be between the edges: 2^32 - 2^30 above it.
+        assert_eq!(Spacing::new(&[-1 << 30, 1 << 30, i32::MAX]), None);
+        assert!(Spacing::new(&[i32::MIN, 0, i32::MAX]).is_some() && Spacing::new(&[0, u32::MAX]).is_some());
         assert_eq!(Spacing::new(&[0_i64, 1]), None);
         assert_eq!(Spacing::new(&[0.0_f64, 1.0]), None);
     }
