@@ -119,6 +119,9 @@ pub const SCAN_WORDS: &str = include_str!("../library/scan_words.wgsl");
 /// Places of keys among sorted keys.
 pub const SEARCH: &str = include_str!("../library/search.wgsl");
 
+/// The elements of rows that come first.
+pub const SELECT: &str = include_str!("../library/select.wgsl");
+
 /// Keys of an array's numbers.
 pub const SORT_KEYS: &str = include_str!("../library/sort_keys.wgsl");
 
@@ -157,6 +160,14 @@ mod tests {
                           const DESCENDING = false;\nconst EXACT = false;\nconst IS_PAIR = false;\n\
                           alias Key = u32;\nfn to_key(words: vec2<u32>) -> Key { return words.x; }\n\
                           fn words_of(key: Key) -> vec2<u32> { return vec2(key, 0u); }\n";
+
+    /// The counters and the positions of [`BINS`].
+    const COUNTERS: &str = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
+                           const PARTS = 32768u;\n\
+                           fn distances(quad: vec4<u32>) -> vec4<f32> { return bitcast<vec4<f32>>(quad) - bins.origin; }\n";
+
+    /// The digits and the rounds of [`SELECT`].
+    const SELECTION: &str = "const TEAMS = 32u;\nconst N_DIGITS = 4u;\nconst ROUNDS = 32u;\n";
 
     /// The keys of a lane and of a row in [`SORT_NETWORK`].
     const NETWORK: &str = "const TEAMS = 8u;\nconst ITEMS = 4u;\nconst ROW = 4u;\n";
@@ -203,8 +214,6 @@ mod tests {
                      fn identity() -> T { return 0u; }\nfn op(a: T, b: T) -> T { return a + b; }\n";
         let philox = "const LANES = 8u;\nfn philox(c: vec2<u32>) -> array<u32, LANES> { return philox_4x64(c); }\n\
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
-        let bins = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
-                    fn distance(number: vec2<u32>) -> f32 { return bitcast<f32>(number.x) - bins.origin; }\n";
         let network = SORT_NETWORK.replace("SORTS\n", "within(&keys, 3u);\n").replace("MERGES\n", "");
         let (scan, team_scan) = (scan_of_one_four(), [TEAM_WORDS, SCAN_WORDS, TEAM_SCAN].concat());
         let texts = [
@@ -221,12 +230,13 @@ mod tests {
             [FLOATS, KEY_OF, KEY_ORDER, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, NETWORK, RADIX_ORDER, &network]
                 .concat(),
             [key, KEY_ORDER, SEARCH].concat(),
-            [FLOATS, KEY_OF, KEY_ORDER, bins, BINS].concat(),
+            [FLOATS, KEY_OF, KEY_ORDER, COUNTERS, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
             [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBER_AT, SCAN_NUMBERS, &scan].concat(),
             [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, &team_scan, SCAN_QUADS, &scan].concat(),
             [TEAM_ALONE, SUMS_IN_SEGMENTS, SCAN_THREE_WORDS, TEAM_SCAN, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),
+            [FLOATS, KEY_OF, KEY_ORDER, TEAM_ALONE, SELECTION, SELECT].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),
             [&pairs_with_u64(), &uniform_double(), philox, PHILOX].concat(),
         ];

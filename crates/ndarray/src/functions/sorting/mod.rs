@@ -9,7 +9,8 @@
 //! | `mod.rs` | the trait with the methods |
 //! | `keys.rs` | numbers as keys |
 //! | `radix.rs`, `tile.rs` | the sort: stable, along an axis |
-//! | `top_k.rs` | the greatest or least elements |
+//! | `network.rs` | the sort of short rows |
+//! | `top_k.rs`, `select.rs` | the greatest or least elements |
 //! | `search.rs` | places among sorted elements |
 //! | `bins.rs`, `spacing.rs` | histograms |
 //! | `unique.rs` | values that differ, with their counts and places |
@@ -19,6 +20,7 @@ mod keys;
 mod network;
 mod radix;
 mod search;
+mod select;
 mod spacing;
 mod tile;
 mod top_k;

@@ -1,20 +1,22 @@
 //! The greatest or least elements of rows. Long rows are cut into blocks: the k first elements of a row are in the k blocks
-//! whose own first elements come first. `shaders/library/first.wgsl` finds the first element of each block, in one read.
+//! whose own first elements come first. `shaders/library/first.wgsl` finds the first element of each block, in one read;
+//! `select.rs` finds the first elements of rows that one workgroup takes.
 //!
 //! Equal elements are in the order of their places, and blocks with equal first elements in the order of the blocks. An
 //! element of another block has all of the k first elements of these blocks before it, so it is not among the k first.
 
-use vkarray_driver::DeviceInfo;
 use vkarray_shaders::functions;
 
 use super::keys::{KeyKind, bits_of, of_bits};
 use super::radix::order_rows;
+use super::select::{Blocks, longest_row, select_first};
 use super::tile::Tile;
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::expr::Operand;
 use crate::functions::indexing::{gather_axis, gather_rows};
+use crate::functions::joining::concat;
 use crate::functions::operand::{Widen, axis_of, kernel, packed, part, parts, run, to_u32, words};
 
 /// The shortest blocks: one invocation of `first.wgsl` reads four quads of words.
@@ -22,9 +24,6 @@ const LEAST: usize = 16;
 
 /// The longest blocks.
 const MOST: usize = 1024;
-
-/// Fewer elements than these are sorted at once, unless blocks make all sorts single launches.
-const MANY: usize = 1 << 20;
 
 /// The `k` greatest or least elements along an axis in their order, and their places.
 pub(super) fn top_k<T: Widen>(
@@ -52,38 +51,61 @@ pub(super) fn top_k<T: Widen>(
     Ok((values.move_axis(-1, axis)?, places.move_axis(-1, axis)?))
 }
 
-/// The length of the blocks into which rows are cut, or `None` for rows that are sorted.
+/// The length of the blocks into which long rows are cut, or `None` for rows of which too many elements are wanted.
 ///
-/// Both the first elements of the blocks and the elements of k blocks are sorted. They are as many at the root of
+/// The first elements of the blocks and the elements of k blocks are looked at. They are as many at the root of
 /// `length / k`.
-fn block_length(device: &DeviceInfo, n_words: usize, [n_rows, length]: [usize; 2], k: usize) -> Option<usize> {
+fn block_length(length: usize, k: usize) -> Option<usize> {
     let block = 1 << (length / k).isqrt().clamp(1, MOST).ilog2();
-    let is_tile = |length: usize| length <= Tile::new(device, n_words, length).len();
-    let pays = !is_tile(length) && (is_tile(length / block) || n_rows * length >= MANY);
-    (block >= LEAST && pays).then_some(block)
+    (block >= LEAST).then_some(block)
 }
 
-/// For each of contiguous rows that are not empty, the places of its `k` first elements. `k` is not 0.
+/// For each of contiguous rows that are not empty, the places of its `k` first elements in their order. `k` is not 0.
 fn first_places<T: Widen>(rows: &DeviceNDArray<T>, k: usize, is_descending: bool) -> Result<DeviceNDArray<u32>> {
+    let (ctx, stream, length, n_words) = (rows.context(), rows.stream(), rows.shape()[1], KeyKind::of::<T>().n_words);
+    let tile = Tile::new(ctx.info(), n_words, length).len();
+    let is_long = length > longest_row(ctx, n_words);
+    let is_sorted = length <= tile || if is_long { block_length(length, k).is_none() } else { k > tile };
+    if is_sorted {
+        return sorted_places(rows, k, is_descending);
+    }
+    let chosen = chosen_places(rows, k, is_descending)?;
+    let order = order_rows(&gather_rows(rows, &chosen, 1)?.on(stream), is_descending)?.0;
+    gather_rows(&chosen.on(stream), &order, 1)
+}
+
+/// The places of the `k` first elements in their order, by a sort of all elements.
+fn sorted_places<T: Widen>(rows: &DeviceNDArray<T>, k: usize, is_descending: bool) -> Result<DeviceNDArray<u32>> {
+    order_rows(rows, is_descending)?.0.on(rows.stream()).slice_axis(1, ..k.cast_signed())?.copy()
+}
+
+/// For each of contiguous rows, the places of its `k` first elements, ascending.
+fn chosen_places<T: Widen>(rows: &DeviceNDArray<T>, k: usize, is_descending: bool) -> Result<DeviceNDArray<u32>> {
     let (ctx, stream, n_rows, length) = (rows.context(), rows.stream(), rows.shape()[0], rows.shape()[1]);
-    let n_words = KeyKind::of::<T>().n_words;
-    let up_to = |end: usize| ..end.cast_signed();
-    let Some(block) = block_length(ctx.info(), n_words, [n_rows, length], k) else {
-        return order_rows(rows, is_descending)?.0.on(stream).slice_axis(1, up_to(k))?.copy();
+    let most = longest_row(ctx, KeyKind::of::<T>().n_words);
+    if length <= most {
+        return select_first(rows, k, None, is_descending);
+    }
+    let Some(block) = block_length(length, k) else {
+        return sorted_places(rows, k, is_descending)?.on(stream).sort(1);
     };
     let (n_blocks, rest) = (length / block, length % block);
+    let up_to = |end: usize| ..end.cast_signed();
     let blocks = packed(&rows.slice_axis(1, up_to(length - rest))?)?.reshape([n_rows * n_blocks, block])?;
     let firsts = first_of_blocks(&blocks, is_descending)?.reshape([n_rows, n_blocks])?;
-    let chosen = first_places(&firsts.on(stream), k, is_descending)?.on(stream).sort(1)?;
-    let before = ctx.arange(0, to_u32(n_rows)?, 1)?.reshape([n_rows, 1])? * to_u32(n_blocks)?;
-    let numbers = (&chosen + before).on(stream).eval()?;
+    let chosen = chosen_places(&firsts.on(stream), k, is_descending)?;
 
     // The elements of the chosen blocks, and those behind the last block.
-    let found = ctx.device_array::<T>([n_rows, k * block + rest])?.on(stream);
+    let before = ctx.arange(0, to_u32(n_rows)?, 1)?.reshape([n_rows, 1])? * to_u32(n_blocks)?;
+    let numbers = if n_rows == 1 { chosen.clone() } else { (&chosen + before).on(stream).eval()? };
     let taken = gather_axis(&blocks, &numbers.reshape([n_rows * k])?, 0)?.reshape([n_rows, k * block])?;
-    found.slice_axis(1, up_to(k * block))?.assign(&taken)?;
-    found.slice_axis(1, (k * block).cast_signed()..)?.assign(&rows.slice_axis(1, (length - rest).cast_signed()..)?)?;
-    let places = first_places(&found, k, is_descending)?;
+    let last = rows.slice_axis(1, (length - rest).cast_signed()..)?;
+    let found = if rest == 0 { taken } else { concat(&[&taken, &last], 1)? }.on(stream);
+    if found.shape()[1] <= most {
+        let blocks = Blocks { numbers: &chosen, block, length };
+        return select_first(&found, k, Some(blocks), is_descending);
+    }
+    let places = chosen_places(&found, k, is_descending)?;
     let (n_taken, block) = (to_u32(k * block)?, to_u32(block)?);
     let of_place = places.floor_divide(block).on(stream).eval()?;
     let inside = gather_rows(&chosen.on(stream), &of_place, 1)? * block + places.remainder(block);
@@ -114,27 +136,22 @@ fn first_of_blocks<T: Widen>(blocks: &DeviceNDArray<T>, is_descending: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::machine;
 
     #[test]
-    fn blocks_are_chosen_where_fewer_elements_are_sorted() {
-        let device = machine("h100_580.159");
-        // Words of an element, rows, their length, k; the length of a block.
+    fn blocks_are_as_long_as_the_root_of_the_rows_length() {
         let cases = [
-            ((1, [1, 1 << 28], 1000), Some(512)),
-            ((2, [1, 1 << 27], 1000), Some(256)),
-            ((1, [1, 1 << 28], 1), Some(1024)),
-            ((1, [1, 1 << 28], 1 << 20), Some(16)),
-            ((1, [1, 1 << 28], (1 << 20) + 1), None), // The blocks would be too short.
-            ((1, [1, 1 << 28], 1 << 28), None),
-            ((1, [1, 1 << 19], 1000), None), // Sorted at once.
-            ((1, [1 << 10, 1 << 17], 100), Some(32)),
-            ((1, [1, 1 << 16], 4), Some(128)), // 512 and 512 elements are sorted by a launch each.
-            ((1, [1 << 20, 128], 1), None),
-            ((1, [1, 1], 1), None),
+            ((1 << 28, 1000), Some(512)),
+            ((1 << 28, 1), Some(1024)),
+            ((1 << 28, 1 << 20), Some(16)),
+            ((1 << 28, (1 << 20) + 1), None), // The blocks would be too short.
+            ((1 << 28, 1 << 28), None),
+            ((1 << 19, 1000), Some(16)),
+            ((1 << 17, 100), Some(32)),
+            ((1 << 16, 4), Some(128)),
+            ((1, 1), None),
         ];
-        for ((n_words, shape, k), expected) in cases {
-            assert_eq!(block_length(&device, n_words, shape, k), expected, "{n_words}, {shape:?}, {k}");
+        for ((length, k), expected) in cases {
+            assert_eq!(block_length(length, k), expected, "{length}, {k}");
         }
     }
 }
