@@ -1,6 +1,6 @@
 // target_image[b, i, j] = sum over k, l of weights[k, l] * image[b, top + i + k, left + j + l]
 //
-// Contiguous images, rows by rows. A place outside an image has the element at `place`, or the number behind the weights
+// Contiguous images, rows by rows. A place outside an image has the element at `place`, or the number `border`
 // if IS_CONSTANT. A workgroup computes a tile of ROWS * LANES_Y rows of 4 * LANES_X numbers. It reads what the filter
 // reaches of the image into shared memory first, without branches, so that the loads overlap. An invocation computes ROWS
 // rows of four numbers, in variables that the generated lines SUMS, PRODUCTS and WRITES name. One workgroup for each
@@ -9,7 +9,7 @@
 // The text before this file defines T, N_WEIGHTS, TAPS_X and TAPS_Y, LANES_X and LANES_Y, ROWS, IS_CONSTANT,
 // `fn place(at: i32, length: i32) -> i32`, `target_image` and `write`.
 
-struct Convolve { height: u32, width: u32, out_height: u32, out_width: u32, top: u32, left: u32 }
+struct Convolve { height: u32, width: u32, out_height: u32, out_width: u32, top: u32, left: u32, border: T }
 
 @group(0) @binding(0) var<storage, read> image: array<T>;
 @group(0) @binding(1) var<uniform> weights: array<vec4<T>, N_WEIGHTS>;
@@ -52,14 +52,13 @@ fn convolve_tile(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocat
             }
         }
     } else {
-        let border = weights[TAPS_X * TAPS_Y / 4u][TAPS_X * TAPS_Y % 4u];
         for (var i = 0u; i < LOADS_Y; i++) {
             let row = top + i32(min(lane_y + i * ROWS_AT_ONCE, HEIGHT - 1u));
             for (var j = 0u; j < LOADS_X; j++) {
                 let column = left + i32(min(lane_x + j * SPAN, WIDTH - 1u));
                 let nearest = u32(place(row, size.x)) * convolve.width + u32(place(column, size.y));
                 let is_inside = (row >= 0) & (row < size.x) & (column >= 0) & (column < size.y);
-                numbers[i * LOADS_X + j] = select(image[start + nearest], border, IS_CONSTANT & !is_inside);
+                numbers[i * LOADS_X + j] = select(image[start + nearest], convolve.border, IS_CONSTANT & !is_inside);
             }
         }
     }

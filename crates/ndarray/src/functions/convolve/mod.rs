@@ -3,7 +3,8 @@
 
 mod text;
 
-use vkarray_kernel::{Arg, DType, Groups, Source};
+use half::{bf16, f16};
+use vkarray_kernel::{Arg, DType, Element, Groups, ScalarValue, Source};
 
 use self::text::{Border, FilterPlan, MOST_TAPS, THREADS};
 use crate::array::DeviceNDArray;
@@ -172,18 +173,29 @@ impl<T: Widen + Floating> Filtering<'_, T> {
             name: if dtype == DType::F64 { "f64" } else { "f32" },
             shared_bytes: ctx.info().limits.max_compute_shared_memory_size as usize,
         };
-        let weights = ctx.device_array::<T>([plan.n_weights()])?.on(stream);
-        weights.fill(value)?;
-        weights.slice_axis(0, ..filter.size().cast_signed())?.reshape(filter.shape())?.assign(filter)?;
-        let weights = converted::<T, T::Wide>(&weights, stream)?;
+        let weights = ctx.device_array::<T::Wide>([plan.n_weights()])?.on(stream);
+        let own = weights.slice_axis(0, ..filter.size().cast_signed())?.reshape(filter.shape())?;
+        own.assign(&converted::<T, T::Wide>(filter, stream)?)?;
         let [key, form] = plan.key();
         let kernel = ctx.generated_kernel(&[KEY, dtype_code(dtype), key, form], || {
             ctx.kernel(Source::wgsl(plan.text()).named("convolve.wgsl"))
         })?;
         let mut args = vec![numbers(image), numbers(&weights), numbers(out)];
         args.extend([from[1], from[2], to[1], to[2], first[0], first[1]].map(|n| Arg::Scalar(word(n as u64))));
+        args.push(Arg::Scalar(wide_scalar(value)));
         let tile = plan.tile();
         let n_tiles = to[0] * to[1].div_ceil(tile[0]) * to[2].div_ceil(tile[1]);
         Ok(kernel.dispatch(stream, Groups::covering(n_tiles * THREADS), args.as_slice())?)
+    }
+}
+
+/// A float as the kernel takes it.
+fn wide_scalar<T: Element>(value: T) -> ScalarValue {
+    let bytes = bytemuck::bytes_of(&value);
+    match DType::of::<T>() {
+        DType::F64 => ScalarValue::F64(bytemuck::pod_read_unaligned(bytes)),
+        DType::F16 => ScalarValue::F32(bytemuck::pod_read_unaligned::<f16>(bytes).to_f32()),
+        DType::BF16 => ScalarValue::F32(bytemuck::pod_read_unaligned::<bf16>(bytes).to_f32()),
+        _ => ScalarValue::F32(bytemuck::pod_read_unaligned(bytes)),
     }
 }

@@ -98,9 +98,9 @@ impl FilterPlan {
         [rows * y, 4 * x]
     }
 
-    /// The weights, and the value of the border behind them, in whole fours.
+    /// The weights, in whole fours. The last ones may stand for nothing.
     pub(super) fn n_weights(self) -> usize {
-        (self.taps[0] * self.taps[1] + 1).next_multiple_of(4)
+        (self.taps[0] * self.taps[1]).next_multiple_of(4)
     }
 
     /// What makes kernels different, but for the type.
