@@ -28,6 +28,7 @@ mod fourier;
 mod histograms;
 mod indexing;
 mod long;
+mod memory;
 mod numpy_expressions;
 mod numpy_functions;
 mod parts;
