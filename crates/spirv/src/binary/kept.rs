@@ -14,6 +14,7 @@ use super::contents::{Contents, EntryPoint, Type};
 use super::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at, instructions_in};
 use super::uses::callers_first;
 use crate::binary::extensions::is_needed as is_extension_needed;
+use crate::signature;
 
 /// The module without what the entry point leaves unused; `None` if it declares no capability that is unused.
 pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Checked<Option<Vec<u32>>> {
@@ -260,16 +261,9 @@ impl Needed {
             Some(C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked) => {
                 any(&[Op::SDot, Op::UDot, Op::SUDot, Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat])
             }
-            Some(
-                C::GroupNonUniform
-                | C::GroupNonUniformVote
-                | C::GroupNonUniformArithmetic
-                | C::GroupNonUniformBallot
-                | C::GroupNonUniformShuffle
-                | C::GroupNonUniformShuffleRelative
-                | C::GroupNonUniformClustered
-                | C::GroupNonUniformQuad,
-            ) => self.has_subgroups,
+            _ if signature::Capability::of_spirv(number).is_some_and(signature::Capability::is_of_subgroups) => {
+                self.has_subgroups
+            }
             Some(C::RuntimeDescriptorArray) => self.has_open_lists,
             Some(C::CooperativeMatrixKHR) => any(&[Op::TypeCooperativeMatrixKHR]),
             Some(C::RayQueryKHR) => any(&[Op::TypeRayQueryKHR]),
@@ -300,7 +294,7 @@ impl Needed {
     }
 }
 
-fn is_of_subgroups(builtin: u32) -> bool {
+pub(super) fn is_of_subgroups(builtin: u32) -> bool {
     use BuiltIn as B;
     matches!(
         B::from_u32(builtin),

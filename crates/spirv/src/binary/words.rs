@@ -31,6 +31,13 @@ pub(crate) fn instruction(op: Op, ty: Option<u32>, id: Option<u32>, operands: &[
     words
 }
 
+/// A text as operands.
+pub(crate) fn text_words(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
 /// What an instruction is; `None` for what the enumeration does not know.
 pub fn op(instruction: &[u32]) -> Option<Op> {
     Op::from_u32(instruction.first()? & 0xffff)
