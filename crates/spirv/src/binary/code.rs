@@ -8,6 +8,7 @@ use super::instruction::Instruction;
 use super::words::{BOUND, instruction, instructions, op};
 
 /// What is added to a module, and its functions as they become.
+#[derive(Default)]
 pub(crate) struct Code {
     pub(crate) next_id: u32,
     pub(crate) decorations: Vec<u32>,
@@ -20,13 +21,7 @@ pub(crate) struct Code {
 
 impl Code {
     pub(crate) fn new(words: &[u32]) -> Self {
-        let mut code = Self {
-            next_id: words.get(BOUND).copied().unwrap_or_default(),
-            decorations: Vec::new(),
-            declarations: Vec::new(),
-            functions: Vec::new(),
-            known: HashMap::new(),
-        };
+        let mut code = Self { next_id: words.get(BOUND).copied().unwrap_or_default(), ..Self::default() };
         for instruction in instructions(words) {
             let (ty, id, operands) = match (op(instruction), instruction) {
                 (Some(Op::Function), _) => break,

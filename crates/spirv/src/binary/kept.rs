@@ -39,6 +39,7 @@ pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Ch
 }
 
 /// What is kept.
+#[derive(Default)]
 struct Marks {
     /// Where each declaration outside functions begins, by its id.
     declared: HashMap<u32, usize>,
@@ -56,12 +57,8 @@ struct Marks {
 impl Marks {
     fn new(words: &[u32], contents: &Contents) -> Checked<Self> {
         let mut marks = Self {
-            declared: HashMap::new(),
-            ids: HashSet::new(),
-            functions: HashSet::new(),
-            roots: Vec::new(),
-            has_debug_info: false,
             ends: contents.functions.values().map(|function| (function.at, function.words.end)).collect(),
+            ..Self::default()
         };
         let mut at = HEADER_WORDS;
         while let Some(instruction) = instruction_at(words, at)? {

@@ -39,7 +39,6 @@ pub fn without_sources(words: &[u32]) -> Vec<u32> {
     header.chain(instructions(words).filter(is_kept).flatten().copied()).collect()
 }
 
-/// Whether a name, as words, is that of a version of the set.
 #[cfg(test)]
 mod tests {
     use super::*;
