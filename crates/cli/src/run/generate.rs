@@ -119,7 +119,7 @@ impl Generated {
 ///
 /// # Errors
 ///
-/// Those of [`Generated::check`] and [`Generated::make`].
+/// The errors of [`Generated::check`] and [`Generated::make`].
 pub(crate) fn number(name: &str, text: String, dtype: DType) -> Result<HostArray> {
     let number = Generated { fill: Fill::Full(text), dtype, shape: Vec::new() };
     number.check(name)?;
