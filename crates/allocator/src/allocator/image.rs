@@ -101,7 +101,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::NoSuchImage`]; and the errors of [`Allocator::allocate`].
+    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds), [`Error::NoSuchImage`](crate::Error::NoSuchImage); and the errors
+    /// of [`Allocator::allocate`].
     pub fn image(&self, bytes: &Range<u64>, shape: &ImageShape) -> Result<Arc<Image>> {
         self.check_bytes(bytes)?;
         let images = self.images.get_or_init(|| Box::new(Mutex::new(Rank::Images, Vec::new())));
@@ -122,7 +123,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::NoSuchImage`], [`Error::Driver`].
+    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds), [`Error::NoSuchImage`](crate::Error::NoSuchImage),
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn texels(
         &self,
         bytes: &Range<u64>,
