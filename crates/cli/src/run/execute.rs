@@ -279,18 +279,14 @@ impl<'a> Run<'a> {
     fn run(&mut self, limit: Option<Duration>, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
         let stream = ctx.default_stream();
         let start = Instant::now();
-        if let Some((before, _)) = &self.events {
-            before.record(stream)?;
-        }
+        self.events.iter().try_for_each(|(before, _)| before.record(stream))?;
         for _ in 0..self.group.repeat {
             match &self.graph {
                 Some(graph) => graph.replay(stream)?,
                 None => self.dispatch(ctx, arrays)?,
             }
         }
-        if let Some((_, after)) = &self.events {
-            after.record(stream)?;
-        }
+        self.events.iter().try_for_each(|(_, after)| after.record(stream))?;
         if self.times.is_empty() {
             self.wait_first(limit, ctx)?
         } else {
