@@ -54,18 +54,14 @@ fn types(op: Op, dtype: DType) -> (DType, DType) {
 /// The common type of the operands.
 pub(super) fn common(operation: &'static str, operands: &[AnyOperand<'_>]) -> Result<DType> {
     let mut dtype = None;
-    for operand in operands {
-        let AnyOperand::Array(array) = operand else { continue };
+    for array in operands.iter().filter_map(AnyOperand::array) {
         let (own, before) = (array.dtype(), dtype);
         dtype = Some(match before {
             None => own,
             Some(before) => promote(before, own).ok_or(ExprError::NoCommonType { operation, dtypes: [before, own] })?,
         });
     }
-    let ctx = operands.iter().find_map(|operand| match operand {
-        AnyOperand::Array(array) => Some(array.context()),
-        AnyOperand::Number(_) => None,
-    });
+    let ctx = operands.iter().find_map(AnyOperand::array).map(AnyArray::context);
     let (Some(dtype), Some(ctx)) = (dtype, ctx) else { return Err(ExprError::NoArray.into()) };
     Ok(operands.iter().fold(dtype, |dtype, operand| match operand {
         AnyOperand::Number(number) if number.dtype_beside(dtype) != dtype => {
@@ -75,7 +71,14 @@ pub(super) fn common(operation: &'static str, operands: &[AnyOperand<'_>]) -> Re
     }))
 }
 
-impl AnyOperand<'_> {
+impl<'a> AnyOperand<'a> {
+    fn array(&self) -> Option<&'a AnyArray> {
+        match self {
+            Self::Array(array) => Some(array),
+            Self::Number(_) => None,
+        }
+    }
+
     /// The operand in a type.
     fn node(&self, dtype: DType) -> Result<Arc<Node>> {
         match self {
@@ -124,10 +127,8 @@ impl AnyArray {
         for (i, operand) in operands.iter().enumerate() {
             args.push(operand.node(if i < condition { DType::Bool } else { each })?);
         }
-        let stream = operands.iter().find_map(|operand| match operand {
-            AnyOperand::Array(array) => with_any!(array, array => array.into_expr().stream().cloned()),
-            AnyOperand::Number(_) => None,
-        });
+        let mut arrays = operands.iter().filter_map(AnyOperand::array);
+        let stream = arrays.find_map(|array| with_any!(array, array => array.into_expr().stream().cloned()));
         evaluated(Node::apply(op, result, args), stream)
     }
 

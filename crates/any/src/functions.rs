@@ -231,22 +231,16 @@ impl AnyArray {
     /// The arrays one behind the other along an axis, or with `stack` along a new axis. All have one type.
     pub fn join(arrays: &[&Self], axis: isize, stack: bool) -> Result<Self> {
         let operation = if stack { "stack" } else { "concat" };
-        let Some(first) = arrays.first() else { return Err(Error::NoArrays { operation }) };
-        arrays.iter().try_for_each(|array| first.same_type(array, operation))?;
-        fn joined<T: AnyElement>(
-            _: &DeviceNDArray<T>,
-            arrays: &[&AnyArray],
-            axis: isize,
-            stack: bool,
-        ) -> Result<AnyArray> {
-            let arrays: Vec<&DeviceNDArray<T>> = arrays.iter().map(|array| array.expect_type()).collect();
-            Ok(if stack {
-                vkarray_ndarray::stack(&arrays, axis)?.into()
-            } else {
-                vkarray_ndarray::concat(&arrays, axis)?.into()
+        let Some((first, others)) = arrays.split_first() else { return Err(Error::NoArrays { operation }) };
+        others.iter().try_for_each(|array| first.same_type(array, operation))?;
+        with_any!(first, array => {
+            let mut arrays = vec![array];
+            arrays.extend(others.iter().map(|array| array.expect_type()));
+            Ok(match stack {
+                false => vkarray_ndarray::concat(&arrays, axis)?.into(),
+                true => vkarray_ndarray::stack(&arrays, axis)?.into(),
             })
-        }
-        with_any!(first, array => joined(array, arrays, axis, stack))
+        })
     }
 
     /// The complex numbers of real and imaginary parts, both `f32` or both `f64` and of one shape.

@@ -27,9 +27,8 @@ mod primitives;
 mod samples;
 
 pub use primitives::elementary::{function, largest_errors};
-use vkarray::array::Element;
+use vkarray::Context;
 use vkarray::device::DeviceInfo;
-use vkarray::{Context, DeviceNDArray};
 
 /// What a check returns.
 pub type Result<T> = vkarray::Result<T>;
@@ -190,11 +189,6 @@ macro_rules! table {
     };
 }
 for_each_check!(table);
-
-/// The array's elements in C order.
-fn contents<T: Element>(array: &DeviceNDArray<T>) -> Result<Vec<T>> {
-    array.to_vec()
-}
 
 /// A size, as a push constant or an index.
 fn number(n: usize) -> u32 {

@@ -172,33 +172,21 @@ impl Error {
     /// The codes of `docs/command.md`: 4 if results differ, 3 if there is no device, 2 for wrong input, 1 for the rest,
     /// also for tests that failed.
     pub(crate) fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Checks { .. } | Self::Differs { .. }) {
-            return 4;
+        match self {
+            Self::Checks { .. } | Self::Differs { .. } => 4,
+            Self::Array(error) if error.is_no_device() => 3,
+            Self::Pipeline { reason, .. }
+            | Self::Stdin { reason, .. }
+            | Self::Variable { reason, .. }
+            | Self::TestFile { reason, .. } => reason.exit_code(),
+            Self::Reported { code } => *code,
+            Self::Validation { .. } | Self::Defect { .. } | Self::Cache { .. } | Self::HostMemory { .. } => 1,
+            Self::FirstRun { .. } | Self::Write { .. } | Self::Replace { .. } | Self::Report { .. } => 1,
+            Self::Tests { .. } => 1,
+            Self::Array(error) if is_machine_failure(error) => 1,
+            Self::File(error) if !error.is_input() => 1,
+            _ => 2,
         }
-        if matches!(self, Self::Array(error) if error.is_no_device()) {
-            return 3;
-        }
-        if let Self::Pipeline { reason, .. } | Self::Stdin { reason, .. } | Self::Variable { reason, .. } = self {
-            return reason.exit_code();
-        }
-        if let Self::TestFile { reason, .. } = self {
-            return reason.exit_code();
-        }
-        if let Self::Reported { code } = self {
-            return *code;
-        }
-        let is_machine = match self {
-            Self::Validation { .. } | Self::Defect { .. } | Self::Cache { .. } | Self::HostMemory { .. } => true,
-            Self::FirstRun { .. }
-            | Self::Write { .. }
-            | Self::Replace { .. }
-            | Self::Report { .. }
-            | Self::Tests { .. } => true,
-            Self::Array(error) => is_machine_failure(error),
-            Self::File(error) => !error.is_input(),
-            _ => false,
-        };
-        if is_machine { 1 } else { 2 }
     }
 }
 
@@ -223,29 +211,17 @@ impl From<NotRun> for Error {
     }
 }
 
-impl From<KernelError> for Error {
-    fn from(error: KernelError) -> Self {
-        vkarray::Error::from(error).into()
-    }
+/// The errors of the library's crates are reported as those of the library.
+macro_rules! of_library {
+    ($($error:ty)*) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                vkarray::Error::from(error).into()
+            }
+        })*
+    };
 }
-
-impl From<ShaderError> for Error {
-    fn from(error: ShaderError) -> Self {
-        vkarray::Error::from(error).into()
-    }
-}
-
-impl From<DriverError> for Error {
-    fn from(error: DriverError) -> Self {
-        vkarray::Error::from(error).into()
-    }
-}
-
-impl From<MemoryError> for Error {
-    fn from(error: MemoryError) -> Self {
-        vkarray::Error::from(error).into()
-    }
-}
+of_library!(KernelError ShaderError DriverError MemoryError);
 
 /// Whether every other input would have failed too. Most errors of the library are refused input.
 fn is_machine_failure(error: &vkarray::Error) -> bool {

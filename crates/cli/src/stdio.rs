@@ -1,7 +1,9 @@
-//! Standard output and input: [`print`], and [`read`] for a file that is called `-`.
+//! Standard output and input: [`print`], [`json`], and [`read`] for a file that is called `-`.
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 
@@ -24,6 +26,11 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(|reason| Error::Report { reason }),
     }
+}
+
+/// A report as JSON, for [`print`].
+pub(crate) fn json(report: &impl Serialize) -> String {
+    format!("{}\n", serde_json::to_string_pretty(report).expect("plain numbers and texts"))
 }
 
 /// Reads standard input to its end.

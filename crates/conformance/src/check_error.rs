@@ -30,6 +30,14 @@ impl From<DriverError> for CheckError {
     }
 }
 
+/// What a manager gave, or the end of the check if the manager does not support what was asked for.
+pub(crate) fn supported<T>(outcome: Result<T, MemoryError>) -> Result<T, CheckError> {
+    outcome.map_err(|error| match error {
+        MemoryError::Unsupported { what } => CheckError::skipped(what),
+        error => error.into(),
+    })
+}
+
 /// Fails with the text of `message`, unless `holds`.
 pub(crate) fn expect(holds: bool, message: impl FnOnce() -> String) -> Result<(), CheckError> {
     if holds { Ok(()) } else { Err(CheckError::Failed(message())) }

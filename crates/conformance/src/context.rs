@@ -115,6 +115,12 @@ pub(crate) fn check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(),
     }
 }
 
+/// Writes a block and checks that it holds what was written.
+pub(crate) fn write_and_check(stream: &Stream, block: &Arc<Block>, seed: u8) -> Result<(), CheckError> {
+    write(stream, block, seed)?;
+    check(stream, block, seed)
+}
+
 /// Checks that a block holds four-byte words of `word`, in its whole words.
 pub(crate) fn check_words(stream: &Stream, block: &Arc<Block>, word: u32) -> Result<(), CheckError> {
     let mut found = vec![0; len(block.size())];

@@ -21,17 +21,11 @@ pub(crate) struct SpaceRange {
 }
 
 /// Live and former ranges.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LiveRanges<U> {
     /// The end of each range, by space and start.
     live: BTreeMap<(Space, u64), u64>,
     former: Vec<(SpaceRange, U)>,
-}
-
-impl<U> Default for LiveRanges<U> {
-    fn default() -> Self {
-        Self { live: BTreeMap::new(), former: Vec::new() }
-    }
 }
 
 impl<U: Clone> LiveRanges<U> {

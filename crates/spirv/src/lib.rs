@@ -49,7 +49,9 @@ pub mod internal {
     pub use crate::binary::lines::line_of;
     pub use crate::binary::sources::without_sources;
     pub use crate::binary::validator::Validator;
-    pub use crate::binary::words::{BOUND, HEADER_WORDS, asks_for_length, instructions, op, samples_plainly};
+    pub use crate::binary::words::{
+        BOUND, HEADER_WORDS, asks_for_length, instruction, instructions, op, samples_plainly, text_words,
+    };
     pub use crate::binary::zero_shared::with_zeroed_shared;
     pub use crate::binary::{
         Binary, Check, Chosen, ChosenPart, DeviceBounds, EntryOptions, matrices_of, with_bounded_bindings, with_checks,

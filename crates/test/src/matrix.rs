@@ -2,7 +2,7 @@
 //!
 //! No device is opened here. The names are a pure function of the descriptions of the devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -50,13 +50,8 @@ pub(crate) fn targets(instance: &Arc<Instance>, selectors: &[String]) -> Result<
     if chosen.is_empty() {
         chosen.push(choose(None)?);
     }
-    let mut seen = Vec::new();
-    chosen.retain(|index| {
-        !seen.contains(index) && {
-            seen.push(*index);
-            true
-        }
-    });
+    let mut seen = BTreeSet::new();
+    chosen.retain(|index| seen.insert(*index));
     let chosen: Vec<&DeviceInfo> = chosen.into_iter().map(|index| &infos[index]).collect();
     let target = |(label, info): (String, &DeviceInfo)| Target { label, info: info.clone() };
     Ok(labels(&chosen).into_iter().zip(chosen).map(target).collect())

@@ -46,7 +46,7 @@ pub struct Record {
 }
 
 /// A finished run. `report.json` is its JSON.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Results {
     /// The name of the suite.
@@ -65,13 +65,7 @@ pub struct Results {
 impl Results {
     /// A run that failed before any trial, with the reason.
     pub(crate) fn of_problem(suite: &str, problem: String) -> Self {
-        Self {
-            suite: suite.to_owned(),
-            devices: Vec::new(),
-            trials: Vec::new(),
-            problems: vec![problem],
-            has_late: false,
-        }
+        Self { suite: suite.to_owned(), problems: vec![problem], ..Self::default() }
     }
 
     /// Writes the reports, and prints where they are. Returns whether both were written.

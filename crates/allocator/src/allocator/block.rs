@@ -290,15 +290,7 @@ impl Block {
     /// memory stays until the last handle is dropped.
     #[inline]
     pub(super) fn check_bounds(&self, range: &Range<u64>, limit: u64) -> Result<()> {
-        if range.start <= range.end && range.end <= limit { Ok(()) } else { Err(self.out_of_bounds(range)) }
-    }
-
-    #[cold]
-    fn out_of_bounds(&self, &Range { start, end }: &Range<u64>) -> Error {
-        match end.checked_sub(start) {
-            Some(len) => Error::OutOfBounds { offset: start, len, size: self.size() },
-            None => Error::ReversedRange { start, end },
-        }
+        if range.start <= range.end && range.end <= limit { Ok(()) } else { Err(Error::outside(range, self.size())) }
     }
 
     /// The address of the first byte on the host, if the host can address the block. Using it needs `unsafe` code, whose author

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
-use vkarray_driver::hazard::{BlockAccess, BlockId, Stage};
+use vkarray_driver::hazard::{BlockAccess, BlockId, Mode, Stage};
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, Owned};
 
 use super::{Allocator, Block};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::vulkan::{ChunkSource, ImageShape, RawImage, texel_view};
 
 /// Images that a block keeps, at most; the one that was made first goes.
@@ -70,10 +70,8 @@ impl Image {
 
     /// Describes a use of the image, which writes it if it copies to it or its kernel writes it.
     pub fn access(&self, writes: bool) -> BlockAccess {
-        match writes {
-            true => BlockAccess::write(self.id, 0..1, Stage::Compute),
-            false => BlockAccess::read(self.id, 0..1, Stage::Compute),
-        }
+        let mode = if writes { Mode::Write } else { Mode::Read };
+        BlockAccess { mode, ..BlockAccess::read(self.id, 0..1, Stage::Compute) }
     }
 
     /// Whether it holds the bytes of its block as they are now. Memory that others than this program's device and host
@@ -103,7 +101,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::NoSuchImage`]; and the errors of [`Allocator::allocate`].
+    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds), [`Error::NoSuchImage`](crate::Error::NoSuchImage); and the errors
+    /// of [`Allocator::allocate`].
     pub fn image(&self, bytes: &Range<u64>, shape: &ImageShape) -> Result<Arc<Image>> {
         self.check_bytes(bytes)?;
         let images = self.images.get_or_init(|| Box::new(Mutex::new(Rank::Images, Vec::new())));
@@ -124,7 +123,8 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBounds`], [`Error::NoSuchImage`], [`Error::Driver`].
+    /// [`Error::OutOfBounds`](crate::Error::OutOfBounds), [`Error::NoSuchImage`](crate::Error::NoSuchImage),
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn texels(
         &self,
         bytes: &Range<u64>,
@@ -146,14 +146,8 @@ impl Allocator {
                 self.shared.images.get_or_init(|| made)
             }
         };
-        Image::new(source, shape).or_else(|error| match error {
-            Error::OutOfMemory(_) => {
-                self.flush()?;
-                self.trim(0)?;
-                Image::new(source, shape)
-            }
-            error => Err(error),
-        })
+        let make = || Image::new(source, shape);
+        make().or_else(|error| self.retry_outside(error, make))
     }
 
     /// Bytes of the images beside blocks, which are no part of [`Allocator::usage`].

@@ -230,6 +230,18 @@ impl Allocator {
         if matches!(error, Error::OutOfMemory(_)) && self.free_slots() { ask() } else { Err(error) }
     }
 
+    /// As [`retry`](Self::retry), for memory that the manager does not hold, and so for which the manager gives back to the
+    /// driver what the device no longer uses.
+    #[cold]
+    fn retry_outside<R>(&self, error: Error, ask: impl Fn() -> Result<R>) -> Result<R> {
+        if !matches!(error, Error::OutOfMemory(_)) {
+            return Err(error);
+        }
+        self.flush()?;
+        self.trim(0)?;
+        ask()
+    }
+
     /// Imports memory of the program. The block is for devices alone, unless the host may address it.
     ///
     /// # Safety

@@ -49,7 +49,7 @@ impl Allocator {
         }
         self.device().check_lost()?;
         let ask = || self.shared.external.allocate(request.size, request.kind);
-        let memory = ask().or_else(|error| self.retry_external(error, ask))?;
+        let memory = ask().or_else(|error| self.retry_outside(error, ask))?;
         Ok(Arc::new(Block::new(self, memory)))
     }
 
@@ -68,7 +68,7 @@ impl Allocator {
     pub fn import(self: &Arc<Self>, memory: &ExportedMemory) -> Result<Arc<Block>> {
         self.device().check_lost()?;
         let ask = || self.shared.external.import(memory);
-        let imported = ask().or_else(|error| self.retry_external(error, ask))?;
+        let imported = ask().or_else(|error| self.retry_outside(error, ask))?;
         Ok(Arc::new(Block::new(self, imported)))
     }
 
@@ -76,17 +76,6 @@ impl Allocator {
     #[cfg(unix)]
     pub(crate) fn external(&self) -> &ExternalMemory {
         &self.shared.external
-    }
-
-    /// Asks again if memory ran out, after memory that the device no longer uses was given back to the driver.
-    #[cold]
-    fn retry_external(&self, error: Error, ask: impl Fn() -> Result<MemoryPointer>) -> Result<MemoryPointer> {
-        if !matches!(error, Error::OutOfMemory(_)) {
-            return Err(error);
-        }
-        self.flush()?;
-        self.trim(0)?;
-        ask()
     }
 
     /// Gives memory back to its source: the external memory of this allocator, or the manager.

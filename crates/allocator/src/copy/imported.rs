@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use vkarray_driver::hazard::{Mode, Stage};
+use vkarray_driver::hazard::{BlockAccess, Mode, Stage};
 use vkarray_driver::{HostAccess, HostAccessKind};
 
 use super::between::BlockRange;
@@ -52,10 +52,7 @@ impl<'a> BlockRange<'a> {
 
     /// Records an operation without commands that uses the bytes, so that they are ordered with other streams of their device.
     fn record_use(&self, mode: Mode) -> Result<()> {
-        let access = match mode {
-            Mode::Read => self.block.read(self.range.clone(), Stage::Transfer),
-            Mode::Write => self.block.write(self.range.clone(), Stage::Transfer),
-        };
+        let access = BlockAccess { mode, ..self.block.read(self.range.clone(), Stage::Transfer) };
         // SAFETY: no command is recorded, so none touches memory that is not listed.
         unsafe { self.stream.record(&[access], |_| Ok::<_, Error>(())) }
     }

@@ -11,6 +11,8 @@ mod out_of_memory;
 #[cfg(feature = "dlpack")]
 mod tensor;
 
+use std::ops::Range;
+
 use vkarray_driver as driver;
 
 use crate::kind::{BlockLabel, MemoryKind, UsmType};
@@ -185,6 +187,22 @@ pub enum Error {
     /// An error of the driver crate.
     #[error(transparent)]
     Driver(#[from] driver::Error),
+}
+
+/// Checks that the bytes `range` lie in memory of `size` bytes.
+pub(crate) fn check_inside(range: &Range<u64>, size: u64) -> Result<()> {
+    if range.start <= range.end && range.end <= size { Ok(()) } else { Err(Error::outside(range, size)) }
+}
+
+impl Error {
+    /// Why the bytes of a range do not lie in memory of `size` bytes.
+    #[cold]
+    pub(crate) fn outside(&Range { start, end }: &Range<u64>, size: u64) -> Self {
+        match end.checked_sub(start) {
+            Some(len) => Self::OutOfBounds { offset: start, len, size },
+            None => Self::ReversedRange { start, end },
+        }
+    }
 }
 
 vkarray_driver::debug_as_display!(Error);

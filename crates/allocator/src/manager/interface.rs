@@ -198,10 +198,9 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// [`Error::Unsupported`] where the manager names no memory.
     #[cfg(unix)]
     fn get_ipc_handle(&self, memory: &MemoryPointer) -> Result<IpcHandle> {
-        match self.upstream() {
-            Some(upstream) => upstream.get_ipc_handle(memory),
-            None => Err(Error::Unsupported { what: "sharing memory with another process" }),
-        }
+        self.upstream()
+            .ok_or(Error::Unsupported { what: "sharing memory with another process" })?
+            .get_ipc_handle(memory)
     }
 
     /// How much device memory there is.
@@ -211,10 +210,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     /// [`Error::Unsupported`] where the manager does not count memory.
     #[doc(alias = "available_memory")]
     fn get_memory_info(&self) -> Result<MemoryInfo> {
-        match self.upstream() {
-            Some(upstream) => upstream.get_memory_info(),
-            None => Err(Error::Unsupported { what: "counting free device memory" }),
-        }
+        self.upstream().ok_or(Error::Unsupported { what: "counting free device memory" })?.get_memory_info()
     }
 
     /// How much memory there is on the heap that a kind of memory comes from.
@@ -273,10 +269,7 @@ pub unsafe trait MemoryManager: fmt::Debug + Send + Sync {
     ///
     /// [`Error::Unsupported`] where the manager keeps nothing; and the errors of allocating.
     fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
-        match self.upstream() {
-            Some(upstream) => upstream.reserve(bytes, kind),
-            None => Err(Error::Unsupported { what: "taking memory ahead of need" }),
-        }
+        self.upstream().ok_or(Error::Unsupported { what: "taking memory ahead of need" })?.reserve(bytes, kind)
     }
 
     /// Gives unused memory back to the driver, until at most `keep` bytes of each kind are kept. Never waits for the

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use vkarray_driver::{Error as DriverError, ExternalSemaphore, SemaphoreKind};
 
 #[cfg(unix)]
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_inside};
 
 /// Exported memory in plain data: the values that an importer compares before it imports. Sizes are bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,11 +126,7 @@ impl IpcHandle {
     ///
     /// [`Error::ReversedRange`], [`Error::OutOfBounds`].
     pub fn new(memory: ExportedMemory, range: Range<u64>, read_only: bool) -> Result<Self> {
-        let (Range { start, end }, size) = (range.clone(), memory.description().size);
-        let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
-        if end > size {
-            return Err(Error::OutOfBounds { offset: start, len, size });
-        }
+        check_inside(&range, memory.description().size)?;
         Ok(Self::from_parts(memory, range, process::id(), read_only, None))
     }
 
@@ -174,11 +170,8 @@ impl IpcHandle {
 
     /// Names only the bytes `part` of the handle's bytes.
     pub(crate) fn part(mut self, part: &Range<u64>, read_only: bool) -> Result<Self> {
-        let (Range { start, end }, size) = (part.clone(), self.size());
-        if end > size {
-            return Err(Error::OutOfBounds { offset: start, len: end - start, size });
-        }
-        self.range = self.range.start + start..self.range.start + end;
+        check_inside(part, self.size())?;
+        self.range = self.range.start + part.start..self.range.start + part.end;
         self.is_read_only |= read_only;
         Ok(self)
     }

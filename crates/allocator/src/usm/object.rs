@@ -11,7 +11,7 @@ use vkarray_driver::lock::{Mutex, Rank};
 
 use super::{HostVisible, MemoryContext, Reference, UsmKind, UsmType};
 use crate::allocator::{Block, HostRead, HostWrite};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_inside};
 use crate::memory::MemoryConnection;
 use crate::vulkan::check_same_device;
 
@@ -323,10 +323,6 @@ impl<K: UsmKind> fmt::Debug for UsmMemory<K> {
 
 /// The part `inner` of `outer`; `inner` counts from the start of `outer`.
 fn subrange(outer: &Range<u64>, inner: Range<u64>) -> Result<Range<u64>> {
-    let Range { start, end } = inner;
-    let (len, size) = (end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?, outer.end - outer.start);
-    if end > size {
-        return Err(Error::OutOfBounds { offset: start, len, size });
-    }
-    Ok(outer.start + start..outer.start + end)
+    check_inside(&inner, outer.end - outer.start)?;
+    Ok(outer.start + inner.start..outer.start + inner.end)
 }

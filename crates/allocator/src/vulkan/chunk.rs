@@ -144,9 +144,7 @@ impl ChunkSource {
 
     /// Makes a chunk of at least `size` bytes.
     pub(crate) fn make(self: &Arc<Self>, size: u64, kind: MemoryKind, backing: Backing) -> Result<Chunk> {
-        let limit = self.device.info().limits.max_buffer_size;
-        let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
-        let rounded = rounded.ok_or(Error::TooLarge { bytes: size, limit })?;
+        let rounded = buffer_size(&self.device, size)?;
         self.check_window(rounded, kind)?;
         let buffer = create_buffer(&self.device, rounded, None)
             .map_err(|code| self.refused("vkCreateBuffer", code, rounded, kind))?;
@@ -296,6 +294,13 @@ impl ChunkSource {
         // No caller's code runs under the lock.
         self.memory.lock()
     }
+}
+
+/// The size of the buffer that is made for `size` bytes.
+pub(super) fn buffer_size(device: &Device, size: u64) -> Result<u64> {
+    let limit = device.info().limits.max_buffer_size;
+    let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
+    rounded.ok_or(Error::TooLarge { bytes: size, limit })
 }
 
 /// Creates a buffer. Memory of the handle type can be bound to it, if there is one. Other memory has an address on devices

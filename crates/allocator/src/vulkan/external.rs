@@ -13,16 +13,13 @@ use std::sync::Arc;
 use ash::vk;
 use vkarray_driver::{Device, Owned};
 
-use super::chunk::create_buffer;
+use super::chunk::{buffer_size, create_buffer};
 use crate::error::{Error, OutOfMemory, Result, Shortage};
 use crate::kind::{MemoryKind, host_visible_types};
 use crate::memory::{MemoryDescription, MemoryPointer};
 use crate::pending::PendingQueue;
 
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
-
-/// Sizes of buffers are multiples of this number of bytes, like the sizes of chunks.
-const GRANULE: u64 = 16;
 
 /// The exportable and imported memory of one device.
 pub(crate) struct ExternalMemory {
@@ -65,9 +62,7 @@ impl ExternalMemory {
 
     /// A buffer of `size` bytes for memory of descriptors, and the buffer's requirements.
     fn buffer(&self, size: u64) -> Result<(Owned<vk::Buffer>, vk::MemoryRequirements)> {
-        let limit = self.device.info().limits.max_buffer_size;
-        let rounded = size.max(1).checked_next_multiple_of(GRANULE).filter(|&bytes| bytes <= limit);
-        let rounded = rounded.ok_or(Error::TooLarge { bytes: size, limit })?;
+        let rounded = buffer_size(&self.device, size)?;
         let buffer =
             create_buffer(&self.device, rounded, Some(HANDLE)).map_err(self.device.failed("vkCreateBuffer"))?;
         // SAFETY: the buffer is alive and of this device.

@@ -67,9 +67,7 @@ impl Imports {
         size: u64,
         mapped: bool,
     ) -> Result<HostPointer> {
-        let Some(host) = &self.host else {
-            return Err(Error::Unsupported { what: "pinning memory of the program" });
-        };
+        let host = self.host.as_ref().ok_or(Error::Unsupported { what: "pinning memory of the program" })?;
         let pages = self.claim(pointer, size)?;
         let buffer = create_buffer(&self.device, size, Some(HANDLE)).map_err(self.device.failed("vkCreateBuffer"))?;
         // SAFETY: the buffer is alive and of this device.

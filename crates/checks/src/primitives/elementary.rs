@@ -7,7 +7,7 @@ use vkarray::half::{bf16, f16};
 use vkarray::prelude::*;
 use vkarray::primitives::Reducible;
 
-use crate::{Result, contents};
+use crate::Result;
 
 /// Values over all exponents and near the places where the functions change their form.
 fn arguments() -> Vec<f32> {
@@ -185,7 +185,7 @@ fn measured<T: Short>(ctx: &Context, values: &[T]) -> Result<Vec<Worst>> {
     let (x, y) = (ctx.slice_to_device(values)?, ctx.slice_to_device(&seconds)?);
     let is_tiny = |value: T| value.wide() != 0.0 && value.wide().abs() < T::LEAST;
     let worst = |name: &'static str, limit: f64, exact: &dyn Fn(f64, f64) -> f64| {
-        let got = contents(&function(name, &x, &y).expect("a listed function").eval()?)?;
+        let got = function(name, &x, &y).expect("a listed function").eval()?.to_vec()?;
         let plain = (0..values.len()).filter(|&i| !is_tiny(values[i]) && !is_tiny(seconds[i]));
         let errors = plain.map(|i| {
             let exact = exact(values[i].wide(), seconds[i].wide());
@@ -221,7 +221,7 @@ pub(crate) fn functions_are_as_exact_as_the_guide_says(ctx: &Context) -> Result<
 pub(crate) fn functions_of_halves_are_rounded_once_more(ctx: &Context) -> Result<()> {
     check(&measured(ctx, &halves())?, Some(0.6));
     // Kernels read every number exactly, also subnormal numbers.
-    let read = contents(&ctx.slice_to_device(&halves())?.cast::<f32>().eval()?)?;
+    let read = ctx.slice_to_device(&halves())?.cast::<f32>().eval()?.to_vec()?;
     for (half, got) in halves().into_iter().zip(read) {
         assert!(half.to_f32().to_bits() == got.to_bits() || (half.is_nan() && got.is_nan()), "{half:?}: {got}");
     }
@@ -247,19 +247,15 @@ fn selected<T: Short>(ctx: &Context, host: &[T]) -> Result<()> {
         let found: Vec<f64> = found.into_iter().map(T::wide).collect();
         assert_eq!(found, expected, "{name}");
     };
-    is("minimum", contents(&a.minimum(&b).eval()?)?, of_two(f64::min));
-    is("maximum", contents(&a.maximum(&b).eval()?)?, of_two(f64::max));
-    is("copysign", contents(&a.copysign(&b).eval()?)?, of_two(f64::copysign));
-    is("abs", contents(&x.abs().eval()?)?, of_one(&f64::abs));
-    is("negative", contents(&(-&x).eval()?)?, of_one(&|x| -x));
-    is(
-        "min",
-        contents(&a.max(1)?.min(keepdims(0))?)?,
-        vec![host.iter().map(|x| x.wide()).fold(f64::INFINITY, f64::min)],
-    );
+    is("minimum", a.minimum(&b).eval()?.to_vec()?, of_two(f64::min));
+    is("maximum", a.maximum(&b).eval()?.to_vec()?, of_two(f64::max));
+    is("copysign", a.copysign(&b).eval()?.to_vec()?, of_two(f64::copysign));
+    is("abs", x.abs().eval()?.to_vec()?, of_one(&f64::abs));
+    is("negative", (-&x).eval()?.to_vec()?, of_one(&|x| -x));
+    is("min", a.max(1)?.min(keepdims(0))?.to_vec()?, vec![host.iter().map(|x| x.wide()).fold(f64::INFINITY, f64::min)]);
     is(
         "max",
-        contents(&(-&x).max(keepdims(0))?)?,
+        (-&x).max(keepdims(0))?.to_vec()?,
         vec![host.iter().map(|x| -x.wide()).fold(f64::NEG_INFINITY, f64::max)],
     );
     Ok(())
@@ -268,7 +264,7 @@ fn selected<T: Short>(ctx: &Context, host: &[T]) -> Result<()> {
 pub(crate) fn powers_of_subnormal_numbers_are_exact_too(ctx: &Context) -> Result<()> {
     let bases: Vec<f32> = (0..23).map(|shift| f32::from_bits(0x5a_5a5a_u32 >> shift)).collect();
     for exponent in [0.5_f32, 0.25, -0.5, -0.75, 0.9] {
-        let found = contents(&ctx.slice_to_device(&bases)?.pow(exponent).eval()?)?;
+        let found = ctx.slice_to_device(&bases)?.pow(exponent).eval()?.to_vec()?;
         for (base, found) in bases.iter().zip(found) {
             let exact = f64::from(*base).powf(f64::from(exponent));
             assert!(ulps(found, exact) <= 2.5, "{base:e} to the power of {exponent}: {found:e}, not {exact:e}");
@@ -286,7 +282,7 @@ pub(crate) fn large_quotients_are_rounded_down_as_by_numpy(ctx: &Context) -> Res
     let mut pairs: Vec<[f32; 2]> = (0..60_000).map(|i| [sized(i % 60), sized(i % 7)]).collect();
     pairs.extend([[2_147_483_648.0, 21.367_157], [f32::MAX, 1.5], [1e30, 3e37], [3e38, 2e38]]);
     let [x, y] = [0, 1].map(|at| pairs.iter().map(|pair| pair[at]).collect::<Vec<f32>>());
-    let found = contents(&ctx.slice_to_device(&x)?.floor_divide(&ctx.slice_to_device(&y)?).eval()?)?;
+    let found = ctx.slice_to_device(&x)?.floor_divide(&ctx.slice_to_device(&y)?).eval()?.to_vec()?;
     for ([x, y], found) in pairs.into_iter().zip(found) {
         let rest = x % y;
         let quotient = (x - rest) / y - if rest != 0.0 && (rest < 0.0) != (y < 0.0) { 1.0 } else { 0.0 };

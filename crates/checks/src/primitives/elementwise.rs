@@ -6,7 +6,7 @@ use vkarray::prelude::*;
 use vkarray::primitives::Widen;
 
 use super::elementary::function;
-use crate::{Result, contents, int, number};
+use crate::{Result, int, number};
 
 /// Sizes around the units and the workgroups of the kernels, and a prime.
 const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 63, 64, 255, 256, 257, 1021, 1024, 4099];
@@ -20,10 +20,10 @@ pub(crate) fn every_element_is_computed_whatever_the_size(ctx: &Context) -> Resu
         let a = ctx.arange(0.0_f32, n as f32, 1.0)?;
         let b = ctx.full(n, 0.5_f32)?;
         let expected: Vec<_> = (0..n).map(|i| i as f32 * 2.0 + 0.5).collect();
-        assert_eq!(contents(&(&a * 2.0 + &b).eval()?)?, expected, "{n}");
-        let flags = contents(&a.less(3.0).eval()?)?;
+        assert_eq!((&a * 2.0 + &b).eval()?.to_vec()?, expected, "{n}");
+        let flags = a.less(3.0).eval()?.to_vec()?;
         assert_eq!(bools(&flags), (0..n).map(|i| i < 3).collect::<Vec<_>>(), "{n}");
-        let halves = contents(&(a.cast::<f16>() * f16::from_f32(0.5)).eval()?)?;
+        let halves = (a.cast::<f16>() * f16::from_f32(0.5)).eval()?.to_vec()?;
         let expected: Vec<_> = (0..n).map(|i| f16::from_f32(f16::from_f32(i as f32).to_f32() * 0.5)).collect();
         assert_eq!(halves, expected, "{n}");
     }
@@ -84,20 +84,20 @@ fn computes<T: Numeric + Number + Widen + PartialEq + std::fmt::Debug>(
         let typed = |values: &[u8]| values.iter().map(|&value| of(value)).collect::<Vec<T>>();
         let x = ctx.slice_to_device(&typed(&host))?;
         let doubled: Vec<u8> = host.iter().map(|value| 2 * value).collect();
-        assert_eq!(contents(&(&x + &x).eval()?)?, typed(&doubled), "{:?}: {n} sums", T::DTYPE);
+        assert_eq!((&x + &x).eval()?.to_vec()?, typed(&doubled), "{:?}: {n} sums", T::DTYPE);
         let floats: Vec<f32> = host.iter().map(|&value| f32::from(value)).collect();
-        assert_eq!(contents(&x.astype::<f32>()?)?, floats, "{:?}: {n} conversions", T::DTYPE);
-        let back = contents(&ctx.slice_to_device(&floats)?.astype::<T>()?)?;
+        assert_eq!(x.astype::<f32>()?.to_vec()?, floats, "{:?}: {n} conversions", T::DTYPE);
+        let back = ctx.slice_to_device(&floats)?.astype::<T>()?.to_vec()?;
         assert_eq!(back, typed(&host), "{:?}: {n} conversions from f32", T::DTYPE);
         let flags: Vec<bool> = host.iter().map(|&value| value < 20).collect();
-        assert_eq!(bools(&contents(&x.less(of(20)).eval()?)?), flags, "{:?}: {n} comparisons", T::DTYPE);
+        assert_eq!(bools(&x.less(of(20)).eval()?.to_vec()?), flags, "{:?}: {n} comparisons", T::DTYPE);
         let mut sorted = host.clone();
         sorted.sort_unstable();
-        assert_eq!(contents(&x.sort(0)?)?, typed(&sorted), "{:?}: {n} sorted", T::DTYPE);
+        assert_eq!(x.sort(0)?.to_vec()?, typed(&sorted), "{:?}: {n} sorted", T::DTYPE);
         let places: Vec<u32> = (0..n).rev().map(number).collect();
         let reversed: Vec<u8> = host.iter().rev().copied().collect();
         let taken = x.take(&ctx.slice_to_device(&places)?, 0)?;
-        assert_eq!(contents(&taken)?, typed(&reversed), "{:?}: {n} taken", T::DTYPE);
+        assert_eq!(taken.to_vec()?, typed(&reversed), "{:?}: {n} taken", T::DTYPE);
     }
     Ok(())
 }
@@ -145,12 +145,12 @@ fn divides<T: Numeric + Number + PartialOrd + std::fmt::Debug>(
     let chosen = a.less(&b).select::<T>(T::zeroed(), &b);
     let sign = b.sign();
     for (name, divisor) in [("all", b.expr()), ("chosen", chosen), ("signs", sign)] {
-        let divisors = contents(&divisor.eval()?.broadcast_to([n, n])?)?;
+        let divisors = divisor.eval()?.broadcast_to([n, n])?.to_vec()?;
         let pairs = numbers.iter().flat_map(|&a| std::iter::repeat_n(a, n)).zip(divisors);
         let expected: Vec<[T; 2]> = pairs.map(|(a, b)| divided(a, b)).collect();
         let of = |i: usize| expected.iter().map(|results| results[i]).collect::<Vec<_>>();
-        assert_eq!(contents(&a.floor_divide(divisor.clone()).eval()?)?, of(0), "{:?}: quotients, {name}", T::DTYPE);
-        assert_eq!(contents(&a.remainder(divisor).eval()?)?, of(1), "{:?}: remainders, {name}", T::DTYPE);
+        assert_eq!(a.floor_divide(divisor.clone()).eval()?.to_vec()?, of(0), "{:?}: quotients, {name}", T::DTYPE);
+        assert_eq!(a.remainder(divisor).eval()?.to_vec()?, of(1), "{:?}: remainders, {name}", T::DTYPE);
     }
     Ok(())
 }
@@ -169,12 +169,12 @@ fn of_wide<T: Number>(x: &Expr<T>, host: &[i64]) -> Result<()> {
     let wide = x.eval()?.cast::<i64>();
     let each = |of: &dyn Fn(i64) -> i64| host.iter().map(|&v| of(v)).collect::<Vec<i64>>();
     let name = T::DTYPE;
-    assert_eq!(contents(&wide.abs().eval()?)?, each(&i64::abs), "{name:?}: sizes");
-    assert_eq!(contents(&wide.sign().eval()?)?, each(&i64::signum), "{name:?}: signs");
-    assert_eq!(contents(&wide.floor_divide(3).eval()?)?, each(&|v| v.div_euclid(3)), "{name:?}: quotients");
-    assert_eq!(contents(&wide.remainder(3).eval()?)?, each(&|v| v.rem_euclid(3)), "{name:?}: remainders");
-    assert_eq!(contents(&wide.maximum(0).eval()?)?, each(&|v| v.max(0)), "{name:?}: maxima");
-    let less = bools(&contents(&wide.less(0).eval()?)?);
+    assert_eq!(wide.abs().eval()?.to_vec()?, each(&i64::abs), "{name:?}: sizes");
+    assert_eq!(wide.sign().eval()?.to_vec()?, each(&i64::signum), "{name:?}: signs");
+    assert_eq!(wide.floor_divide(3).eval()?.to_vec()?, each(&|v| v.div_euclid(3)), "{name:?}: quotients");
+    assert_eq!(wide.remainder(3).eval()?.to_vec()?, each(&|v| v.rem_euclid(3)), "{name:?}: remainders");
+    assert_eq!(wide.maximum(0).eval()?.to_vec()?, each(&|v| v.max(0)), "{name:?}: maxima");
+    let less = bools(&wide.less(0).eval()?.to_vec()?);
     assert_eq!(less, host.iter().map(|&v| v < 0).collect::<Vec<_>>(), "{name:?}: comparisons");
     let sizes: i64 = host.iter().map(|v| v.abs()).sum();
     assert_eq!(wide.abs().sum(..)?.item()?, sizes, "{name:?}: the sum of sizes");
@@ -190,7 +190,7 @@ pub(crate) fn repeated_elements_compute_like_their_copies(ctx: &Context) -> Resu
         ["exp", "log1p", "log10", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arccosh", "pow", "hypot"]
     {
         let [own, same] = [&repeated, &copies].map(|x| function(name, x, x).expect("a listed function").eval());
-        let bits = |values: DeviceNDArray<half::bf16>| -> Result<Vec<u16>> { contents(&values.view()?) };
+        let bits = |values: DeviceNDArray<half::bf16>| -> Result<Vec<u16>> { values.view()?.to_vec() };
         assert_eq!(bits(own?)?, bits(same?)?, "{name}");
     }
     Ok(())

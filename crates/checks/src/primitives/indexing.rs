@@ -4,7 +4,7 @@ use ndarray::{Array3, ArrayD, Axis};
 use vkarray::prelude::*;
 use vkarray::primitives::IndexMode;
 
-use crate::{Result, contents, int, number};
+use crate::{Result, int, number};
 
 /// An array of different numbers, of a shape without two equal lengths.
 fn host() -> ArrayD<i32> {
@@ -31,8 +31,8 @@ pub(crate) fn indices_take_slices_along_any_axis_of_any_view(ctx: &Context) -> R
 pub(crate) fn indices_out_of_range_wrap_around_or_are_clipped(ctx: &Context) -> Result<()> {
     let x = ctx.arange(0_i32, 7, 1)?;
     let indices = ctx.slice_to_device(&[-9_i32, -7, -1, 0, 6, 7, 20])?;
-    assert_eq!(contents(&x.take_with_mode(&indices, 0, IndexMode::Wrap)?)?, [5, 0, 6, 0, 6, 0, 6]);
-    assert_eq!(contents(&x.take_with_mode(&indices, 0, IndexMode::Clip)?)?, [0, 0, 0, 0, 6, 6, 6]);
+    assert_eq!(x.take_with_mode(&indices, 0, IndexMode::Wrap)?.to_vec()?, [5, 0, 6, 0, 6, 0, 6]);
+    assert_eq!(x.take_with_mode(&indices, 0, IndexMode::Clip)?.to_vec()?, [0, 0, 0, 0, 6, 6, 6]);
     assert!(x.take(&indices, 0).is_err(), "indices out of range are refused");
     Ok(())
 }
@@ -53,7 +53,7 @@ pub(crate) fn elements_are_taken_along_an_axis_and_put_by_flat_index(ctx: &Conte
         target.put(&ctx.slice_to_device(&on_device)?, &ctx.slice_to_device(&values)?)?;
         let mut expected = vec![0; 105];
         indices.iter().zip(&values).for_each(|(&index, &value)| expected[index] = value);
-        assert_eq!(contents(&target)?, expected, "{n} elements");
+        assert_eq!(target.to_vec()?, expected, "{n} elements");
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use half::f16;
 use vkarray::array::{Bool, Complex64};
 use vkarray::prelude::*;
 
-use crate::{Result, contents, number};
+use crate::{Result, number};
 
 /// The elements of a workgroup.
 const BLOCK: usize = 4096;
@@ -23,19 +23,19 @@ fn check<T: Element + PartialEq + std::fmt::Debug>(ctx: &Context, of_number: imp
             let flags: Vec<Bool> = (0..n).map(|i| Bool::from(is_set(i))).collect();
             let mask = ctx.slice_to_device(&flags)?;
             let expected: Vec<T> = (0..n).filter(|&i| is_set(i)).map(&of_number).collect();
-            assert!(contents(&x.compact(&mask)?)? == expected, "{name} of {n} {:?}", T::DTYPE);
+            assert!(x.compact(&mask)?.to_vec()? == expected, "{name} of {n} {:?}", T::DTYPE);
             // The mask and the elements begin at any offset, and are in reverse order.
             if n > 8 {
                 let (part, part_mask) = (x.slice(s![3..])?, mask.slice(s![..-3])?);
                 let expected: Vec<T> = (3..n).filter(|&i| is_set(i - 3)).map(&of_number).collect();
-                assert!(contents(&part.compact(&part_mask)?)? == expected, "{name} of a part of {n}");
+                assert!(part.compact(&part_mask)?.to_vec()? == expected, "{name} of a part of {n}");
                 let (back, back_mask) = (x.flip(None)?, mask.flip(None)?);
                 let mut expected: Vec<T> = (0..n).filter(|&i| is_set(i)).map(&of_number).collect();
                 expected.reverse();
-                assert!(contents(&back.compact(&back_mask)?)? == expected, "{name} of {n}, backwards");
+                assert!(back.compact(&back_mask)?.to_vec()? == expected, "{name} of {n}, backwards");
             }
             let places: Vec<u32> = (0..n).filter(|&i| is_set(i)).map(number).collect();
-            assert!(contents(&mask.nonzero()?[0])? == places, "places of {name} of {n}");
+            assert!(mask.nonzero()?[0].to_vec()? == places, "places of {name} of {n}");
         }
     }
     Ok(())
@@ -53,6 +53,6 @@ pub(crate) fn masks_select_rows(ctx: &Context) -> Result<()> {
     let x = ctx.arange(0_u32, 3 * 5000, 1)?.reshape([5000, 3])?;
     let mask = (x.slice(s![.., 0])? % 5).equal(0).eval()?;
     let expected: Vec<u32> = (0..5000).filter(|i| 3 * i % 5 == 0).flat_map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
-    assert_eq!(contents(&x.compact(&mask)?)?, expected);
+    assert_eq!(x.compact(&mask)?.to_vec()?, expected);
     Ok(())
 }

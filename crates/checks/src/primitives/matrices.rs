@@ -4,15 +4,15 @@
 use vkarray::prelude::*;
 use vkarray::primitives::{Rng, eye};
 
-use crate::{Result, contents, int};
+use crate::{Result, int};
 
 pub(crate) fn products_of_fractions_are_within_the_bound_of_serial_sums(ctx: &Context) -> Result<()> {
     let (m, k, n) = (67, 193, 130);
     let mut rng = Rng::philox(8);
     let a = rng.normal::<f32>(ctx, [m, k])?;
     let b = rng.normal::<f32>(ctx, [n, k])?.t();
-    let found = contents(&a.matmul(&b)?)?;
-    let (a, b) = (contents(&a)?, contents(&b)?);
+    let found = a.matmul(&b)?.to_vec()?;
+    let (a, b) = (a.to_vec()?, b.to_vec()?);
     for (at, &found) in found.iter().enumerate() {
         let products = (0..k).map(|l| f64::from(a[at / n * k + l]) * f64::from(b[l * n + at % n]));
         let (sum, size) = products.fold((0.0, 0.0), |(sum, size), product| (sum + product, size + product.abs()));
@@ -30,11 +30,11 @@ pub(crate) fn long_inner_lengths_are_added_up_to_the_end(ctx: &Context) -> Resul
         let rows = (a.reshape([1, k])? + ctx.slice_to_device(&[0, 1])?.reshape([2, 1])?).eval()?;
         let first = (0..int(k)).fold(0_i32, i32::wrapping_add);
         let second = first.wrapping_add(int(k));
-        assert_eq!(contents(&rows.matmul(&ctx.ones::<i32>(k)?)?)?, [first, second], "{k}");
-        assert_eq!(contents(&rows.matmul(&ctx.ones::<i32>([k, 2])?)?)?, [first, first, second, second], "{k}");
+        assert_eq!(rows.matmul(&ctx.ones::<i32>(k)?)?.to_vec()?, [first, second], "{k}");
+        assert_eq!(rows.matmul(&ctx.ones::<i32>([k, 2])?)?.to_vec()?, [first, first, second, second], "{k}");
     }
     let ones = ctx.ones::<f32>([1, 100_003])?;
-    assert_eq!(contents(&ones.matmul(&ones.t())?)?, [100_003.0]);
+    assert_eq!(ones.matmul(&ones.t())?.to_vec()?, [100_003.0]);
     Ok(())
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn ones_are_on_the_diagonal_asked_for_and_nowhere_else(ctx: &Context)
             let expected: Vec<u8> = (0..rows * columns)
                 .map(|at| u8::from((at % columns).cast_signed() - (at / columns).cast_signed() == k))
                 .collect();
-            assert_eq!(contents(&eye::<u8>(ctx, [rows, columns], k)?)?, expected, "{rows} {columns} {k}");
+            assert_eq!(eye::<u8>(ctx, [rows, columns], k)?.to_vec()?, expected, "{rows} {columns} {k}");
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use half::f16;
 use ndarray::ArrayD;
 use vkarray::prelude::*;
 
-use crate::{Result, contents, int};
+use crate::{Result, int};
 
 /// Reduces axes of a host array in C order.
 fn on_host<T: Copy, U>(host: &ArrayD<T>, axes: &[isize], reduce: impl Fn(&[T]) -> U) -> Vec<U> {
@@ -18,6 +18,14 @@ fn on_host<T: Copy, U>(host: &ArrayD<T>, axes: &[isize], reduce: impl Fn(&[T]) -
     let count: usize = moved.shape()[n_kept..].iter().product();
     let flat: Vec<T> = moved.iter().copied().collect();
     (0..results).map(|i| reduce(&flat[i * count..(i + 1) * count])).collect()
+}
+
+fn sum(numbers: &[i32]) -> i64 {
+    numbers.iter().map(|&x| i64::from(x)).sum()
+}
+
+fn least(numbers: &[i32]) -> i32 {
+    *numbers.iter().min().expect("there are numbers")
 }
 
 /// The position of the first of the largest numbers.
@@ -40,22 +48,13 @@ pub(crate) fn any_axes_of_any_layout_are_reduced(ctx: &Context) -> Result<()> {
             let host = view.copy_to_host()?;
             for axes in AXES {
                 let name = format!("{n} {:?} over {axes:?}", view.shape());
-                assert_eq!(
-                    contents(&view.sum(axes)?)?,
-                    on_host(&host, axes, |v| v.iter().map(|&x| i64::from(x)).sum::<i64>()),
-                    "{name}"
-                );
-                assert_eq!(
-                    contents(&view.min(axes)?)?,
-                    on_host(&host, axes, |v| *v.iter().min().expect("not empty")),
-                    "{name}"
-                );
-                let first = |v: &[i32]| place_of_largest(v);
-                assert_eq!(contents(&view.argmax(axes)?)?, on_host(&host, axes, first), "{name}");
-                let any: Vec<bool> = contents(&view.equal(-500).any(axes)?)?.into_iter().map(bool::from).collect();
+                assert_eq!(view.sum(axes)?.to_vec()?, on_host(&host, axes, sum), "{name}");
+                assert_eq!(view.min(axes)?.to_vec()?, on_host(&host, axes, least), "{name}");
+                assert_eq!(view.argmax(axes)?.to_vec()?, on_host(&host, axes, place_of_largest), "{name}");
+                let any: Vec<bool> = view.equal(-500).any(axes)?.to_vec()?.into_iter().map(bool::from).collect();
                 assert_eq!(any, on_host(&host, axes, |v| v.contains(&-500)), "{name}");
                 let square = |v: &[i32]| v.iter().map(|&x| i64::from(x * x)).sum::<i64>();
-                assert_eq!(contents(&(&view * &view).sum(axes)?)?, on_host(&host, axes, square), "{name}");
+                assert_eq!((&view * &view).sum(axes)?.to_vec()?, on_host(&host, axes, square), "{name}");
             }
         }
     }
@@ -68,26 +67,21 @@ pub(crate) fn rows_of_any_length_are_reduced(ctx: &Context) -> Result<()> {
         let host = ArrayD::from_shape_fn(vec![n_rows, len], |at| int((at[0] * len + at[1]) * 7919 % 10_007) - 5000);
         let x = ctx.to_device(&host)?;
         let name = format!("{n_rows} rows of {len}");
-        let first_largest = |v: &[i32]| place_of_largest(v);
-        assert_eq!(
-            contents(&x.sum(1)?)?,
-            on_host(&host, &[1], |v| v.iter().map(|&x| i64::from(x)).sum::<i64>()),
-            "{name}"
-        );
-        assert_eq!(contents(&x.min(1)?)?, on_host(&host, &[1], |v| *v.iter().min().expect("not empty")), "{name}");
-        assert_eq!(contents(&x.argmax(1)?)?, on_host(&host, &[1], first_largest), "{name}");
+        assert_eq!(x.sum(1)?.to_vec()?, on_host(&host, &[1], sum), "{name}");
+        assert_eq!(x.min(1)?.to_vec()?, on_host(&host, &[1], least), "{name}");
+        assert_eq!(x.argmax(1)?.to_vec()?, on_host(&host, &[1], place_of_largest), "{name}");
         // Rows that begin at any offset.
         let part = x.slice(s![.., 1..])?;
-        let but_first = |v: &[i32]| v[1..].iter().map(|&x| i64::from(x)).sum::<i64>();
-        assert_eq!(contents(&part.sum(1)?)?, on_host(&host, &[1], but_first), "{name} without the first");
+        let but_first = |v: &[i32]| sum(&v[1..]);
+        assert_eq!(part.sum(1)?.to_vec()?, on_host(&host, &[1], but_first), "{name} without the first");
         let bytes = x.astype::<i8>()?;
         let low_bytes = |v: &[i32]| v.iter().map(|&x| i64::from(x.to_le_bytes()[0].cast_signed())).sum::<i64>();
-        assert_eq!(contents(&bytes.sum(1)?)?, on_host(&host, &[1], low_bytes), "{name} of bytes");
+        assert_eq!(bytes.sum(1)?.to_vec()?, on_host(&host, &[1], low_bytes), "{name} of bytes");
         // Operands that are repeated along rows and along columns.
         let (row, column) = (x.slice(s![0])?, x.slice(s![.., ..1])?);
         let product = (&x * &row - &column).sum(1)?;
         let narrow = (x.greater(&row) | x.less(&column)).count_nonzero(1)?;
-        let (product, narrow) = (contents(&product)?, contents(&narrow)?);
+        let (product, narrow) = (product.to_vec()?, narrow.to_vec()?);
         for (i, own) in host.rows().into_iter().enumerate() {
             let pairs = || own.iter().zip(host.rows().into_iter().next().expect("rows")).map(|(&a, &b)| (a, b));
             let sum: i64 = pairs().map(|(a, b)| i64::from(a) * i64::from(b) - i64::from(own[0])).sum();
@@ -120,8 +114,8 @@ pub(crate) fn positions_of_special_floats_are_numpys(ctx: &Context) -> Result<()
             assert_eq!(found, (least, largest), "{host:?}, {repeats} times");
         }
         let rows = ctx.slice_to_device(&host.repeat(100))?.reshape([100, host.len()])?;
-        assert_eq!(contents(&rows.argmin(1)?)?, [least; 100], "{host:?}");
-        assert_eq!(contents(&rows.t().argmax(0)?)?, [largest; 100], "{host:?}");
+        assert_eq!(rows.argmin(1)?.to_vec()?, [least; 100], "{host:?}");
+        assert_eq!(rows.t().argmax(0)?.to_vec()?, [largest; 100], "{host:?}");
     }
     Ok(())
 }
@@ -187,7 +181,7 @@ pub(crate) fn float_sums_are_within_the_stated_bound_and_repeat(ctx: &Context) -
         }
         // The elements in columns, each column with a bound of its own.
         let columns = x.slice(s![..1_000_000])?.reshape([250_000, 4])?;
-        let sums = contents(&columns.sum(0)?)?;
+        let sums = columns.sum(0)?.to_vec()?;
         for (column, got) in sums.into_iter().enumerate() {
             let own = || values[..1_000_000].iter().skip(column).step_by(4).map(|&x| f64::from(x));
             let bound = (128.0 + 18.0) * f64::from(f32::EPSILON) / 2.0 * own().map(f64::abs).sum::<f64>();
@@ -201,18 +195,18 @@ pub(crate) fn float_sums_are_within_the_stated_bound_and_repeat(ctx: &Context) -
 
 pub(crate) fn statistics_are_numpys(ctx: &Context) -> Result<()> {
     let x = ctx.arange(0.0_f32, 24.0, 1.0)?.reshape([4, 6])?;
-    assert_eq!(contents(&x.mean(0)?)?, [9.0, 10.0, 11.0, 12.0, 13.0, 14.0]);
-    assert_eq!(contents(&x.var(0)?)?, [45.0; 6]);
-    assert_eq!(contents(&x.var_with_correction(0, 1)?)?, [60.0; 6]);
+    assert_eq!(x.mean(0)?.to_vec()?, [9.0, 10.0, 11.0, 12.0, 13.0, 14.0]);
+    assert_eq!(x.var(0)?.to_vec()?, [45.0; 6]);
+    assert_eq!(x.var_with_correction(0, 1)?.to_vec()?, [60.0; 6]);
     assert!((x.std(..)?.item()? - (575.0_f32 / 12.0).sqrt()).abs() < 2e-6);
-    assert_eq!(contents(&x.slice(s![0, 3..5])?.norm(..)?)?, [5.0]);
+    assert_eq!(x.slice(s![0, 3..5])?.norm(..)?.to_vec()?, [5.0]);
     assert_eq!(x.mean(keepdims([0, 1]))?.shape(), [1, 1]);
     let halves = x.astype::<f16>()?;
     let tens = (&halves * f16::from_f32(1000.0)).mean(..)?.item()?;
     assert_eq!(tens, f16::from_f32(11_500.0), "the sum is larger than any f16");
     // The rows without their means, in two statements.
     let centred = (&x - &x.mean(keepdims(1))?).eval()?;
-    assert_eq!(contents(&centred.sum(1)?)?, [0.0; 4]);
+    assert_eq!(centred.sum(1)?.to_vec()?, [0.0; 4]);
     let dot = x.slice(s![0])?.vecdot(x.slice(s![1])?, ..)?;
     assert_eq!(dot.item()?, (0..6).map(|i| (i * (i + 6)) as f32).sum::<f32>());
     assert!(ctx.zeros::<f32>(0)?.mean(..)?.item()?.is_nan());
@@ -234,7 +228,7 @@ pub(crate) fn variances_of_distant_numbers_are_precise(ctx: &Context) -> Result<
         assert!(near(got, wanted), "{n}: {got} for {wanted}");
         let columns = x.slice(s![..n / 3 * 3])?.reshape([n / 3, 3])?;
         let rows = columns.t().copy()?;
-        for (column, (a, b)) in contents(&columns.var(0)?)?.into_iter().zip(contents(&rows.var(1)?)?).enumerate() {
+        for (column, (a, b)) in columns.var(0)?.to_vec()?.into_iter().zip(rows.var(1)?.to_vec()?).enumerate() {
             let wanted = exact(&mut host[..n / 3 * 3].iter().skip(column).step_by(3).map(|&x| f64::from(x)));
             assert!(n < 3 || near(a, wanted) && near(b, wanted), "{n}, column {column}: {a}, {b} for {wanted}");
         }
@@ -257,8 +251,8 @@ pub(crate) fn more_than_2_to_the_24_elements_are_reduced_to_the_end(ctx: &Contex
     assert_eq!((x.argmax(..)?.item()?, x.equal(1).count_nonzero(..)?.item()?), (n as i64 - 1, n as i64 - 1));
     let columns = x.slice(s![1..])?.reshape([(n - 1) / 4, 4])?;
     let fourth = (n - 1) as u64 / 4;
-    assert_eq!(contents(&columns.sum(0)?)?, [fourth, fourth, fourth, fourth + 2]);
-    assert_eq!(contents(&columns.t().max(1)?)?, [1, 1, 1, 3]);
+    assert_eq!(columns.sum(0)?.to_vec()?, [fourth, fourth, fourth, fourth + 2]);
+    assert_eq!(columns.t().max(1)?.to_vec()?, [1, 1, 1, 3]);
     Ok(())
 }
 

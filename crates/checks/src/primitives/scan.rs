@@ -3,7 +3,7 @@
 use ndarray::{ArrayD, Axis};
 use vkarray::prelude::*;
 
-use crate::{Result, contents, int};
+use crate::{Result, int};
 
 /// Lengths around units, workgroups and blocks, and a prime.
 const LENGTHS: [usize; 10] = [0, 1, 7, 8, 255, 256, 257, 4099, 65_537, 300_007];
@@ -17,8 +17,8 @@ pub(crate) fn running_sums_of_integers_of_any_length_are_exact(ctx: &Context) ->
         });
         let sums: Vec<i64> = sums.collect();
         let x = ctx.slice_to_device(&host)?;
-        assert_eq!(contents(&x.cumulative_sum(0)?)?, sums, "{n}");
-        let from_zero = contents(&x.cumulative_sum_from_zero(0)?)?;
+        assert_eq!(x.cumulative_sum(0)?.to_vec()?, sums, "{n}");
+        let from_zero = x.cumulative_sum_from_zero(0)?.to_vec()?;
         assert_eq!((from_zero[0], &from_zero[1..]), (0, &sums[..]), "{n}, from zero");
     }
     Ok(())
@@ -44,7 +44,7 @@ pub(crate) fn running_sums_and_products_follow_any_axis_of_any_view(ctx: &Contex
 pub(crate) fn running_sums_of_floats_are_within_the_bound_of_serial_sums(ctx: &Context) -> Result<()> {
     let mut random = fastrand::Rng::with_seed(5);
     let host: Vec<f32> = (0..100_003).map(|_| random.f32() - 0.25).collect();
-    let found = contents(&ctx.slice_to_device(&host)?.cumulative_sum(0)?)?;
+    let found = ctx.slice_to_device(&host)?.cumulative_sum(0)?.to_vec()?;
     let (mut sum, mut size) = (0.0_f64, 0.0_f64);
     for (at, (found, value)) in found.iter().zip(&host).enumerate() {
         sum += f64::from(*value);

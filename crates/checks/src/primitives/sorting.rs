@@ -7,7 +7,7 @@ use ndarray::{Array2, Axis};
 use vkarray::prelude::*;
 use vkarray::primitives::Side;
 
-use crate::{Result, contents, int, number};
+use crate::{Result, int, number};
 
 /// Lengths around the elements that one workgroup sorts, and primes.
 const LENGTHS: [usize; 9] = [0, 1, 2, 255, 256, 257, 1021, 4099, 100_003];
@@ -47,13 +47,13 @@ pub(crate) fn floats_are_sorted_as_by_a_stable_sort_of_the_host(ctx: &Context) -
                 (x.sort(0)?, x.argsort(0)?)
             };
             let expected = places(&keys, is_descending);
-            let found: Vec<usize> = contents(&found)?.into_iter().map(|place| place as usize).collect();
+            let found: Vec<usize> = found.to_vec()?.into_iter().map(|place| place as usize).collect();
             assert!(found == expected, "the order of {n}, descending: {is_descending}");
             let k = n.div_ceil(20_000);
             let (_, first) = if is_descending { x.top_k(k, 0)? } else { x.bottom_k(k, 0)? };
-            let first: Vec<usize> = contents(&first)?.into_iter().map(|place| place as usize).collect();
+            let first: Vec<usize> = first.to_vec()?.into_iter().map(|place| place as usize).collect();
             assert!(first == expected[..k], "the first {k} of {n}, descending: {is_descending}");
-            let sorted: Vec<u32> = contents(&sorted)?.into_iter().map(f32::to_bits).collect();
+            let sorted: Vec<u32> = sorted.to_vec()?.into_iter().map(f32::to_bits).collect();
             // A zero with the sign comes before one without, where their order is not asked for.
             let mut expected: Vec<f32> = expected.iter().map(|&place| keys[place]).collect();
             expected.sort_by(|a, b| match order(*a, *b).then(a.to_bits().cmp(&b.to_bits()).reverse()) {
@@ -91,15 +91,15 @@ pub(crate) fn different_values_come_with_places_and_counts(ctx: &Context) -> Res
         let mut values = host.clone();
         values.sort_unstable();
         values.dedup();
-        assert_eq!(contents(&unique.values)?, values, "values of {n}");
+        assert_eq!(unique.values.to_vec()?, values, "values of {n}");
         let first = |value: &u32| host.iter().position(|other| other == value).map_or(0, number);
-        assert_eq!(contents(&unique.indices)?, values.iter().map(first).collect::<Vec<_>>(), "places of {n}");
+        assert_eq!(unique.indices.to_vec()?, values.iter().map(first).collect::<Vec<_>>(), "places of {n}");
         let place = |value: &u32| values.binary_search(value).map_or(0, number);
         let inverse: Vec<u32> = host.iter().map(place).collect();
-        assert_eq!(contents(&unique.inverse)?, inverse, "inverse of {n}");
+        assert_eq!(unique.inverse.to_vec()?, inverse, "inverse of {n}");
         let mut counts = vec![0; values.len()];
         inverse.iter().for_each(|&place| counts[place as usize] += 1);
-        assert_eq!(contents(&unique.counts)?, counts, "counts of {n}");
+        assert_eq!(unique.counts.to_vec()?, counts, "counts of {n}");
     }
     Ok(())
 }
@@ -112,13 +112,13 @@ pub(crate) fn values_are_found_and_counted_between_edges(ctx: &Context) -> Resul
         for (side, is_before) in [(Side::Left, f32::lt as fn(&f32, &f32) -> bool), (Side::Right, f32::le)] {
             let place = |value: &f32| number(edges.iter().filter(|edge| is_before(edge, value)).count());
             let expected: Vec<u32> = values.iter().map(place).collect();
-            assert_eq!(contents(&sorted.searchsorted(&x, side)?)?, expected, "{n}, {side:?}");
+            assert_eq!(sorted.searchsorted(&x, side)?.to_vec()?, expected, "{n}, {side:?}");
         }
         let bins = edges.windows(2).enumerate().map(|(bin, edge)| {
             let is_in = |value: &&f32| **value >= edge[0] && (**value < edge[1] || bin == 4 && **value == edge[1]);
             number(values.iter().filter(is_in).count())
         });
-        assert_eq!(contents(&x.histogram_between(&edges)?)?, bins.collect::<Vec<_>>(), "{n} counted");
+        assert_eq!(x.histogram_between(&edges)?.to_vec()?, bins.collect::<Vec<_>>(), "{n} counted");
     }
     Ok(())
 }

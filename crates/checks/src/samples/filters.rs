@@ -4,7 +4,7 @@ use vkarray::kernel::Sampler;
 use vkarray::{Context, Groups, Source};
 
 use super::{assert_near, doubles, noise, sample, text};
-use crate::{Result, contents, number};
+use crate::{Result, number};
 
 pub(crate) fn an_inverted_picture_has_the_complement_of_each_colour(ctx: &Context) -> Result<()> {
     for n in [1, 63, 64, 65, 1009] {
@@ -12,7 +12,7 @@ pub(crate) fn an_inverted_picture_has_the_complement_of_each_colour(ctx: &Contex
         let image = ctx.shaped_to_device(&picture, [n, 4])?;
         sample(ctx, "invert")?.launch(Groups::covering(n), (&image,))?;
         let complement = |(i, value): (usize, &f32)| if i % 4 == 3 { *value } else { 1.0 - value };
-        assert_eq!(contents(&image)?, picture.iter().enumerate().map(complement).collect::<Vec<_>>(), "{n} pixels");
+        assert_eq!(image.to_vec()?, picture.iter().enumerate().map(complement).collect::<Vec<_>>(), "{n} pixels");
     }
     Ok(())
 }
@@ -51,7 +51,7 @@ pub(crate) fn a_convolution_is_the_sum_of_weighted_neighbours(ctx: &Context) -> 
             weighted.sum()
         };
         let expected: Vec<f64> = (0..source.len()).map(sum).collect();
-        assert_near(&format!("{width} x {height}, {radius_x} x {radius_y}"), &contents(&to)?, &expected, 1e-5);
+        assert_near(&format!("{width} x {height}, {radius_x} x {radius_y}"), &to.to_vec()?, &expected, 1e-5);
     }
     Ok(())
 }
@@ -80,7 +80,7 @@ pub(crate) fn the_bilateral_filter_is_a_mean_with_weights_of_space_and_colour(ct
         let smooth = ctx.full([height, width, 4], 7.0_f32)?;
         let args = (&source, &smooth, number(width), number(height), number(radius), 2.5_f32, 0.4_f32);
         bilateral.launch(Groups::covering([width, height]), args)?;
-        assert_near(&format!("{width} x {height}, {radius}"), &contents(&smooth)?, &expected, 1e-5);
+        assert_near(&format!("{width} x {height}, {radius}"), &smooth.to_vec()?, &expected, 1e-5);
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ pub(crate) fn a_turned_picture_is_interpolated_at_the_places_that_it_came_from(c
         let result = ctx.zeros::<u8>([height, width, 4])?;
         let how = Sampler::linear().border();
         rotate.launch(Groups::covering([width, height]), (&picture, how, &result, angle))?;
-        let found: Vec<f32> = contents(&result)?.iter().map(|&value| f32::from(value) / 255.0).collect();
+        let found: Vec<f32> = result.to_vec()?.iter().map(|&value| f32::from(value) / 255.0).collect();
         // Devices interpolate with 8 bits of the place, and the result has 8 bits.
         assert_near(&format!("{width} x {height}, {angle}"), &found, &expected, 0.015);
     }
@@ -133,6 +133,6 @@ pub(crate) fn numbers_get_the_colours_between_those_of_the_table(ctx: &Context) 
         expected.extend([0, 1, 2].map(|channel| (0..5).map(|i| weights[i] * table[i][channel]).sum::<f64>()));
         expected.push(1.0);
     }
-    assert_near("colours", &contents(&image)?, &expected, 1e-5);
+    assert_near("colours", &image.to_vec()?, &expected, 1e-5);
     Ok(())
 }

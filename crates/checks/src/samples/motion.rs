@@ -4,7 +4,7 @@
 use vkarray::{Context, Groups};
 
 use super::{assert_near, doubles, noise, sample};
-use crate::{Result, contents, number};
+use crate::{Result, number};
 
 /// Width and height: single cells and lines, sizes around a workgroup, and a prime.
 const SIZES: [[usize; 2]; 6] = [[1, 1], [1, 7], [9, 2], [15, 17], [16, 16], [37, 23]];
@@ -28,7 +28,7 @@ pub(crate) fn heat_spreads_and_the_border_keeps_its_temperature(ctx: &Context) -
             expected = (0..expected.len()).map(next).collect();
             std::mem::swap(&mut a, &mut b);
         }
-        assert_near(&format!("{size:?}"), &contents(&a)?, &expected, 1e-5);
+        assert_near(&format!("{size:?}"), &a.to_vec()?, &expected, 1e-5);
     }
     Ok(())
 }
@@ -46,7 +46,7 @@ pub(crate) fn waves_run_and_the_border_stays_at_zero(ctx: &Context) -> Result<()
             (before, now) = (now.clone(), (0..n).map(after).collect());
             std::mem::swap(&mut a, &mut b);
         }
-        assert_near(&format!("{size:?}"), &contents(&a)?, &now, 1e-4);
+        assert_near(&format!("{size:?}"), &a.to_vec()?, &now, 1e-4);
     }
     Ok(())
 }
@@ -76,8 +76,8 @@ pub(crate) fn bodies_attract_each_other(ctx: &Context) -> Result<()> {
                 (0..3).for_each(|axis| body[axis] += 0.01 * speed[axis]);
             }
         }
-        assert_near(&format!("{n} bodies"), &contents(&now)?, bodies.as_flattened(), 1e-5);
-        let found: Vec<f32> = contents(&velocity)?.chunks(4).flat_map(|speed| speed[..3].to_vec()).collect();
+        assert_near(&format!("{n} bodies"), &now.to_vec()?, bodies.as_flattened(), 1e-5);
+        let found: Vec<f32> = velocity.to_vec()?.chunks(4).flat_map(|speed| speed[..3].to_vec()).collect();
         assert_near(&format!("speed of {n} bodies"), &found, speeds.as_flattened(), 1e-4);
     }
     Ok(())
@@ -103,7 +103,7 @@ pub(crate) fn cells_live_and_die_in_a_world_without_border(ctx: &Context) -> Res
             };
             alive = (0..alive.len()).map(|i| matches!((alive[i], n_neighbours(i)), (_, 3) | (true, 2))).collect();
             let expected: Vec<f32> = alive.iter().map(|&is_alive| f32::from(u8::from(is_alive))).collect();
-            assert_eq!(contents(&now)?, expected, "{width} x {height}, generation {generation}");
+            assert_eq!(now.to_vec()?, expected, "{width} x {height}, generation {generation}");
         }
     }
     Ok(())
@@ -147,7 +147,7 @@ pub(crate) fn birds_fly_with_their_neighbours(ctx: &Context) -> Result<()> {
             expected.extend([0, 1].map(|axis| (bird[axis] + step * speed[axis]).rem_euclid(1.0)));
             expected.extend(speed);
         }
-        assert_near(&format!("{n} birds"), &contents(&next)?, &expected, 1e-5);
+        assert_near(&format!("{n} birds"), &next.to_vec()?, &expected, 1e-5);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use vkarray::{Context, Groups};
 
 use super::{assert_near, doubles, noise, sample};
-use crate::{Result, contents, number};
+use crate::{Result, number};
 
 pub(crate) fn saxpy_adds_a_multiple_of_each_element(ctx: &Context) -> Result<()> {
     for n in [1_usize, 255, 256, 257, 1009] {
@@ -11,7 +11,7 @@ pub(crate) fn saxpy_adds_a_multiple_of_each_element(ctx: &Context) -> Result<()>
         let (from, to) = (ctx.slice_to_device(&x)?, ctx.slice_to_device(&y)?);
         sample(ctx, "saxpy")?.launch(Groups::covering(n), (&from, &to, -2.5_f32))?;
         let expected: Vec<f64> = doubles(&x).iter().zip(doubles(&y)).map(|(x, y)| y - 2.5 * x).collect();
-        assert_near(&format!("{n}"), &contents(&to)?, &expected, 1e-6);
+        assert_near(&format!("{n}"), &to.to_vec()?, &expected, 1e-6);
     }
     Ok(())
 }
@@ -35,9 +35,9 @@ pub(crate) fn points_in_the_circle_are_counted_exactly_and_give_pi(ctx: &Context
             x * x + y * y < 1 << 30
         };
         let expected = (0..16 * u64::from(invocations)).filter(|&point| is_hit(point)).count();
-        assert_eq!(contents(&hits)?, [number(expected)], "{invocations} invocations");
+        assert_eq!(hits.to_vec()?, [number(expected)], "{invocations} invocations");
         if invocations == 1009 {
-            let pi = 4.0 * f64::from(contents(&hits)?[0]) / (16.0 * 1009.0);
+            let pi = 4.0 * f64::from(hits.to_vec()?[0]) / (16.0 * 1009.0);
             // Three standard deviations of that many draws are 0.039.
             assert!((pi - std::f64::consts::PI).abs() < 0.039, "{pi}");
         }
@@ -72,8 +72,8 @@ pub(crate) fn options_have_the_prices_of_the_formula_by_integration(ctx: &Contex
             [value, value - s + k * (-r * t).exp()] // The price of a put, by the parity of puts and calls.
         };
         let expected: Vec<[f64; 2]> = (0..n).map(price).collect();
-        assert_near("calls", &contents(&call)?, &expected.iter().map(|price| price[0]).collect::<Vec<_>>(), 5e-5);
-        assert_near("puts", &contents(&put)?, &expected.iter().map(|price| price[1]).collect::<Vec<_>>(), 5e-5);
+        assert_near("calls", &call.to_vec()?, &expected.iter().map(|price| price[0]).collect::<Vec<_>>(), 5e-5);
+        assert_near("puts", &put.to_vec()?, &expected.iter().map(|price| price[1]).collect::<Vec<_>>(), 5e-5);
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ pub(crate) fn softmax_of_each_row_adds_up_to_one_and_does_not_overflow(ctx: &Con
         let x = ctx.shaped_to_device(&values, [rows, columns])?;
         let y = ctx.full([rows, columns], 7.0_f32)?;
         softmax.launch(Groups::exact([number(rows), 1, 1]), (&x, &y, number(columns)))?;
-        let found = contents(&y)?;
+        let found = y.to_vec()?;
         for (row, found) in doubles(&values).chunks(columns).zip(found.chunks(columns)) {
             let expected: Vec<f64> = row.iter().map(|a| 1.0 / row.iter().map(|b| (b - a).exp()).sum::<f64>()).collect();
             assert_near(&format!("{rows} x {columns}"), found, &expected, 1e-5);

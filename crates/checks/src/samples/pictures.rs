@@ -4,7 +4,7 @@
 use vkarray::{Context, Groups, Source};
 
 use super::{assert_near, doubles, noise, sample, text};
-use crate::{Result, contents, number};
+use crate::{Result, number};
 
 /// Width and height: sizes around a workgroup, and a prime.
 const SIZES: [[usize; 2]; 4] = [[1, 1], [15, 17], [16, 16], [61, 43]];
@@ -38,7 +38,7 @@ pub(crate) fn the_mandelbrot_set_has_the_colour_of_the_step_that_leaves_the_circ
         let image = ctx.full([size[1], size[0], 4], 7.0_f32)?;
         let (width, height) = (number(size[0]), number(size[1]));
         mandelbrot.launch(Groups::covering(size), (&image, width, height, [-0.7_f32, 0.1], 1.25_f32))?;
-        assert_pixels(&contents(&image)?, size, |[x, y]| {
+        assert_pixels(&image.to_vec()?, size, |[x, y]| {
             let c = [1.25 * x - 0.7, 1.25 * y + 0.1];
             let mut z = [0.0_f64; 2];
             for n in 1..=64 {
@@ -60,7 +60,7 @@ pub(crate) fn the_julia_set_is_black_where_points_stay(ctx: &Context) -> Result<
     let julia = ctx.kernel(Source::wgsl(text("julia")).named("julia")).constant("MAX_ITER", 100).build()?;
     julia.launch(Groups::covering([width, height]), (&image, 64_u32, 48_u32, -0.8_f32, 0.156_f32, 1.2_f32))?;
     let (mut n_black, mut n_differing) = (0, 0);
-    for (i, pixel) in contents(&image)?.chunks(4).enumerate() {
+    for (i, pixel) in image.to_vec()?.chunks(4).enumerate() {
         assert!(pixel.iter().all(|value| (0.0..=1.0).contains(value)), "{pixel:?}");
         let [mut x, mut y] = place(i % width, i / width, [width, height], [0.0; 2]).map(|value| 1.2 * value);
         let stays = (0..100).all(|_| {
@@ -120,7 +120,7 @@ pub(crate) fn rays_that_march_end_where_rays_meet_spheres_and_floor(ctx: &Contex
     for size in SIZES {
         let image = ctx.full([size[1], size[0], 4], 7.0_f32)?;
         ray_march.launch(Groups::covering(size), (&image, number(size[0]), number(size[1])))?;
-        assert_pixels(&contents(&image)?, size, ray_traced);
+        assert_pixels(&image.to_vec()?, size, ray_traced);
     }
     Ok(())
 }
@@ -139,7 +139,7 @@ pub(crate) fn points_are_dots_of_light(ctx: &Context) -> Result<()> {
             doubles(&places).chunks(4).map(|point| (-square(point) / 0.01).exp()).sum::<f64>().min(1.0)
         };
         let expected: Vec<f64> = (0..size[0] * size[1]).map(light).collect();
-        assert_near(&format!("{size:?}"), &contents(&image)?, &expected, 1e-4);
+        assert_near(&format!("{size:?}"), &image.to_vec()?, &expected, 1e-4);
     }
     Ok(())
 }

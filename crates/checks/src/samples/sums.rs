@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use vkarray::{Context, DeviceNDArray, Groups};
 
 use super::{assert_near, doubles, noise, sample};
-use crate::{Result, contents, number};
+use crate::{Result, number};
 
 /// Lengths around a workgroup and a tile, and a prime.
 const LENGTHS: [usize; 6] = [1, 2, 255, 256, 257, 1009];
@@ -23,11 +23,11 @@ fn check_reduction(ctx: &Context, name: &'static str) -> Result<()> {
         let (x, total) = (ctx.slice_to_device(&values)?, ctx.full([1], 5_u32)?);
         reduce.launch(Groups::covering(n), (&x, &total))?;
         let expected = values.iter().fold(5_u32, |sum, value| sum.wrapping_add(*value));
-        assert_eq!(contents(&total)?, [expected], "{name}, {n}");
+        assert_eq!(total.to_vec()?, [expected], "{name}, {n}");
         if name > "reduce_4" {
             // There are fewer workgroups than elements, so each workgroup adds several.
             reduce.launch(Groups::exact([2, 1, 1]), (&x, &total))?;
-            assert_eq!(contents(&total)?, [expected.wrapping_mul(2).wrapping_sub(5)], "{name}, {n} in two");
+            assert_eq!(total.to_vec()?, [expected.wrapping_mul(2).wrapping_sub(5)], "{name}, {n} in two");
         }
     }
     Ok(())
@@ -50,7 +50,7 @@ pub(crate) fn a_scan_gives_the_sum_before_each_element(ctx: &Context) -> Result<
         let (x, before) = (ctx.slice_to_device(&values)?, ctx.full([n], 7_u32)?);
         scan.launch(Groups::exact([1, 1, 1]), (&x, &before))?;
         let sums = values.iter().scan(0_u32, |sum, value| Some(std::mem::replace(sum, sum.wrapping_add(*value))));
-        assert_eq!(contents(&before)?, sums.collect::<Vec<_>>(), "{n}");
+        assert_eq!(before.to_vec()?, sums.collect::<Vec<_>>(), "{n}");
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ pub(crate) fn every_step_of_the_matrix_product_gives_the_product(ctx: &Context) 
             let c = ctx.full([m, n], 7.0_f32)?;
             let groups = Groups::covering([n.div_ceil(per_invocation[0]), m.div_ceil(per_invocation[1])]);
             matmul.launch(groups, (&a, &b, &c, number(m), number(n), number(k)))?;
-            assert_near(&format!("{name}, {m} x {k} x {n}"), &contents(&c)?, &expected, 1e-5);
+            assert_near(&format!("{name}, {m} x {k} x {n}"), &c.to_vec()?, &expected, 1e-5);
         }
     }
     Ok(())
@@ -93,7 +93,7 @@ pub(crate) fn a_histogram_counts_numbers_also_those_outside(ctx: &Context) -> Re
             let is_in = |value: &f64| (*value >= from || bin == 0) && (*value < to || bin == 255);
             1 + number(doubles(&values).iter().filter(|value| is_in(value)).count())
         });
-        assert_eq!(contents(&bins)?, counted.collect::<Vec<_>>(), "{n}");
+        assert_eq!(bins.to_vec()?, counted.collect::<Vec<_>>(), "{n}");
     }
     Ok(())
 }
@@ -116,10 +116,10 @@ pub(crate) fn a_radix_sort_is_stable_in_each_digit_and_sorts_in_eight(ctx: &Cont
         let keys = ctx.slice_to_device(&expected)?;
         let mut by_digit = expected.clone();
         by_digit.sort_by_key(|key| key >> 12 & 15); // The sort is stable by definition.
-        assert_eq!(contents(&sorted_by_digit(ctx, &keys, 12)?)?, by_digit, "{n}");
+        assert_eq!(sorted_by_digit(ctx, &keys, 12)?.to_vec()?, by_digit, "{n}");
         let sorted = (0..8).try_fold(keys, |keys, digit| sorted_by_digit(ctx, &keys, 4 * digit))?;
         expected.sort_unstable();
-        assert_eq!(contents(&sorted)?, expected, "{n}");
+        assert_eq!(sorted.to_vec()?, expected, "{n}");
     }
     Ok(())
 }
@@ -156,8 +156,8 @@ pub(crate) fn the_stages_of_the_fourier_transform_give_its_sums_and_their_invers
         // Vulkan allows sines and cosines to be wrong by 2^-11. Each stage multiplies by a sine or cosine, and the
         // numbers of a row grow with the square root of its length.
         let tolerance = f64::from(n.ilog2().max(1)) / 2048.0;
-        assert_near(&format!("{rows} x {n}"), &contents(&y)?, &expected, tolerance * (n as f64).sqrt());
-        let back: Vec<f32> = contents(&transformed(&y, 1.0)?)?.iter().map(|value| value / n as f32).collect();
+        assert_near(&format!("{rows} x {n}"), &y.to_vec()?, &expected, tolerance * (n as f64).sqrt());
+        let back: Vec<f32> = transformed(&y, 1.0)?.to_vec()?.iter().map(|value| value / n as f32).collect();
         assert_near(&format!("{rows} x {n}, back"), &back, &numbers, 2.0 * tolerance);
     }
     Ok(())

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use run::{ComparisonArgs, DispatchArgs, EvalArgs, RunArgs, SourceArgs};
+pub(crate) use run::{ComparisonArgs, DataArgs, DispatchArgs, EvalArgs, RunArgs, SourceArgs};
 pub(crate) use test::TestArgs;
 
 /// Device arrays and compute kernels on any Vulkan driver.

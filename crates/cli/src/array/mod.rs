@@ -53,50 +53,29 @@ host_arrays!(
 
 /// Runs `$body` with `$array` bound to the typed array.
 macro_rules! with_array {
-    ($host:expr, $array:ident => $body:expr) => {{
-        use $crate::array::HostArray::*;
-        match $host {
-            Bool($array) => $body,
-            I8($array) => $body,
-            U8($array) => $body,
-            I16($array) => $body,
-            U16($array) => $body,
-            F16($array) => $body,
-            I32($array) => $body,
-            U32($array) => $body,
-            F32($array) => $body,
-            I64($array) => $body,
-            U64($array) => $body,
-            F64($array) => $body,
-        }
-    }};
+    ($host:expr, $array:ident => $body:expr) => {
+        with_array!(@ $host, $array => $body; Bool I8 U8 I16 U16 F16 I32 U32 F32 I64 U64 F64)
+    };
+    (@ $host:expr, $array:ident => $body:expr; $($variant:ident)*) => {
+        match $host { $($crate::array::HostArray::$variant($array) => $body,)* }
+    };
 }
 
 /// Runs `$body` with `$T` naming the Rust type of `$dtype`; `None` for a type that host arrays do not have.
 macro_rules! with_type {
-    ($dtype:expr, $T:ident => $body:expr) => {{
-        macro_rules! arm {
-            ($element:ty) => {{
+    ($dtype:expr, $T:ident => $body:expr) => {
+        with_type!(@ $dtype, $T => $body; Bool(vkarray::array::Bool) I8(i8) U8(u8) I16(i16) U16(u16) F16(half::f16)
+            I32(i32) U32(u32) F32(f32) I64(i64) U64(u64) F64(f64))
+    };
+    (@ $dtype:expr, $T:ident => $body:expr; $($variant:ident($element:ty))*) => {
+        match $dtype {
+            $(vkarray::DType::$variant => {
                 type $T = $element;
                 Some($body)
-            }};
-        }
-        match $dtype {
-            DType::Bool => arm!(vkarray::array::Bool),
-            DType::I8 => arm!(i8),
-            DType::U8 => arm!(u8),
-            DType::I16 => arm!(i16),
-            DType::U16 => arm!(u16),
-            DType::F16 => arm!(half::f16),
-            DType::I32 => arm!(i32),
-            DType::U32 => arm!(u32),
-            DType::F32 => arm!(f32),
-            DType::I64 => arm!(i64),
-            DType::U64 => arm!(u64),
-            DType::F64 => arm!(f64),
+            })*
             _ => None,
         }
-    }};
+    };
 }
 pub(crate) use {with_array, with_type};
 

@@ -8,7 +8,7 @@ use vkarray::device::{DeviceInfo, Instance, Selection};
 
 use crate::args::DevicesArgs;
 use crate::error::Result;
-use crate::stdio::print;
+use crate::stdio::{json, print};
 
 /// Lists the devices on standard output.
 ///
@@ -24,16 +24,11 @@ pub(crate) fn list(args: &DevicesArgs) -> Result<()> {
     // match.
     let chosen = selection.choose(&devices).ok().map(|index| &devices[index]);
 
-    let mut text = if args.json {
-        serde_json::to_string_pretty(&visible).expect("plain numbers and texts")
-    } else {
-        table(&visible, chosen)
-    };
-    text.push('\n');
-    if !args.json {
-        text += &visible.iter().map(|device| faults(device)).collect::<String>();
+    if args.json {
+        return print(&json(&visible));
     }
-    print(&text)
+    let faults: String = visible.iter().map(|device| faults(device)).collect();
+    print(&format!("{}\n{faults}", table(&visible, chosen)))
 }
 
 /// A line for each known fault of a device's driver.

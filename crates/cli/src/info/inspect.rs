@@ -17,7 +17,7 @@ use crate::args::InspectArgs;
 use crate::error::Result;
 use crate::run::step::parse_constants;
 use crate::shader::read_shader;
-use crate::stdio::print;
+use crate::stdio::{json, print};
 
 /// One kernel as JSON.
 #[derive(Debug, Serialize)]
@@ -51,8 +51,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
     };
     let kernels = entries.into_iter().map(|entry| kernel(&module, entry, &constants)).collect::<Result<Vec<_>>>()?;
     if args.json {
-        let text = serde_json::to_string_pretty(&kernels).expect("plain numbers and texts");
-        return print(&format!("{text}\n"));
+        return print(&json(&kernels));
     }
     let texts: Vec<String> = kernels.iter().map(|kernel| described(&kernel.signature) + &note(kernel)).collect();
     print(&texts.join("\n"))

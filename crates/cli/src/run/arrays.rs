@@ -9,7 +9,7 @@ use vkarray::kernel::{Names, Sampler};
 
 use super::generate::Generated;
 use super::input::Input;
-use super::value::{PictureOptions, Value, split_list};
+use super::value::{PictureOptions, Value, split_list, value_error};
 use crate::error::{Error, Result};
 
 /// A named array before it is opened.
@@ -40,8 +40,7 @@ impl Description {
     /// [`Error::Value`] for a number that is padded or in a list of arrays, or an unknown option of a sampler; and the errors of [`Value::parse`].
     pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Self> {
         if let Some(sampler) = parse_sampler(text) {
-            let error = |reason: String| Error::Value { name: name.to_owned(), text: text.to_owned(), reason };
-            return sampler.map(Self::Sampler).map_err(error);
+            return sampler.map(Self::Sampler).map_err(|reason| value_error(name, text, reason));
         }
         let list = split_list(text);
         if list.len() > 1 {
@@ -53,10 +52,7 @@ impl Description {
         }
         let padded = text.strip_prefix("padded:");
         match Value::parse(name, padded.unwrap_or(text))? {
-            Value::Numbers(_) if padded.is_some() => {
-                let reason = "only an array can be padded".to_owned();
-                Err(Error::Value { name: name.to_owned(), text: text.to_owned(), reason })
-            }
+            Value::Numbers(_) if padded.is_some() => Err(value_error(name, text, "only an array can be padded")),
             Value::Numbers(numbers) => Ok(Self::Numbers(numbers)),
             value => {
                 let (name, value) = (name.to_owned(), value.in_folder(folder));
@@ -71,22 +67,16 @@ impl Description {
     ///
     /// [`Error::Value`] if the description is a number or a list.
     pub(crate) fn array(self, name: &str) -> Result<Described> {
-        match self {
-            Self::Array(described) => Ok(described),
+        let (text, reason) = match self {
+            Self::Array(described) => return Ok(described),
             Self::Arrays(list) => {
                 let names: Vec<_> = list.into_iter().map(|array| array.name).collect();
-                let reason = "a pipeline names arrays one by one; a step lists their names".to_owned();
-                Err(Error::Value { name: name.to_owned(), text: names.join(","), reason })
+                (names.join(","), "a pipeline names arrays one by one; a step lists their names")
             }
-            Self::Sampler(_) => {
-                let reason = "a pipeline names arrays; steps have its samplers".to_owned();
-                Err(Error::Value { name: name.to_owned(), text: "a sampler".to_owned(), reason })
-            }
-            Self::Numbers(numbers) => {
-                let (name, text) = (name.to_owned(), numbers.join(","));
-                Err(Error::Value { name, text, reason: "a pipeline names arrays; steps have its numbers".to_owned() })
-            }
-        }
+            Self::Sampler(_) => ("a sampler".to_owned(), "a pipeline names arrays; steps have its samplers"),
+            Self::Numbers(numbers) => (numbers.join(","), "a pipeline names arrays; steps have its numbers"),
+        };
+        Err(value_error(name, &text, reason))
     }
 }
 

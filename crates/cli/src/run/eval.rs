@@ -12,12 +12,12 @@ use vkarray::prelude::*;
 use vkarray::primitives::{Assignment, Call, ElementwiseKernel, assign_all};
 
 use super::compare::{Comparison, check_all};
-use super::execute::events;
-use super::generate::{Fill, Generated};
+use super::execute::{events, open};
+use super::generate::number;
 use super::input::Input;
 use super::output::{Output, report_beside, write_all};
 use super::report::{Clock, Dispatches};
-use super::value::{PictureOptions, Value, split_pair};
+use super::value::{PictureOptions, Value, split_pair, value_error};
 use crate::args::EvalArgs;
 use crate::array::{HostArray, HostElement, with_array, with_type};
 use crate::error::{Error, Result, shape_text};
@@ -68,8 +68,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     };
     let comparisons = Comparison::parse_all(&args.data.comparison, is_result, &mut files)?;
     let outputs = Output::parse_all(&args.data.outputs, is_result, |_| None, &mut files)?;
-    let builder = Context::builder();
-    let ctx = args.data.device.iter().fold(builder, |builder, selector| builder.device(selector)).open()?;
+    let ctx = open(args.data.device.as_deref())?;
     let dtype = arguments.iter().find_map(|(_, argument)| match argument {
         Argument::Array(input) => Some(input.dtype()),
         Argument::Number(_) => None,
@@ -78,12 +77,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     for (name, argument) in arguments {
         let host = match argument {
             Argument::Array(input) => input.load()?,
-            Argument::Number(text) => {
-                let number =
-                    Generated { fill: Fill::Full(text), dtype: dtype.unwrap_or(DType::F32), shape: Vec::new() };
-                number.check(name)?;
-                number.make()?
-            }
+            Argument::Number(text) => number(name, text, dtype.unwrap_or(DType::F32))?,
         };
         call = with_array!(&host, host => call.arg(name, ctx.to_device(host)?));
     }
@@ -95,16 +89,11 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<()> {
     let compared = check_all(&comparisons, result)?;
     write_all(&files)?;
     let statistics: Vec<_> = results.iter().map(|(of, _)| of).collect();
-    let report = if args.data.json {
-        format!("{}\n", serde_json::to_string_pretty(&statistics).expect("plain numbers and texts"))
-    } else if args.data.quiet {
-        return Ok(());
-    } else {
+    report_beside(&outputs, &args.data, &statistics, || {
         let lines = statistics.iter().map(ToString::to_string).collect::<String>();
         let times = times.map(|times| format!("time  {times}\n")).unwrap_or_default();
         lines + &times + &compared
-    };
-    report_beside(&outputs, &report)
+    })
 }
 
 /// What a text without assignments computes, as elements of `dtype`: its last statement is an expression. `argument`
@@ -146,10 +135,7 @@ fn arguments<'a>(texts: &'a [String], files: &mut Files) -> Result<Vec<(&'a str,
         let argument = match parsed {
             Value::Numbers(numbers) => match <[String; 1]>::try_from(numbers) {
                 Ok([number]) => Argument::Number(number),
-                Err(_) => {
-                    let reason = "an argument of `eval` is one number or an array".to_owned();
-                    return Err(Error::Value { name: name.to_owned(), text: value.to_owned(), reason });
-                }
+                Err(_) => return Err(value_error(name, value, "an argument of `eval` is one number or an array")),
             },
             array => Argument::Array(Input::open(array, PictureOptions::default())?),
         };

@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use vkarray::array::ContextBuilder;
 use vkarray::device::Error as DriverError;
 use vkarray::kernel::{
     Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ScalarValue, ShaderError, SpirvError, limits_of,
@@ -40,7 +41,7 @@ pub(crate) struct Outcome {
 /// [`Input::load`](super::input::Input::load) and of writing a trace.
 pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
-    let ctx = open(plan)?;
+    let ctx = open(plan.device.as_deref())?;
     let trace = plan.trace.clone().map(|target| TraceFile::start(&ctx, target)).transpose()?;
     let mut runs = plan
         .work
@@ -131,22 +132,15 @@ fn progress(plan: &Plan, is_quiet: bool) -> ProgressBar {
     progress
 }
 
-fn open(plan: &Plan) -> Result<Context> {
-    let builder = Context::builder();
-    let builder = match &plan.device {
-        Some(selector) => builder.device(selector),
-        None => builder,
-    };
-    Ok(builder.open()?)
+/// Opens the device that was named, or the one that is used if none is.
+pub(super) fn open(device: Option<&str>) -> Result<Context> {
+    Ok(device.into_iter().fold(Context::builder(), ContextBuilder::device).open()?)
 }
 
 fn build(step: &Step, how: BuildArgs, ctx: &Context) -> Result<Kernel> {
     let builder = ctx.kernel(step.source.clone()).entry(&step.signature.entry);
     let builder = step.constants.iter().fold(builder, |builder, (name, value)| builder.constant(name, *value));
-    let builder = match how.sanitize {
-        Some(on) => builder.sanitize(on),
-        None => builder,
-    };
+    let builder = how.sanitize.into_iter().fold(builder, KernelBuilder::sanitize);
     let builder = if how.unsafe_addresses { with_addresses(builder) } else { builder };
     let Step { signature, source, .. } = step;
     let _notice = Notice::new(format!("still building `{}` of {}", signature.entry, source.name()));
@@ -285,18 +279,14 @@ impl<'a> Run<'a> {
     fn run(&mut self, limit: Option<Duration>, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
         let stream = ctx.default_stream();
         let start = Instant::now();
-        if let Some((before, _)) = &self.events {
-            before.record(stream)?;
-        }
+        self.events.iter().try_for_each(|(before, _)| before.record(stream))?;
         for _ in 0..self.group.repeat {
             match &self.graph {
                 Some(graph) => graph.replay(stream)?,
                 None => self.dispatch(ctx, arrays)?,
             }
         }
-        if let Some((_, after)) = &self.events {
-            after.record(stream)?;
-        }
+        self.events.iter().try_for_each(|(_, after)| after.record(stream))?;
         if self.times.is_empty() {
             self.wait_first(limit, ctx)?
         } else {

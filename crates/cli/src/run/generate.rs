@@ -115,6 +115,17 @@ impl Generated {
 }
 
 /// An element type whose values are made from text, from an index and from random bits.
+/// An array of no axes with a number that is given as text.
+///
+/// # Errors
+///
+/// The errors of [`Generated::check`] and [`Generated::make`].
+pub(crate) fn number(name: &str, text: String, dtype: DType) -> Result<HostArray> {
+    let number = Generated { fill: Fill::Full(text), dtype, shape: Vec::new() };
+    number.check(name)?;
+    number.make()
+}
+
 trait Generate: HostElement {
     fn parse(text: &str) -> Option<Self>;
     fn nth(index: u64) -> Option<Self>;

@@ -36,12 +36,5 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let compared = compare::check_all(&plan.comparisons, result)?;
     let outputs: Vec<_> = plan.outputs.iter().filter_map(|output| Some((output, result(&output.name)?))).collect();
     output::write_all(&outputs)?;
-    let report = if args.data.json {
-        format!("{}\n", serde_json::to_string_pretty(&outcome.report).expect("plain numbers and texts"))
-    } else if args.data.quiet {
-        return Ok(());
-    } else {
-        outcome.report.to_string() + &compared
-    };
-    output::report_beside(&plan.outputs, &report)
+    output::report_beside(&plan.outputs, &args.data, &outcome.report, || outcome.report.to_string() + &compared)
 }

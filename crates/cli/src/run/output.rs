@@ -6,14 +6,16 @@
 use std::io::{Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use vkarray::DType;
 use vkarray::io::{NpzWriter, write_npy};
 
 use super::value::{extension, split_archive, split_pair};
+use crate::args::DataArgs;
 use crate::array::{HostArray, picture, with_array};
 use crate::error::{Error, Result};
 use crate::files::{Files, Target, WriteError};
-use crate::stdio::{print, print_bytes};
+use crate::stdio::{json, print, print_bytes};
 
 /// The format of an output file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,17 +172,26 @@ pub(crate) fn write_all(outputs: &[(&Output, &HostArray)]) -> Result<()> {
     print_bytes(&printed)
 }
 
-/// Prints a report. If an output took standard output, the report goes to standard error.
+/// Prints a report as the flags ask for it: as JSON, as text or not at all. If an output took standard output, the report goes to standard error.
 ///
 /// # Errors
 ///
 /// [`Error::Report`].
-pub(crate) fn report_beside(outputs: &[Output], report: &str) -> Result<()> {
+pub(crate) fn report_beside(
+    outputs: &[Output],
+    args: &DataArgs,
+    report: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<()> {
+    if args.quiet {
+        return Ok(());
+    }
+    let report = if args.json { json(report) } else { text() };
     if outputs.iter().any(|output| output.format == Format::Stdout) {
         eprint!("{report}");
         return Ok(());
     }
-    print(report)
+    print(&report)
 }
 
 #[cfg(test)]

@@ -115,8 +115,8 @@ impl Value {
     }
 }
 
-fn value_error(name: &str, text: &str, reason: String) -> Error {
-    Error::Value { name: name.to_owned(), text: text.to_owned(), reason }
+pub(super) fn value_error(name: &str, text: &str, reason: impl Into<String>) -> Error {
+    Error::Value { name: name.to_owned(), text: text.to_owned(), reason: reason.into() }
 }
 
 /// Splits `NAME=VALUE` at the first `=`. The error names `flag`.
@@ -155,7 +155,7 @@ pub(crate) fn parse_counts(flag: &'static str, text: &str, allows_empty: bool) -
 ///
 /// [`Error::Value`], [`Error::InputExtension`].
 pub(crate) fn parse_file(name: &str, text: &str) -> Result<Value> {
-    let error = |reason: &str| value_error(name, text, reason.to_owned());
+    let error = |reason: &str| value_error(name, text, reason);
     let (mut path, mut options) = (text, PictureOptions::default());
     while let Some((rest, option)) = path.rsplit_once(',') {
         match option.split_once('=') {

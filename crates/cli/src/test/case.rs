@@ -7,7 +7,7 @@ use vkarray::device::Features;
 use vkarray_test::{Profile, Test, TestContext};
 
 use super::expected::Expected;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::run::execute::compute;
 use crate::run::plan::{BuildArgs, Work};
 
@@ -48,10 +48,8 @@ impl Case {
     /// Runs the sizes in order. The message of a failure names the size.
     fn run(&self, ctx: &TestContext, how: BuildArgs) -> std::result::Result<(), String> {
         for at in &self.sizes {
-            at.run(ctx, how).map_err(|error| match at.size {
-                Some(n) => format!("n = {n}: {error}"),
-                None => error.to_string(),
-            })?;
+            let named = |error: Error| at.size.map_or_else(|| error.to_string(), |n| format!("n = {n}: {error}"));
+            at.run(ctx, how).map_err(named)?;
         }
         Ok(())
     }

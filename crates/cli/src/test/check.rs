@@ -12,7 +12,7 @@ use super::report;
 use crate::args::CheckArgs;
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::stdio::print;
+use crate::stdio::{json, print};
 
 /// Runs the checks and prints a line for each.
 ///
@@ -33,16 +33,10 @@ pub(crate) fn check(args: &CheckArgs) -> Result<()> {
         return print(&names(filter));
     }
     let suite = tests.into_iter().fold(Suite::new("check", ".").profiles([Profile::Plain]), Suite::test);
-    let mut printed = Ok(());
-    let results = suite.run_on(&args.device, |record| {
-        if printed.is_ok() && !args.json {
-            printed = print(&report::line(record));
-        }
-    })?;
-    printed?;
+    let results = report::run(suite, &args.device, args.json)?;
     report::write_junit(junit, &results)?;
     if args.json {
-        print(&report::json(&results))?;
+        print(&json(&results))?;
     } else {
         print(&report::summary(&results, begun.elapsed().as_secs_f64()))?;
     }

@@ -13,7 +13,7 @@ use crate::run::arrays::Description;
 use crate::run::compare::{check_arrays, check_tolerances};
 use crate::run::eval;
 use crate::run::execute::compute;
-use crate::run::generate::{Fill, Generated};
+use crate::run::generate::number;
 use crate::run::input::Input;
 use crate::run::pipeline::sized;
 use crate::run::plan::{BuildArgs, Work};
@@ -143,9 +143,7 @@ fn argument(work: &Work, name: &str) -> Result<HostArray> {
     }
     let scalar = work.steps().flat_map(|step| &step.scalars).find(|scalar| scalar.name == name);
     let value: &ScalarValue = &scalar.expect("the plan has found the names of the text").values[0];
-    let number = Generated { fill: Fill::Full(value.to_string()), dtype: value.dtype(), shape: Vec::new() };
-    number.check(name)?;
-    number.make()
+    number(name, value.to_string(), value.dtype())
 }
 
 /// The array repeated to a shape, as in NumPy; unchanged if it does not fit.

@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::files::{Files, Target};
 use crate::run::plan::BuildArgs;
 use crate::run::step::Shaders;
-use crate::stdio::print;
+use crate::stdio::{json, print};
 use case::Case;
 use file::TestFile;
 
@@ -85,13 +85,7 @@ fn run(args: &TestArgs, has_late: &mut bool) -> Result<()> {
     let how = BuildArgs { sanitize: None, limit, unsafe_addresses: args.unsafe_addresses };
     let suite = args.expectations.iter().fold(suite, Suite::expectations);
     let suite = files.iter().flat_map(|file| &file.cases).fold(suite, |suite, case| suite.test(case.test(how)));
-    let mut printed = Ok(());
-    let mut results = suite.run_on(&args.device, |record| {
-        if printed.is_ok() && !args.json {
-            printed = print(&report::line(record));
-        }
-    })?;
-    printed?;
+    let mut results = report::run(suite, &args.device, args.json)?;
     *has_late = results.has_late;
     let is_whole = args.filter.is_none() && args.profile.iter().any(|profile| profile == "sanitized");
     for file in &files {
@@ -124,7 +118,7 @@ fn report(args: &TestArgs, junit: Option<Target>, files: &[TestFile], results: &
     report::write_junit(junit, results)?;
     let cases: Vec<&Arc<Case>> = files.iter().flat_map(|file| &file.cases).collect();
     if args.json {
-        print(&report::json(results))?;
+        print(&json(results))?;
     } else {
         print(&report::summary(results, begun.elapsed().as_secs_f64()))?;
         print(&results.problems.iter().map(|problem| format!("FAIL  {problem}\n")).collect::<String>())?;

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use vkarray_test::{Record, Results, Verdict};
+use vkarray_test::{Record, Results, Suite, Verdict};
 
 use crate::error::{Error, Result};
 use crate::files::Target;
+use crate::stdio::print;
 
 /// The line of a trial, and the lines that differ.
 pub(crate) fn line(record: &Record) -> String {
@@ -55,9 +56,19 @@ pub(crate) fn summary(results: &Results, seconds: f64) -> String {
     format!("{}{passed} passed, {failed} failed, {skipped} skipped in {seconds:.1} s\n", devices.collect::<String>())
 }
 
-/// The results with all that is known about the devices.
-pub(crate) fn json(results: &Results) -> String {
-    format!("{}\n", serde_json::to_string_pretty(results).expect("plain numbers and texts"))
+/// Runs a suite. Each trial is printed when it has ended, unless all are to be printed as JSON.
+///
+/// # Errors
+///
+/// The errors of [`Suite::run_on`], and [`Error::Report`].
+pub(crate) fn run(suite: Suite, devices: &[String], is_json: bool) -> Result<Results> {
+    let mut printed = Ok(());
+    let results = suite.run_on(devices, |record| {
+        if printed.is_ok() && !is_json {
+            printed = print(&line(record));
+        }
+    })?;
+    printed.map(|()| results)
 }
 
 /// Writes the file for CI services.

@@ -3,7 +3,7 @@
 use vkarray_allocator::{Error as MemoryError, HostOptions, INTERFACE_VERSION, MemoryKind, Request};
 
 use crate::check_error::{CheckError, expect};
-use crate::context::{CheckContext, check, write};
+use crate::context::{CheckContext, check, write, write_and_check};
 
 pub(super) fn interface_version(context: &CheckContext<'_>) -> Result<(), CheckError> {
     let version = context.fresh()?.interface_version();
@@ -57,8 +57,7 @@ pub(super) fn defer_cleanup(context: &CheckContext<'_>) -> Result<(), CheckError
         })?;
         // Memory can be allocated while cleanup is deferred.
         let block = context.block(5000, kind)?;
-        write(&stream, &block, 8)?;
-        check(&stream, &block, 8)?;
+        write_and_check(&stream, &block, 8)?;
         drop(guard);
     }
     manager.flush()?;
@@ -108,7 +107,6 @@ pub(super) fn reserve_and_trim(context: &CheckContext<'_>) -> Result<(), CheckEr
     check(&stream, &live, 3)?;
     // Memory that was given back can be allocated again.
     let more = context.block(8 << 20, kind)?;
-    write(&stream, &more, 4)?;
-    check(&stream, &more, 4)?;
+    write_and_check(&stream, &more, 4)?;
     check(&stream, &live, 3)
 }

@@ -8,7 +8,7 @@ use vkarray_allocator::Block;
 use vkarray_driver::hazard::Mode;
 
 use crate::check_error::{CheckError, expect};
-use crate::context::{CheckContext, check, check_words, write};
+use crate::context::{CheckContext, check, check_words, write, write_and_check};
 use crate::gate::Gate;
 
 /// The word that work behind the gate writes.
@@ -119,6 +119,5 @@ pub(super) fn flush_frees(context: &CheckContext<'_>) -> Result<(), CheckError> 
     context.expect_nothing_left("a flush")?;
     // Memory that is given out next keeps its contents.
     let block = context.block(4096, kind)?;
-    write(&busy, &block, 4)?;
-    check(&busy, &block, 4)
+    write_and_check(&busy, &block, 4)
 }

@@ -12,8 +12,8 @@ use vkarray_allocator::{
 };
 use vkarray_driver::Stream;
 
-use crate::check_error::{CheckError, expect};
-use crate::context::{CheckContext, check, write};
+use crate::check_error::{CheckError, expect, supported};
+use crate::context::{CheckContext, check, write, write_and_check};
 
 /// Zero, sizes around alignments, a prime, and a large one.
 const SIZES: [u64; 14] = [0, 1, 3, 4, 15, 16, 17, 255, 256, 257, 4099, 65_536, 1_000_003, 2 << 20];
@@ -23,8 +23,7 @@ pub(super) fn sizes_and_kinds(context: &CheckContext<'_>) -> Result<(), CheckErr
     for kind in context.kinds()? {
         for (size, seed) in SIZES.into_iter().zip(1..) {
             let block = context.block(size, kind)?;
-            write(&stream, &block, seed)?;
-            check(&stream, &block, seed)?;
+            write_and_check(&stream, &block, seed)?;
         }
     }
     Ok(())
@@ -55,10 +54,7 @@ pub(super) fn host_options(context: &CheckContext<'_>) -> Result<(), CheckError>
         [(false, false, false), (true, false, false), (false, true, false), (true, true, true), (false, false, true)]
     {
         let options = HostOptions::default().mapped(mapped).portable(portable).wc(wc);
-        let memory = match manager.memhostalloc(100, options) {
-            Err(MemoryError::Unsupported { what }) => return Err(CheckError::skipped(what)),
-            outcome => outcome?,
-        };
+        let memory = supported(manager.memhostalloc(100, options))?;
         let is_mapped = matches!(memory, HostPointer::Mapped(_));
         // SAFETY: the manager gave the memory out just now, and nothing used it.
         unsafe { manager.memfree(memory.into_pointer()) };
@@ -117,8 +113,7 @@ fn allocate_in_turn(
     for round in 0..30_u8 {
         let size = u64::from(round % 5) * 997; // All threads use the same sizes, so that they compete for memory.
         let block = allocator.allocate(size, kinds[usize::from(round) % kinds.len()])?;
-        write(&stream, &block, nth)?;
-        check(&stream, &block, nth)?;
+        write_and_check(&stream, &block, nth)?;
         if round % 2 == 0 {
             dropping
                 .send(block)
@@ -181,10 +176,7 @@ pub(super) fn counters(context: &CheckContext<'_>) -> Result<(), CheckError> {
 }
 
 pub(super) fn memory_info(context: &CheckContext<'_>) -> Result<(), CheckError> {
-    let info = match context.manager()?.get_memory_info() {
-        Err(MemoryError::Unsupported { what }) => return Err(CheckError::skipped(what)),
-        outcome => outcome?,
-    };
+    let info = supported(context.manager()?.get_memory_info())?;
     expect(info.total > 0 && info.free <= info.total, || {
         format!("expected no more free memory than there is, and got {info:?}")
     })
@@ -202,10 +194,7 @@ pub(super) fn ipc(context: &CheckContext<'_>) -> Result<(), CheckError> {
     let outcome = manager.get_ipc_handle(&memory).map(|handle| handle.size());
     // SAFETY: the manager gave the memory out just now, and nothing used it.
     unsafe { manager.memfree(memory) };
-    let size = match outcome {
-        Err(MemoryError::Unsupported { what }) => return Err(CheckError::skipped(what)),
-        outcome => outcome?,
-    };
+    let size = supported(outcome)?;
     expect(size >= 500, || format!("expected a handle to 500 bytes, and got {size}"))?;
     if context.device.external().memory_fd.importable { opened_handle(context, kind) } else { Ok(()) }
 }
@@ -258,10 +247,7 @@ pub(super) fn mempin(context: &CheckContext<'_>) -> Result<(), CheckError> {
         Ok(memory) => memory.into_pointer(),
         Err(error) => {
             expect(are_dropped.load(Ordering::SeqCst), || "expected a refused owner to be dropped".to_owned())?;
-            return match error {
-                MemoryError::Unsupported { what } => Err(CheckError::skipped(what)),
-                error => Err(error.into()),
-            };
+            return supported(Err(error));
         }
     };
     let is_there = memory.mapped() == Some(bytes);

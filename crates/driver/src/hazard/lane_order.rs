@@ -26,7 +26,7 @@ struct WaitedFor {
     since: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct LaneOrder {
     /// The newest batch that holds an operation.
@@ -44,18 +44,6 @@ pub(super) struct LaneOrder {
 }
 
 impl LaneOrder {
-    pub(super) fn new() -> Self {
-        Self {
-            last_value: 0,
-            completed: 0,
-            ordered_up_to: 0,
-            next_seq: 0,
-            behind_barrier: [[0; Stage::COUNT]; Stage::COUNT],
-            waits: SmallVec::new(),
-            is_removed: false,
-        }
-    }
-
     pub(super) const fn ordered_up_to(&self) -> u64 {
         self.ordered_up_to
     }

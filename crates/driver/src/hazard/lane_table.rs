@@ -37,7 +37,7 @@ pub(super) struct LaneContents {
 
 impl LaneTable {
     pub(super) fn new(id: LaneId, queue: u32) -> Self {
-        let state = LaneContents { order: LaneOrder::new(), owned: FxHashMap::default() };
+        let state = LaneContents { order: LaneOrder::default(), owned: FxHashMap::default() };
         Self { id, queue, completed: AtomicU64::new(0), state: Mutex::new(Rank::LaneTable, state) }
     }
 

@@ -57,59 +57,44 @@ impl Default for Bfloat16Features {
 // Vulkan in Vulkan's order and layout; the first two are the ones of every structure in a chain.
 unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for Bfloat16Features {}
 
-impl FeatureStructs {
-    /// The chain of the structures that belong to Vulkan 1.3 or to an extension that the device has.
-    pub(crate) fn chain(&mut self, has: impl Fn(&str) -> bool) -> vk::PhysicalDeviceFeatures2<'_> {
-        let mut chain = vk::PhysicalDeviceFeatures2::default()
-            .features(self.core)
-            .push_next(&mut self.v11)
-            .push_next(&mut self.v12)
-            .push_next(&mut self.v13);
-        if has(COOPERATIVE_MATRIX) {
-            chain = chain.push_next(&mut self.cooperative_matrix);
+/// Names the extension of each structure that belongs to one. The others belong to Vulkan 1.3.
+macro_rules! structures_of_extensions {
+    ($($structure:ident: $extension:expr,)*) => {
+        impl FeatureStructs {
+            /// The chain of the structures that belong to Vulkan 1.3 or to an extension that the device has.
+            pub(crate) fn chain(&mut self, has: impl Fn(&str) -> bool) -> vk::PhysicalDeviceFeatures2<'_> {
+                let mut chain = vk::PhysicalDeviceFeatures2::default()
+                    .features(self.core)
+                    .push_next(&mut self.v11)
+                    .push_next(&mut self.v12)
+                    .push_next(&mut self.v13);
+                $(if has($extension) {
+                    chain = chain.push_next(&mut self.$structure);
+                })*
+                chain
+            }
         }
-        if has(ROBUSTNESS) {
-            chain = chain.push_next(&mut self.robustness);
+
+        /// The extension that a structure belongs to; `None` for a structure of Vulkan 1.3.
+        fn extension_of(structure: &str) -> Option<&'static str> {
+            match structure {
+                $(name if name == stringify!($structure) => Some($extension),)*
+                _ => None,
+            }
         }
-        if has(PIPELINE_ROBUSTNESS) {
-            chain = chain.push_next(&mut self.pipelines);
-        }
-        if has(ATOMIC_FLOAT) {
-            chain = chain.push_next(&mut self.atomic_float);
-        }
-        if has(ATOMIC_FLOAT_2) {
-            chain = chain.push_next(&mut self.atomic_float_2);
-        }
-        if has(SHARED_LAYOUT) {
-            chain = chain.push_next(&mut self.shared_layout);
-        }
-        if has(SUBGROUP_ROTATE) {
-            chain = chain.push_next(&mut self.rotate);
-        }
-        if has(SHADER_CLOCK) {
-            chain = chain.push_next(&mut self.clock);
-        }
-        if has(BFLOAT16) {
-            chain = chain.push_next(&mut self.bfloat16);
-        }
-        chain
-    }
+    };
 }
 
-/// The extension that a structure belongs to; `None` for a structure of Vulkan 1.3.
-fn extension_of(structure: &str) -> Option<&'static str> {
-    match structure {
-        "cooperative_matrix" => Some(COOPERATIVE_MATRIX),
-        "robustness" => Some(ROBUSTNESS),
-        "pipelines" => Some(PIPELINE_ROBUSTNESS),
-        "atomic_float" => Some(ATOMIC_FLOAT),
-        "atomic_float_2" => Some(ATOMIC_FLOAT_2),
-        "shared_layout" => Some(SHARED_LAYOUT),
-        "rotate" => Some(SUBGROUP_ROTATE),
-        "clock" => Some(SHADER_CLOCK),
-        "bfloat16" => Some(BFLOAT16),
-        _ => None,
-    }
+structures_of_extensions! {
+    cooperative_matrix: COOPERATIVE_MATRIX,
+    robustness: ROBUSTNESS,
+    pipelines: PIPELINE_ROBUSTNESS,
+    atomic_float: ATOMIC_FLOAT,
+    atomic_float_2: ATOMIC_FLOAT_2,
+    shared_layout: SHARED_LAYOUT,
+    rotate: SUBGROUP_ROTATE,
+    clock: SHADER_CLOCK,
+    bfloat16: BFLOAT16,
 }
 
 macro_rules! features {

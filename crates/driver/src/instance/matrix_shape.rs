@@ -65,20 +65,13 @@ pub fn scope_name(number: u32) -> String {
 
 fn type_name(component: vk::ComponentTypeKHR) -> String {
     const BFLOAT16: i32 = 1_000_141_000;
-    match component.as_raw() {
-        0 => "f16".to_owned(),
-        1 => "f32".to_owned(),
-        2 => "f64".to_owned(),
-        3 => "i8".to_owned(),
-        4 => "i16".to_owned(),
-        5 => "i32".to_owned(),
-        6 => "i64".to_owned(),
-        7 => "u8".to_owned(),
-        8 => "u16".to_owned(),
-        9 => "u32".to_owned(),
-        10 => "u64".to_owned(),
-        BFLOAT16 => "bf16".to_owned(),
-        other => format!("type {other}"),
+    const NAMES: [&str; 11] = ["f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+    let number = component.as_raw();
+    let name = usize::try_from(number).ok().and_then(|index| NAMES.get(index));
+    match name {
+        _ if number == BFLOAT16 => "bf16".to_owned(),
+        Some(name) => (*name).to_owned(),
+        None => format!("type {number}"),
     }
 }
 

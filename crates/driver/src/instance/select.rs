@@ -126,17 +126,11 @@ const GPUS: [DeviceType; 3] = [DeviceType::Discrete, DeviceType::Integrated, Dev
 
 /// The kinds of device that a word names.
 fn kinds(text: &str) -> Option<Vec<DeviceType>> {
-    if text.eq_ignore_ascii_case("gpu") { Some(GPUS.to_vec()) } else { kind(text).map(|kind| vec![kind]) }
-}
-
-fn kind(text: &str) -> Option<DeviceType> {
-    match text.to_ascii_lowercase().as_str() {
-        "discrete" => Some(DeviceType::Discrete),
-        "integrated" => Some(DeviceType::Integrated),
-        "virtual" => Some(DeviceType::Virtual),
-        "cpu" => Some(DeviceType::Cpu),
-        _ => None,
+    if text.eq_ignore_ascii_case("gpu") {
+        return Some(GPUS.to_vec());
     }
+    let mut named = GPUS.into_iter().chain([DeviceType::Cpu]);
+    named.find(|kind| kind.to_string().eq_ignore_ascii_case(text)).map(|kind| vec![kind])
 }
 
 /// The devices in `pool` that `text` names, in the order of `pool`. An index counts within `pool`.

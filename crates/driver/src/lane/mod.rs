@@ -36,6 +36,7 @@ pub(crate) use self::graph_commands::{GraphCommands, StepCommands};
 use self::job::Job;
 use self::locked::{LockedLane, OpenOperation};
 pub use self::recorder::Recorder;
+pub(crate) use self::timestamps::create_query_pool;
 use crate::error::Result;
 use crate::hazard::{BlockAccess, LaneId, LaneTable, Operation};
 use crate::lock::{Mutex, Rank};

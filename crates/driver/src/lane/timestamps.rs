@@ -155,7 +155,7 @@ fn fresh_pool(
     if bits == 0 || !(from_host || queue.computes()) {
         return Ok(None);
     }
-    let pool = spare.map_or_else(|| create_pool(device), Ok)?;
+    let pool = spare.map_or_else(|| create_query_pool(device, 2 * MAX_OPS), Ok)?;
     if from_host {
         // SAFETY: the batch that used the pool last is done, and the feature is enabled.
         unsafe { device.raw().reset_query_pool(pool.raw(), 0, 2 * MAX_OPS) };
@@ -166,8 +166,9 @@ fn fresh_pool(
     Ok(Some(pool))
 }
 
-fn create_pool(device: &Arc<LogicalDevice>) -> Result<Owned<vk::QueryPool>> {
-    let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2 * MAX_OPS);
+/// Creates a pool of so many timestamps.
+pub(crate) fn create_query_pool(device: &Arc<LogicalDevice>, n_timestamps: u32) -> Result<Owned<vk::QueryPool>> {
+    let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(n_timestamps);
     // SAFETY: `info` is complete.
     let raw = unsafe { device.raw().create_query_pool(&info, None) }.map_err(device.failed("vkCreateQueryPool"))?;
     // SAFETY: just created; a batch that writes it keeps it until it is done, or is leaked with it.

@@ -11,7 +11,7 @@ use ash::vk;
 use super::Stream;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::lane::Recorder;
+use crate::lane::{Recorder, create_query_pool};
 use crate::lock::{Mutex, Rank};
 use crate::tracker::Point;
 use crate::vulkan::Label;
@@ -277,11 +277,8 @@ fn elapsed_ticks(from: u64, to: u64, valid_bits: u32) -> u64 {
 
 impl Timestamp {
     fn new(device: &Arc<Device>) -> Result<Self> {
-        let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(1);
-        // SAFETY: `info` is complete, and the queue has timestamps, as `with_timing` checked.
-        let raw = unsafe { device.raw().create_query_pool(&info, None) }.map_err(device.failed("vkCreateQueryPool"))?;
-        // SAFETY: just created; the batch that writes it keeps the timestamp until it is done.
-        Ok(Self { pool: unsafe { Owned::new(raw, device.logical()) } })
+        // The queue has timestamps, as `with_timing` checked, and the batch that writes it keeps the timestamp.
+        Ok(Self { pool: create_query_pool(device.logical(), 1)? })
     }
 
     fn write(self: &Arc<Self>, stream: &Stream) -> Result<()> {

@@ -128,10 +128,8 @@ mod unix {
     /// The system's error if the file's owner and mode cannot be read; an error if another user can change it.
     pub(in super::super) fn check_file(path: &Path, file: &File, user: u32) -> io::Result<()> {
         let found = access(&file.metadata()?);
-        match problem(user, Role::Content, found) {
-            Some(problem) => Err(Untrusted { place: path.to_owned(), found, problem }.into()),
-            None => Ok(()),
-        }
+        let refused = |problem| Err(Untrusted { place: path.to_owned(), found, problem }.into());
+        problem(user, Role::Content, found).map_or(Ok(()), refused)
     }
 
     /// The metadata of a place, if it exists.

@@ -46,9 +46,8 @@ impl<'a> Indirect<&'a (dyn AsArg + Sync)> {
             return Err(Error::CountsType { kernel: entry(), given });
         }
         let start = self.first.checked_mul(4).filter(|start| start.saturating_add(BYTES) <= shape.nbytes);
-        let Some(start) = start else {
-            return Err(Error::CountsRange { kernel: entry(), first: self.first, given: shape.to_string() });
-        };
+        let outside = || Error::CountsRange { kernel: entry(), first: self.first, given: shape.to_string() };
+        let start = start.ok_or_else(outside)?;
         let offset = shape.offset.saturating_add(start);
         if !offset.is_multiple_of(4) {
             return Err(Error::CountsMisaligned { kernel: entry(), offset });

@@ -106,13 +106,10 @@ impl Kernel {
     /// The errors of [`KernelBuilder::build`](crate::KernelBuilder::build), and
     /// [`SpirvError::SharedMemory`](crate::SpirvError::SharedMemory) with both numbers where the device has less.
     pub fn shared(&self, variable: &str, len: u32) -> Result<Self> {
-        self.device().check_process()?;
         let is_wanted = |key: &VariantKey| matches!(key, VariantKey::Shared(name, n) if *n == len && name == variable);
-        if let Some(kernel) = self.variants().find(is_wanted) {
-            return Ok(kernel);
-        }
-        self.build_variant(VariantKey::Shared(variable.to_owned(), len), |key| {
+        self.variant(is_wanted, |key| {
             key.sizes.shared.insert(variable.to_owned(), len);
+            VariantKey::Shared(variable.to_owned(), len)
         })
     }
 
@@ -136,12 +133,11 @@ impl Kernel {
             return refused("; SPIR-V is taken as it is, so it is not folded: launch it over several axes");
         }
         let fold = Fold { axes, n_workgroups: self.pipeline.counts_workgroups.then_some(n_workgroups) };
-        self.device().check_process()?;
-        let variant = VariantKey::Folded(fold.n_workgroups);
-        if let Some(kernel) = self.variants().find(|key| *key == variant) {
-            return Ok(kernel);
-        }
-        self.build_variant(variant, |key| key.options.fold = Some(fold))
+        let is_wanted = |key: &VariantKey| *key == VariantKey::Folded(fold.n_workgroups);
+        self.variant(is_wanted, |key| {
+            key.options.fold = Some(fold);
+            VariantKey::Folded(fold.n_workgroups)
+        })
     }
 
     /// The variant of this kernel for the lists of arrays among the arguments of its buffers; `None` if it is built for them.
@@ -157,18 +153,26 @@ impl Kernel {
         if is_built {
             return Ok(None);
         }
-        self.device().check_process()?;
-        let variant = VariantKey::Counted(counts);
-        if let Some(kernel) = self.variants().find(|key| *key == variant) {
-            return Ok(Some(kernel));
-        }
-        self.build_variant(variant, |key| key.options.binding_counts = counts).map(Some)
+        let is_wanted = |key: &VariantKey| *key == VariantKey::Counted(counts);
+        let variant = self.variant(is_wanted, |key| {
+            key.options.binding_counts = counts;
+            VariantKey::Counted(counts)
+        });
+        variant.map(Some)
     }
 
-    /// Builds the kernel from a changed key.
-    fn build_variant(&self, variant: VariantKey, change: impl FnOnce(&mut KernelKey)) -> Result<Self> {
+    /// The variant that is wanted, built from the key that `change` changes unless it is listed.
+    fn variant(
+        &self,
+        is_wanted: impl Fn(&VariantKey) -> bool,
+        change: impl FnOnce(&mut KernelKey) -> VariantKey,
+    ) -> Result<Self> {
+        self.device().check_process()?;
+        if let Some(kernel) = self.variants().find(is_wanted) {
+            return Ok(kernel);
+        }
         let mut key = KernelKey::clone(&self.variants().key);
-        change(&mut key);
+        let variant = change(&mut key);
         let kernel = self.cache()?.kernel_of(key)?;
         self.variants().insert(variant, &kernel);
         Ok(kernel)

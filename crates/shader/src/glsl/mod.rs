@@ -79,19 +79,16 @@ pub(crate) fn compile(name: &str, glsl: &Glsl) -> Result<Vec<u32>> {
     let Some(resolved) = &glsl.resolved else { unreachable!("it was resolved above") };
     let Resolved { expanded, compiler } = &**resolved;
     let failed = |problem| Error::GlslCompiler { source_name: name.to_owned(), problem: Box::new(problem) };
-    let log = match compiler.compile(&expanded.text, Rules::Vulkan).map_err(failed)? {
-        Outcome::Compiled(words) => return Ok(words),
-        Outcome::Refused(log) => log,
-    };
-    if messages::has_loose_uniforms(&log) {
-        match compiler.compile(&expanded.text, Rules::OpenGl).map_err(failed)? {
-            Outcome::Compiled(words) => {
-                return uniforms::as_push_constants(&words).ok_or_else(|| messages::refusal(name, expanded, &log));
-            }
-            Outcome::Refused(log) => return Err(messages::refusal(name, expanded, &log)),
-        }
+    let compile = |rules| compiler.compile(&expanded.text, rules).map_err(failed);
+    let refusal = |log: &str| messages::refusal(name, expanded, log);
+    match compile(Rules::Vulkan)? {
+        Outcome::Compiled(words) => Ok(words),
+        Outcome::Refused(log) if messages::has_loose_uniforms(&log) => match compile(Rules::OpenGl)? {
+            Outcome::Compiled(words) => uniforms::as_push_constants(&words).ok_or_else(|| refusal(&log)),
+            Outcome::Refused(log) => Err(refusal(&log)),
+        },
+        Outcome::Refused(log) => Err(refusal(&log)),
     }
-    Err(messages::refusal(name, expanded, &log))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
-use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op, text_words};
 
 use super::compiler::UNIFORMS;
 
@@ -45,7 +45,7 @@ struct UniformBlock {
 }
 
 fn block(words: &[u32]) -> Option<UniformBlock> {
-    let name: Vec<u32> = name_words(UNIFORMS);
+    let name = text_words(UNIFORMS);
     let named: HashSet<u32> = instructions(words)
         .filter(|words| op(words) == Some(Op::Name) && words.get(2..) == Some(&name))
         .map(|words| words[1])
@@ -62,13 +62,6 @@ fn block(words: &[u32]) -> Option<UniformBlock> {
     };
     let variable = instructions(words).filter(of_class(StorageClass::Uniform)).find(|words| is_named(words[1]))?;
     Some(UniformBlock { variable: variable[2], pointer: variable[1] })
-}
-
-/// A text as the words of an operand.
-fn name_words(text: &str) -> Vec<u32> {
-    let mut bytes = text.as_bytes().to_vec();
-    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
-    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
 struct ClassChange {

@@ -15,7 +15,7 @@ use super::instruction::{Checked, Instruction};
 use super::reflect::place;
 use super::sections::is_declaration;
 use super::uses::Use;
-use super::words::{BOUND, HEADER_WORDS, instructions, op};
+use super::words::{BOUND, HEADER_WORDS, instruction, instructions, op, text_words};
 use crate::signature::{Bindings, MAX_COUNTED};
 
 /// The length of an array of bindings.
@@ -118,7 +118,6 @@ fn with_lengths(words: &[u32], contents: &Contents, variables: &[(u32, u32, u32)
 /// The module with more capabilities. An extension provides those of descriptor indexing in modules before SPIR-V 1.5.
 pub fn with_capabilities(words: &[u32], capabilities: &[Capability]) -> Vec<u32> {
     const VERSION_1_5: u32 = 0x0001_0500;
-    const EXTENSION: [u8; 28] = *b"SPV_EXT_descriptor_indexing\0";
     let mut out = words[..HEADER_WORDS].to_vec();
     let (mut present, mut rest) = (Vec::new(), Vec::new());
     let mut has_extension = words[1] >= VERSION_1_5 || capabilities.is_empty();
@@ -137,11 +136,10 @@ pub fn with_capabilities(words: &[u32], capabilities: &[Capability]) -> Vec<u32>
             out.extend([2 << 16 | Op::Capability as u32, capability]);
         }
     }
-    let name: Vec<u32> = EXTENSION.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let name = text_words("SPV_EXT_descriptor_indexing");
     has_extension |= rest.iter().any(|instruction| op(instruction) == Some(Op::Extension) && instruction[1..] == name);
     if !has_extension {
-        out.push((1 + 7) << 16 | Op::Extension as u32);
-        out.extend(&name);
+        out.extend(instruction(Op::Extension, None, None, &name));
     }
     rest.into_iter().for_each(|instruction| out.extend(instruction));
     out

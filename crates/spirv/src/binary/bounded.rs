@@ -13,12 +13,13 @@
 
 mod bindings;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
 
 use super::DeviceBounds;
 use super::binding_arrays::{buffers_in, declares_computed_index, with_capabilities};
+use super::code::Code;
 use super::constants::Values;
 use super::contents::{Contents, Type};
 use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
@@ -52,16 +53,10 @@ pub(super) fn bounded(
         of_device,
         value_types: HashMap::new(),
         members: HashMap::new(),
-        next_id: words.get(BOUND).copied().unwrap_or_default(),
-        u32_type: find(contents, |ty| *ty == Type::Int { width: 32, is_signed: false }),
-        bool_type: find(contents, |ty| *ty == Type::Bool),
-        numbers: BTreeMap::new(),
+        code: Code::new(words),
         pointers: HashMap::new(),
         non_uniform: HashSet::new(),
-        decorations: Vec::new(),
         capabilities: Vec::new(),
-        declarations: Vec::new(),
-        functions: Vec::new(),
     };
     let mut result = words[..HEADER_WORDS.min(words.len())].to_vec();
     let (mut is_in_functions, mut first_declaration) = (false, None);
@@ -84,7 +79,7 @@ pub(super) fn bounded(
             bounder.value_types.insert(id, ty);
         }
     }
-    let Bounder { declarations, functions, next_id, decorations, capabilities, .. } = bounder;
+    let Bounder { code: Code { next_id, decorations, declarations, functions, .. }, capabilities, .. } = bounder;
     let first_declaration = first_declaration.unwrap_or(result.len());
     result.splice(first_declaration..first_declaration, decorations);
     if let Some(bound) = result.get_mut(BOUND) {
@@ -102,10 +97,6 @@ fn promises_no_overflow(instruction: &Instruction<'_>) -> Bounded<bool> {
     Ok(instruction.op() == Op::Decorate && promises.contains(&instruction.operand(1)?))
 }
 
-fn find(contents: &Contents, is_wanted: impl Fn(&Type) -> bool) -> Option<u32> {
-    contents.types.iter().find(|(_, ty)| is_wanted(ty)).map(|(id, _)| *id)
-}
-
 struct Bounder<'a> {
     contents: &'a Contents,
     values: &'a Values,
@@ -114,21 +105,13 @@ struct Bounder<'a> {
     value_types: HashMap<u32, u32>,
     /// Of a pointer to a member of a struct: the pointer to the struct, and the member's number.
     members: HashMap<u32, (u32, u32)>,
-    next_id: u32,
-    u32_type: Option<u32>,
-    bool_type: Option<u32>,
-    /// Constants that were added, by value.
-    numbers: BTreeMap<u32, u32>,
-    /// Types of pointers to buffers that were added, by storage class and buffer.
-    pointers: HashMap<(u32, u32), u32>,
+    /// What is added, and the functions with their bounds.
+    code: Code,
+    /// Storage class and pointee of the types of pointers to buffers that were added.
+    pointers: HashMap<u32, (u32, u32)>,
     /// Pointers that may lead to another buffer in each invocation.
     non_uniform: HashSet<u32>,
-    /// What is added in front of the types.
-    decorations: Vec<u32>,
     capabilities: Vec<spirv::Capability>,
-    /// What is added in front of the functions.
-    declarations: Vec<u32>,
-    functions: Vec<u32>,
 }
 
 impl Bounder<'_> {
@@ -163,7 +146,7 @@ impl Bounder<'_> {
             }
             _ => {}
         }
-        self.functions.extend(words);
+        self.code.functions.extend(words);
         Ok(())
     }
 
@@ -172,7 +155,7 @@ impl Bounder<'_> {
         match self.contents.types.get(&ty?) {
             Some(&Type::Pointer { class, pointee }) => Some((class, pointee)),
             Some(_) => None,
-            None => self.pointers.iter().find(|(_, own)| Some(**own) == ty).map(|(pointer, _)| *pointer),
+            None => self.pointers.get(&ty?).copied(),
         }
     }
 
@@ -206,7 +189,7 @@ impl Bounder<'_> {
             self.members.extend(self.values.count(*member).map(|member| (id, (base, member))));
         }
         if self.is_left(base_type) {
-            self.functions.extend(words);
+            self.code.functions.extend(words);
             return Ok(());
         }
         let Some((_, mut part)) = self.pointer(base_type) else {
@@ -234,7 +217,7 @@ impl Bounder<'_> {
             changed[first + position] = self.clamped(instruction, index, length)?;
             part = next;
         }
-        self.functions.extend(changed);
+        self.code.functions.extend(changed);
         Ok(())
     }
 
@@ -257,7 +240,7 @@ impl Bounder<'_> {
         let index = self.clamped(instruction, instruction.operand(place)?, IndexBound::Fixed(len))?;
         let mut changed = words.to_vec();
         changed[words.len() - instruction.operands.len() + place] = index;
-        self.functions.extend(changed);
+        self.code.functions.extend(changed);
         Ok(())
     }
 
@@ -269,19 +252,19 @@ impl Bounder<'_> {
             return Ok(index);
         }
         let index = self.as_u32(instruction, index)?;
-        let u32_type = self.u32_type();
+        let u32_type = self.code.u32_type();
         let (len, last) = match length {
             IndexBound::Fixed(0) => return unbounded(instruction, "an element of an array that has none"),
-            IndexBound::Fixed(len) => (self.number(len), self.number(len - 1)),
+            IndexBound::Fixed(len) => (self.code.number(len), self.code.number(len - 1)),
             IndexBound::OfMember { pointer, member } => {
-                let len = self.add(Op::ArrayLength, u32_type, &[pointer, member]);
-                let one = self.number(1);
-                (len, self.add(Op::ISub, u32_type, &[len, one]))
+                let len = self.code.value(Op::ArrayLength, u32_type, &[pointer, member]);
+                let one = self.code.number(1);
+                (len, self.code.value(Op::ISub, u32_type, &[len, one]))
             }
         };
-        let bool_type = self.bool_type();
-        let is_inside = self.add(Op::ULessThan, bool_type, &[index, len]);
-        Ok(self.add(Op::Select, u32_type, &[is_inside, index, last]))
+        let bool_type = self.code.bool_type();
+        let is_inside = self.code.value(Op::ULessThan, bool_type, &[index, len]);
+        Ok(self.code.value(Op::Select, u32_type, &[is_inside, index, last]))
     }
 
     /// The index as an unsigned number of 32 bits: one that is negative is too large.
@@ -293,50 +276,8 @@ impl Bounder<'_> {
             Some(Type::Int { .. }) => Op::UConvert,
             _ => return unbounded(instruction, "an index that is no integer"),
         };
-        let u32_type = self.u32_type();
-        Ok(self.add(op, u32_type, &[index]))
-    }
-
-    fn u32_type(&mut self) -> u32 {
-        if let Some(id) = self.u32_type {
-            return id;
-        }
-        let id = self.new_id();
-        self.declarations.extend([4 << 16 | Op::TypeInt as u32, id, 32, 0]);
-        *self.u32_type.insert(id)
-    }
-
-    fn bool_type(&mut self) -> u32 {
-        if let Some(id) = self.bool_type {
-            return id;
-        }
-        let id = self.new_id();
-        self.declarations.extend([2 << 16 | Op::TypeBool as u32, id]);
-        *self.bool_type.insert(id)
-    }
-
-    fn number(&mut self, value: u32) -> u32 {
-        if let Some(&id) = self.numbers.get(&value) {
-            return id;
-        }
-        let (ty, id) = (self.u32_type(), self.new_id());
-        self.declarations.extend([4 << 16 | Op::Constant as u32, ty, id, value]);
-        self.numbers.insert(value, id);
-        id
-    }
-
-    /// Adds an instruction with a result to the function.
-    fn add(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
-        let id = self.new_id();
-        let n_words = u32::try_from(3 + operands.len()).unwrap_or(u32::MAX);
-        self.functions.extend([n_words << 16 | op as u32, ty, id]);
-        self.functions.extend(operands);
-        id
-    }
-
-    fn new_id(&mut self) -> u32 {
-        self.next_id += 1; // The header was checked: there are fewer than 2^22.
-        self.next_id - 1
+        let u32_type = self.code.u32_type();
+        Ok(self.code.value(op, u32_type, &[index]))
     }
 }
 

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use half::{bf16, f16};
 use spirv::{Decoration, Op};
 
 use super::contents::{Contents, DeclaredConstant, Type};
@@ -190,28 +189,7 @@ fn mask(dtype: DType) -> i128 {
 /// The low bits of a number, as a value of the type.
 fn truncated(number: i128, dtype: DType) -> Option<ScalarValue> {
     let bits = u64::try_from(number & i128::from(u64::MAX)).ok()?;
-    from_bits(bits, dtype)
-}
-
-/// The value that bits mean; `None` for what is no number of a shader.
-#[expect(clippy::cast_possible_truncation, reason = "the low bits are what is asked for")]
-fn from_bits(bits: u64, dtype: DType) -> Option<ScalarValue> {
-    Some(match dtype {
-        DType::Bool => (bits != 0).into(),
-        DType::I8 => (bits as u8).cast_signed().into(),
-        DType::U8 => (bits as u8).into(),
-        DType::I16 => (bits as u16).cast_signed().into(),
-        DType::U16 => (bits as u16).into(),
-        DType::F16 => f16::from_bits(bits as u16).into(),
-        DType::BF16 => bf16::from_bits(bits as u16).into(),
-        DType::I32 => (bits as u32).cast_signed().into(),
-        DType::U32 => (bits as u32).into(),
-        DType::F32 => f32::from_bits(bits as u32).into(),
-        DType::I64 => bits.cast_signed().into(),
-        DType::U64 => bits.into(),
-        DType::F64 => f64::from_bits(bits).into(),
-        DType::Complex32 | DType::Complex64 | DType::Record(_) => return None,
-    })
+    ScalarValue::from_bits(bits, dtype)
 }
 
 /// The value that a constant declares.
@@ -220,11 +198,11 @@ fn literal(contents: &Contents, declared: &DeclaredConstant) -> Option<ScalarVal
     match declared.op {
         Op::ConstantTrue | Op::SpecConstantTrue => Some(true.into()),
         Op::ConstantFalse | Op::SpecConstantFalse => Some(false.into()),
-        Op::ConstantNull => from_bits(0, dtype),
+        Op::ConstantNull => ScalarValue::from_bits(0, dtype),
         Op::Constant | Op::SpecConstant => {
             let low = u64::from(*declared.operands.first()?);
             let high = declared.operands.get(1).map_or(0, |&high| u64::from(high) << 32);
-            from_bits(high | low, dtype)
+            ScalarValue::from_bits(high | low, dtype)
         }
         _ => None,
     }

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
-use super::words::{BOUND, HEADER_WORDS, instruction, instructions, op};
+use super::code::Code;
+use super::words::{BOUND, HEADER_WORDS, instructions, op};
 
 /// How a launch along x is spread.
 #[derive(Clone, Copy, Debug)]
@@ -44,135 +45,103 @@ pub fn with_folded_launch(words: &[u32], launch: FoldedLaunch) -> Vec<u32> {
     if replaced.is_empty() {
         return words.to_vec();
     }
-    let mut folder = Folder { next_id: words[BOUND], declared: Vec::new(), code: Vec::new(), interface: Vec::new() };
-    let types = Types::find(words, &mut folder);
-    let mut decorated = Vec::new();
-    let mut input = |wanted: BuiltIn, folder: &mut Folder| {
-        built_in(words, wanted).unwrap_or_else(|| {
-            let class = StorageClass::Input as u32;
-            let pointer = folder.declare(Op::TypePointer, None, &[class, types.vector]);
-            let variable = folder.declare(Op::Variable, Some(pointer), &[class]);
-            decorated.extend([4 << 16 | Op::Decorate as u32, variable, Decoration::BuiltIn as u32, wanted as u32]);
-            folder.interface.push(variable);
-            variable
-        })
-    };
-    let workgroup = input(BuiltIn::WorkgroupId, &mut folder);
-    let local = input(BuiltIn::LocalInvocationId, &mut folder);
+    let mut folder = Folder::new(words);
+    let [workgroup, local] =
+        [BuiltIn::WorkgroupId, BuiltIn::LocalInvocationId].map(|wanted| folder.input(words, wanted));
     let class = StorageClass::Private as u32;
-    let pointer = folder.declare(Op::TypePointer, None, &[class, types.vector]);
-    let component = folder.declare(Op::TypePointer, None, &[class, types.word]);
-    let workgroup = folder.workgroup(&types, workgroup, launch);
+    let pointer = folder.code.once(Op::TypePointer, None, &[class, folder.vector]);
+    let component = folder.code.once(Op::TypePointer, None, &[class, folder.word]);
+    let workgroup = folder.workgroup(workgroup, launch);
     let mut own = HashMap::new();
     for (wanted, variable) in replaced {
-        let value = folder.value(&types, wanted, (workgroup, local), launch);
-        let private = folder.declare(Op::Variable, Some(pointer), &[class]);
+        let value = folder.value(wanted, (workgroup, local), launch);
+        let private = folder.code.declare(Op::Variable, Some(pointer), &[class]);
         folder.interface.push(private);
-        folder.code.extend([3 << 16 | Op::Store as u32, private, value]);
+        folder.code.push(Op::Store, &[private, value]);
         own.insert(variable, private);
     }
-    folder.put_together(words, &decorated, &own, component)
-}
-
-/// The types of the built-in values.
-struct Types {
-    word: u32,
-    vector: u32,
-}
-
-impl Types {
-    fn find(words: &[u32], folder: &mut Folder) -> Self {
-        let mut found = |wanted: Op, operands: &[u32]| {
-            let is_it = |words: &&[u32]| op(words) == Some(wanted) && words.get(2..) == Some(operands);
-            let id = instructions(words).find(is_it).map(|words| words[1]);
-            id.unwrap_or_else(|| folder.declare(wanted, None, operands))
-        };
-        let word = found(Op::TypeInt, &[32, 0]);
-        Self { word, vector: found(Op::TypeVector, &[word, 3]) }
-    }
+    folder.put_together(words, &own, component)
 }
 
 struct Folder {
-    next_id: u32,
-    /// What stands in front of the functions.
-    declared: Vec<u32>,
-    /// What the entry point begins with.
-    code: Vec<u32>,
+    /// What is added, whose functions are what the entry point begins with.
+    code: Code,
+    /// The types of the built-in values and of their components.
+    vector: u32,
+    word: u32,
     /// Variables that are added to the entry point.
     interface: Vec<u32>,
 }
 
 impl Folder {
-    fn new_id(&mut self) -> u32 {
-        self.next_id += 1;
-        self.next_id - 1
+    fn new(words: &[u32]) -> Self {
+        let mut code = Code::new(words);
+        let word = code.u32_type();
+        Self { vector: code.once(Op::TypeVector, None, &[word, 3]), word, code, interface: Vec::new() }
     }
 
-    fn declare(&mut self, op: Op, ty: Option<u32>, operands: &[u32]) -> u32 {
-        let id = self.new_id();
-        self.declared.extend(instruction(op, ty, Some(id), operands));
-        id
-    }
-
-    fn add(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
-        let id = self.new_id();
-        self.code.extend(instruction(op, Some(ty), Some(id), operands));
-        id
+    /// The variable that holds a built-in value.
+    fn input(&mut self, words: &[u32], wanted: BuiltIn) -> u32 {
+        built_in(words, wanted).unwrap_or_else(|| {
+            let variable = self.code.input(wanted, self.vector);
+            self.interface.push(variable);
+            variable
+        })
     }
 
     /// The components of a vector in memory.
-    fn components(&mut self, types: &Types, variable: u32) -> [u32; 3] {
-        let vector = self.add(Op::Load, types.vector, &[variable]);
-        [0, 1, 2].map(|index| self.add(Op::CompositeExtract, types.word, &[vector, index]))
+    fn components(&mut self, variable: u32) -> [u32; 3] {
+        let vector = self.code.value(Op::Load, self.vector, &[variable]);
+        [0, 1, 2].map(|index| self.code.value(Op::CompositeExtract, self.word, &[vector, index]))
     }
 
     /// `a * factor + b`.
-    fn multiply_add(&mut self, types: &Types, a: u32, factor: u32, b: u32) -> u32 {
-        let factor = self.declare(Op::Constant, Some(types.word), &[factor]);
-        let product = self.add(Op::IMul, types.word, &[a, factor]);
-        self.add(Op::IAdd, types.word, &[product, b])
+    fn multiply_add(&mut self, a: u32, factor: u32, b: u32) -> u32 {
+        let factor = self.code.number(factor);
+        let product = self.code.value(Op::IMul, self.word, &[a, factor]);
+        self.code.value(Op::IAdd, self.word, &[product, b])
     }
 
     /// The number of this workgroup, unfolded.
-    fn workgroup(&mut self, types: &Types, variable: u32, launch: FoldedLaunch) -> u32 {
-        let ([x, y, z], [row, n_rows]) = (self.components(types, variable), launch.axes);
-        let rows = self.multiply_add(types, z, n_rows, y);
-        self.multiply_add(types, rows, row, x)
+    fn workgroup(&mut self, variable: u32, launch: FoldedLaunch) -> u32 {
+        let ([x, y, z], [row, n_rows]) = (self.components(variable), launch.axes);
+        let rows = self.multiply_add(z, n_rows, y);
+        self.multiply_add(rows, row, x)
     }
 
     /// A built-in value as the shader is to see it.
-    fn value(&mut self, types: &Types, wanted: BuiltIn, of: (u32, u32), launch: FoldedLaunch) -> u32 {
+    fn value(&mut self, wanted: BuiltIn, of: (u32, u32), launch: FoldedLaunch) -> u32 {
         let (workgroup, local) = of;
-        let mut number = |value: u32| self.declare(Op::Constant, Some(types.word), &[value]);
+        let mut number = |value: u32| self.code.number(value);
         let components = match wanted {
             BuiltIn::NumWorkgroups => [number(launch.n_workgroups.unwrap_or(0)), number(1), number(1)],
             BuiltIn::WorkgroupId => [workgroup, number(0), number(0)],
             _ => {
-                let [x, y, z] = self.components(types, local);
-                [self.multiply_add(types, workgroup, launch.size, x), y, z]
+                let [x, y, z] = self.components(local);
+                [self.multiply_add(workgroup, launch.size, x), y, z]
             }
         };
-        self.add(Op::CompositeConstruct, types.vector, &components)
+        self.code.value(Op::CompositeConstruct, self.vector, &components)
     }
 
     /// The module with what was added, and with its own variables in place of the built-in ones.
-    fn put_together(self, words: &[u32], decorated: &[u32], own: &HashMap<u32, u32>, component: u32) -> Vec<u32> {
+    fn put_together(self, words: &[u32], own: &HashMap<u32, u32>, component: u32) -> Vec<u32> {
         let mut out = words[..HEADER_WORDS].to_vec();
-        out[BOUND] = self.next_id;
+        out[BOUND] = self.code.next_id;
         let (mut entry, mut is_decorated, mut is_declared, mut at_start) = (None, false, false, false);
         for instruction in instructions(words) {
             let op = op(instruction);
             if !is_decorated && op.is_some_and(|op| op.is_type() || op == Op::Function) {
-                out.extend(decorated);
+                out.extend(&self.code.decorations);
                 is_decorated = true;
             }
             if op == Some(Op::Function) {
                 if !std::mem::replace(&mut is_declared, true) {
-                    out.extend(&self.declared);
+                    out.extend(&self.code.declarations);
                 }
                 at_start = entry == instruction.get(2).copied();
             } else if at_start && !matches!(op, Some(Op::Label | Op::Variable | Op::Line | Op::NoLine)) {
-                out.extend(&self.code);
+                out.extend(&self.code.functions);
                 at_start = false;
             }
             match (op, instruction) {

@@ -14,6 +14,7 @@ use super::contents::{Contents, EntryPoint, Type};
 use super::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at, instructions_in};
 use super::uses::callers_first;
 use crate::binary::extensions::is_needed as is_extension_needed;
+use crate::signature;
 
 /// The module without what the entry point leaves unused; `None` if it declares no capability that is unused.
 pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Checked<Option<Vec<u32>>> {
@@ -38,6 +39,7 @@ pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Ch
 }
 
 /// What is kept.
+#[derive(Default)]
 struct Marks {
     /// Where each declaration outside functions begins, by its id.
     declared: HashMap<u32, usize>,
@@ -55,12 +57,8 @@ struct Marks {
 impl Marks {
     fn new(words: &[u32], contents: &Contents) -> Checked<Self> {
         let mut marks = Self {
-            declared: HashMap::new(),
-            ids: HashSet::new(),
-            functions: HashSet::new(),
-            roots: Vec::new(),
-            has_debug_info: false,
             ends: contents.functions.values().map(|function| (function.at, function.words.end)).collect(),
+            ..Self::default()
         };
         let mut at = HEADER_WORDS;
         while let Some(instruction) = instruction_at(words, at)? {
@@ -260,16 +258,9 @@ impl Needed {
             Some(C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked) => {
                 any(&[Op::SDot, Op::UDot, Op::SUDot, Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat])
             }
-            Some(
-                C::GroupNonUniform
-                | C::GroupNonUniformVote
-                | C::GroupNonUniformArithmetic
-                | C::GroupNonUniformBallot
-                | C::GroupNonUniformShuffle
-                | C::GroupNonUniformShuffleRelative
-                | C::GroupNonUniformClustered
-                | C::GroupNonUniformQuad,
-            ) => self.has_subgroups,
+            _ if signature::Capability::of_spirv(number).is_some_and(signature::Capability::is_of_subgroups) => {
+                self.has_subgroups
+            }
             Some(C::RuntimeDescriptorArray) => self.has_open_lists,
             Some(C::CooperativeMatrixKHR) => any(&[Op::TypeCooperativeMatrixKHR]),
             Some(C::RayQueryKHR) => any(&[Op::TypeRayQueryKHR]),
@@ -300,7 +291,7 @@ impl Needed {
     }
 }
 
-fn is_of_subgroups(builtin: u32) -> bool {
+pub(super) fn is_of_subgroups(builtin: u32) -> bool {
     use BuiltIn as B;
     matches!(
         B::from_u32(builtin),

@@ -14,6 +14,7 @@ mod atomics;
 pub(crate) mod binding_arrays;
 mod bounded;
 pub(crate) mod capabilities;
+pub(crate) mod code;
 pub(crate) mod constants;
 pub(crate) mod contents;
 pub(crate) mod extensions;

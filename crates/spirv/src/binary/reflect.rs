@@ -14,12 +14,12 @@ use super::binding_arrays::buffer_of;
 use super::constants::{Values, adjustable};
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
 use super::instruction::{Checked, MalformedAt};
+use super::kept::is_of_subgroups;
 use super::types::{TypeReader, resource};
 use super::unique_names::make_names_unique;
 use super::uses::{ANYWHERE, Use, uses};
 use crate::binary::lines::line_of;
-use crate::error::Malformed;
-use crate::error::{Error, Resource};
+use crate::error::{Error, Malformed, Resource};
 use crate::signature::{Access, Constant, ConstantDefault, ImageRole, Param, ParamKind, SharedVar, Signature};
 
 /// Variables of one module, at most; no kernel has a hundred.
@@ -127,19 +127,10 @@ fn is_compute_input(contents: &Contents, id: u32) -> bool {
         BuiltIn::LocalInvocationId,
         BuiltIn::GlobalInvocationId,
         BuiltIn::LocalInvocationIndex,
-        BuiltIn::SubgroupSize,
-        BuiltIn::NumSubgroups,
-        BuiltIn::SubgroupId,
-        BuiltIn::SubgroupLocalInvocationId,
-        BuiltIn::SubgroupEqMask,
-        BuiltIn::SubgroupGeMask,
-        BuiltIn::SubgroupGtMask,
-        BuiltIn::SubgroupLeMask,
-        BuiltIn::SubgroupLtMask,
         BuiltIn::DeviceIndex,
     ];
-    let decoration = contents.decoration(id, None, Decoration::BuiltIn);
-    of_compute.iter().any(|builtin| decoration == Some(*builtin as u32))
+    let is_known = |number| is_of_subgroups(number) || of_compute.iter().any(|builtin| *builtin as u32 == number);
+    contents.decoration(id, None, Decoration::BuiltIn).is_some_and(is_known)
 }
 
 /// Set and binding of a variable.

@@ -17,31 +17,12 @@ pub(crate) fn is_preamble(op: Op) -> bool {
             | Op::ExecutionModeId
             | Op::Name
             | Op::MemberName
-            | Op::Decorate
-            | Op::DecorateId
-            | Op::DecorateString
-            | Op::MemberDecorate
-            | Op::MemberDecorateString
-            | Op::DecorationGroup
-            | Op::GroupDecorate
-            | Op::GroupMemberDecorate
-    )
+    ) || (op.is_annotation() && op != Op::MemberDecorateIdEXT) // Which needs an extension.
 }
 
 /// What is for debuggers and changes nothing that the module does.
 pub(crate) fn is_debug(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Nop
-            | Op::Source
-            | Op::SourceContinued
-            | Op::SourceExtension
-            | Op::String
-            | Op::ModuleProcessed
-            | Op::Line
-            | Op::NoLine
-            | Op::ExtInst // Of a debug set; others need values.
-    )
+    op.is_debug() || matches!(op, Op::Nop | Op::ExtInst) // The instruction is of a debug set; others need values.
 }
 
 /// Types, constants and variables.

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 
 use spirv::Op;
 
+use super::lines::text;
 use super::words::{HEADER_WORDS, instructions, op};
 
 /// How the set of extended instructions begins that describes the source.
@@ -20,7 +21,7 @@ pub fn without_sources(words: &[u32]) -> Vec<u32> {
     let (mut sets, mut left_out) = (HashSet::new(), HashSet::new());
     for instruction in instructions(words) {
         match (op(instruction), instruction) {
-            (Some(Op::ExtInstImport), &[_, id, ref name @ ..]) if is_debug_info(name) => {
+            (Some(Op::ExtInstImport), &[_, id, ref name @ ..]) if text(name).starts_with(DEBUG_INFO) => {
                 sets.insert(id);
                 left_out.insert(id);
             }
@@ -36,12 +37,6 @@ pub fn without_sources(words: &[u32]) -> Vec<u32> {
     };
     let header = words.iter().take(HEADER_WORDS).copied();
     header.chain(instructions(words).filter(is_kept).flatten().copied()).collect()
-}
-
-/// Whether a name, as words, is that of a version of the set.
-fn is_debug_info(name: &[u32]) -> bool {
-    name.iter().flat_map(|word| word.to_le_bytes()).zip(DEBUG_INFO.bytes()).filter(|(a, b)| a == b).count()
-        == DEBUG_INFO.len()
 }
 
 #[cfg(test)]

@@ -25,10 +25,17 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
 }
 
 /// The words of an instruction.
-pub(crate) fn instruction(op: Op, ty: Option<u32>, id: Option<u32>, operands: &[u32]) -> Vec<u32> {
+pub fn instruction(op: Op, ty: Option<u32>, id: Option<u32>, operands: &[u32]) -> Vec<u32> {
     let mut words: Vec<u32> = [op as u32].into_iter().chain(ty).chain(id).chain(operands.iter().copied()).collect();
     words[0] |= u32::try_from(words.len()).unwrap_or(u32::MAX) << 16;
     words
+}
+
+/// A text as operands.
+pub fn text_words(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
 /// What an instruction is; `None` for what the enumeration does not know.

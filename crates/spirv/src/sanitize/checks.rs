@@ -3,11 +3,11 @@
 
 use spirv::{MemorySemantics, Op, Scope};
 
-use super::code::with_operands;
 use super::pointers::{Index, Length};
 use super::prelude::code;
 use super::rewrite::Instrumenter;
 use super::site::Subject;
+use crate::binary::code::with_operands;
 use crate::binary::constants::integer;
 use crate::binary::contents::Type;
 use crate::binary::instruction::{Checked, Instruction};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use spirv::{MemoryModel, Op, Scope};
 
-use super::code::{Code, is_shared};
+use crate::binary::code::{Code, is_shared};
 use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
 use crate::binary::words::{instruction, instructions, op};
 

@@ -9,7 +9,6 @@
 //! Read next: `sanitize/prelude.rs`.
 
 mod checks;
-mod code;
 mod finding;
 mod graft;
 mod layout;
@@ -25,7 +24,6 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use code::Code;
 use layout::Layouts;
 use memory::Memory;
 
@@ -35,6 +33,7 @@ pub use prelude::{REPORT_BYTES, REPORT_WORDS};
 pub use site::{MemorySpan, Site, SitePlace, Subject};
 
 use crate::binary::ChosenPart;
+use crate::binary::code::Code;
 use crate::binary::reflect::malformed;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -157,10 +156,9 @@ pub fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, Sanitize
     }
     let memory = Memory::of(request, Layouts { contents: request.part.contents, values: request.part.values });
     let plan = prelude::PreludeParams::new(request, &memory, invocations);
-    let rewritten = Code::new(request.part.words).and_then(|mut code| {
-        let prelude = graft::graft(&mut code, &(request.compile)(&prelude::text(&plan)), request.part.words)?;
-        rewrite::rewrite(request, &memory, code, prelude)
-    });
+    let mut code = Code::new(request.part.words);
+    let grafted = graft::graft(&mut code, &(request.compile)(&prelude::text(&plan)), request.part.words);
+    let rewritten = grafted.and_then(|prelude| rewrite::rewrite(request, &memory, code, prelude));
     let (words, sites) = rewritten.map_err(|fault| malformed(request.source_name, fault))?;
     let sanitized = Sanitized {
         group: plan.group,

@@ -8,19 +8,19 @@ use std::collections::{HashMap, HashSet};
 use spirv::{BuiltIn, Capability, Decoration, MemorySemantics, Op, Scope, StorageClass};
 
 use super::InstrumentRequest;
-use super::code::Code;
 use super::graft::Prelude;
 use super::layout::{LayoutRules, Layouts};
 use super::loops::{CountedLoop, loops_of};
 use super::memory::{Memory, Root};
 use super::pointers::Pointer;
 use super::site::{Site, SitePlace, Subject};
+use crate::binary::code::Code;
 use crate::binary::contents::Type;
 use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
 use crate::binary::lines::text;
 use crate::binary::sections::{is_debug, is_preamble};
 use crate::binary::uses::callers_first;
-use crate::binary::words::{BOUND, instruction};
+use crate::binary::words::{BOUND, instruction, text_words};
 
 /// The first version that has storage buffers without an extension.
 const STORAGE_BUFFERS: u32 = 0x0001_0300;
@@ -277,20 +277,9 @@ impl<'a> Instrumenter<'a> {
     fn built_in(&mut self, wanted: BuiltIn, ty: u32) -> u32 {
         let contents = self.request.part.contents;
         let is_it = |id: u32| contents.decoration(id, None, Decoration::BuiltIn) == Some(wanted as u32);
-        let class = StorageClass::Input;
-        let own = contents.globals.iter().find(|global| global.class == Some(class) && is_it(global.id));
-        let (variable, own_type) = own.map_or_else(
-            || {
-                let pointer = self.code.once(Op::TypePointer, None, &[class as u32, ty]);
-                let variable = self.code.new_id();
-                let declared = instruction(Op::Variable, Some(pointer), Some(variable), &[class as u32]);
-                self.code.declarations.extend(declared);
-                let decoration = [variable, Decoration::BuiltIn as u32, wanted as u32];
-                self.code.decorations.extend(instruction(Op::Decorate, None, None, &decoration));
-                (variable, ty)
-            },
-            |global| (global.id, global.pointee),
-        );
+        let own = contents.globals.iter().find(|global| global.class == Some(StorageClass::Input) && is_it(global.id));
+        let own = own.map(|global| (global.id, global.pointee));
+        let (variable, own_type) = own.unwrap_or_else(|| (self.code.input(wanted, ty), ty));
         if !self.request.part.entry.interface.contains(&variable) {
             self.interface.push(variable);
         }
@@ -363,11 +352,4 @@ impl<'a> Instrumenter<'a> {
         out.extend(prelude.words);
         (out, sites)
     }
-}
-
-/// A text as operands.
-fn text_words(text: &str) -> Vec<u32> {
-    let mut bytes = text.as_bytes().to_vec();
-    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
-    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }

@@ -85,6 +85,16 @@ macro_rules! variants {
                     $(Self::$variant(value) => out[..size_of::<$rust>()].copy_from_slice(&value.to_ne_bytes()),)*
                 }
             }
+
+            /// The value that the low bits of a number mean; `None` for what is no number of a shader.
+            pub(crate) fn from_bits(bits: u64, dtype: DType) -> Option<Self> {
+                let bytes = bits.to_le_bytes();
+                match dtype {
+                    DType::Bool => Some(Self::Bool(bits != 0)),
+                    $(DType::$variant => bytes.first_chunk().map(|bytes| <$rust>::from_le_bytes(*bytes).into()),)*
+                    _ => None,
+                }
+            }
         }
 
         impl fmt::Display for ScalarValue {

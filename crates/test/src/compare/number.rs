@@ -12,7 +12,9 @@ pub trait Number: Element + Display + PartialEq {
     fn to_f64(self) -> f64;
 
     /// How far apart two numbers are.
-    fn difference(self, other: Self) -> f64;
+    fn difference(self, other: Self) -> f64 {
+        (self.to_f64() - other.to_f64()).abs()
+    }
 
     /// How many representable numbers apart two numbers are (units in the last place); for integers, their difference.
     /// The result has no meaning if one number is NaN.
@@ -45,10 +47,6 @@ impl Number for Bool {
         f64::from(u8::from(bool::from(self)))
     }
 
-    fn difference(self, other: Self) -> f64 {
-        (self.to_f64() - other.to_f64()).abs()
-    }
-
     fn ulps(self, other: Self) -> u64 {
         u64::from(self != other)
     }
@@ -59,10 +57,6 @@ macro_rules! floats {
         impl Number for $number {
             fn to_f64(self) -> f64 {
                 $to_f64(self)
-            }
-
-            fn difference(self, other: Self) -> f64 {
-                (self.to_f64() - other.to_f64()).abs()
             }
 
             fn ulps(self, other: Self) -> u64 {

@@ -204,7 +204,7 @@ impl Benches {
             seconds: comparison.head,
         });
         let trials = trials.collect();
-        let results = Results { suite: self.name.clone(), devices, trials, problems: Vec::new(), has_late: false };
+        let results = Results { suite: self.name.clone(), devices, trials, ..Results::default() };
         let folder = self.folder();
         results.write(&folder)?;
         println!("reports: {}", folder.join("{junit.xml,report.json}").display());

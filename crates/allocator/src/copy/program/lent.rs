@@ -20,7 +20,7 @@ use super::memory::{ProgramMemory, RegisteredPath, StagedCopy};
 use super::pages::parts;
 use crate::allocator::{Allocator, Block};
 use crate::copy::bus::Moment;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_inside};
 use crate::kind::MemoryKind;
 use crate::memory::{HostSide, Route, Via};
 use crate::vulkan::check_same_device;
@@ -81,8 +81,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyPinned`] if pages that hold nothing but bytes that are lent to be written are imported already;
-    /// and the errors of waiting for the device, when `work` has run.
+    /// [`Error::AlreadyPinned`](crate::Error::AlreadyPinned) if pages that hold nothing but bytes that are lent to be
+    /// written are imported already; and the errors of waiting for the device, when `work` has run.
     #[doc(alias = "register")]
     pub fn register_all<R, const N: usize>(
         self: &Arc<Self>,
@@ -109,7 +109,8 @@ impl Allocator {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyPinned`] if pages that hold nothing but these bytes are imported already; the loss of the device.
+    /// [`Error::AlreadyPinned`](crate::Error::AlreadyPinned) if pages that hold nothing but these bytes are imported
+    /// already; the loss of the device.
     pub unsafe fn register_by_address(self: &Arc<Self>, bytes: NonNull<[u8]>) -> Result<RegisteredMemory> {
         self.device().check_lost()?;
         // SAFETY: the caller promises the bytes. The result refers to them in copies alone, which wait until they are over.
@@ -339,9 +340,7 @@ impl Registered<'_> {
     }
 
     fn check(&self, range: &Range<usize>) -> Result<()> {
-        let (start, end, size) = (range.start as u64, range.end as u64, self.0.len as u64);
-        let len = end.checked_sub(start).ok_or(Error::ReversedRange { start, end })?;
-        if end <= size { Ok(()) } else { Err(Error::OutOfBounds { offset: start, len, size }) }
+        check_inside(&(range.start as u64..range.end as u64), self.0.len as u64)
     }
 
     /// The parts of `range` that are copied one by one.

@@ -292,10 +292,7 @@ fn works(trial: Trial) -> bool {
 fn sync(from: &DeviceInfo, to: &DeviceInfo, is_same: bool, trials: &ConnectionTrials) -> ConnectionSync {
     let (here, there) = (from.external.timeline_fd, to.external.timeline_fd);
     let is_passed = here.exportable && there.importable || there.exportable && here.importable;
-    match is_same && is_passed && works(trials.timeline) {
-        true => ConnectionSync::Gpu,
-        false => ConnectionSync::HostWait,
-    }
+    if is_same && is_passed && works(trials.timeline) { ConnectionSync::Gpu } else { ConnectionSync::HostWait }
 }
 
 impl<'a> ConnectionEnd<'a> {

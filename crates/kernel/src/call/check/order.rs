@@ -120,12 +120,10 @@ pub(super) fn bind_arguments<'a>(
         order[position] = index;
     }
     for (index, given) in arguments.iter().enumerate().skip(n_positional) {
-        let Some(name) = given.name else {
-            return Err(Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 });
-        };
-        let Some(position) = targets.iter().position(|target| target.is_called(name)) else {
-            return Err(unknown(&targets, name));
-        };
+        let unnamed = || Error::PositionalAfterNamed { kernel: kernel(), position: index + 1 };
+        let name = given.name.ok_or_else(unnamed)?;
+        let position = targets.iter().position(|target| target.is_called(name));
+        let position = position.ok_or_else(|| unknown(&targets, name))?;
         if order[position] != UNBOUND {
             return Err(Error::DuplicateArgument { kernel: kernel(), param: name.to_owned() });
         }

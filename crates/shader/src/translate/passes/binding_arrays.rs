@@ -7,9 +7,10 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use naga::valid::ModuleInfo;
-use naga::{ArraySize, Span, Type, TypeInner};
+use naga::{ArraySize, TypeInner};
 use vkarray_spirv::Signature;
 
+use super::block::type_of;
 use crate::translate::validate::validator;
 
 /// The module in which the arrays of bindings without a length have those of the signature.
@@ -30,7 +31,7 @@ pub(crate) fn with_lengths<'a>(
         };
         if let Some(count) = found.and_then(|(_, count)| NonZeroU32::new(count)) {
             let inner = TypeInner::BindingArray { base, size: ArraySize::Constant(count) };
-            let ty = changed.types.insert(Type { name: None, inner }, Span::UNDEFINED);
+            let ty = type_of(&mut changed, inner);
             changed.global_variables.get_mut(handle).ty = ty;
         }
     }

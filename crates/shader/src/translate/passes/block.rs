@@ -1,8 +1,8 @@
 //! Writes statements and expressions of naga's form of a shader: [`BlockBuilder`]. Used by the passes that add code.
 
 use naga::{
-    BinaryOperator, Binding, Block, BuiltIn, Expression, Function, FunctionArgument, Handle, Literal, Range, Span,
-    Statement, Type, TypeInner, UniqueArena,
+    BinaryOperator, Binding, Block, BuiltIn, Expression, Function, FunctionArgument, Handle, Literal, Module, Range,
+    Span, Statement, Type, TypeInner, UniqueArena,
 };
 
 /// A block of statements for a function, and the function that its expressions are added to.
@@ -78,6 +78,22 @@ impl<'a> BlockBuilder<'a> {
     pub(super) fn finish(self) -> Block {
         self.block
     }
+}
+
+/// The blocks that stand in a statement.
+pub(super) fn inner_blocks(statement: &mut Statement) -> Vec<&mut Block> {
+    match statement {
+        Statement::Block(inner) => vec![inner],
+        Statement::If { accept, reject, .. } => vec![accept, reject],
+        Statement::Switch { cases, .. } => cases.iter_mut().map(|case| &mut case.body).collect(),
+        Statement::Loop { body, continuing, .. } => vec![body, continuing],
+        _ => Vec::new(),
+    }
+}
+
+/// The type without a name, which is added unless it is there.
+pub(super) fn type_of(module: &mut Module, inner: TypeInner) -> Handle<Type> {
+    module.types.insert(Type { name: None, inner }, Span::UNDEFINED)
 }
 
 pub(super) fn number(index: usize) -> u32 {

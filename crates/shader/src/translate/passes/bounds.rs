@@ -28,7 +28,6 @@ pub(crate) fn are_of_ranges(module: &Module, index: usize) -> bool {
 
 /// Whether an index into the expression picks something inside an element of a buffer.
 fn is_inside(module: &Module, function: &Function, base: Handle<Expression>) -> bool {
-    let is_buffer = |space: AddressSpace| matches!(space, AddressSpace::Storage { .. } | AddressSpace::Uniform);
     match function.expressions[base] {
         Expression::GlobalVariable(handle) => {
             let variable = &module.global_variables[handle];
@@ -47,21 +46,18 @@ fn is_inside(module: &Module, function: &Function, base: Handle<Expression>) -> 
     }
 }
 
+fn is_buffer(space: AddressSpace) -> bool {
+    matches!(space, AddressSpace::Storage { .. } | AddressSpace::Uniform)
+}
+
 /// Whether the expression is a part of a buffer, or may be.
 fn is_inside_any(module: &Module, function: &Function, expression: Handle<Expression>) -> bool {
     match function.expressions[expression] {
-        Expression::GlobalVariable(handle) => {
-            matches!(module.global_variables[handle].space, AddressSpace::Storage { .. } | AddressSpace::Uniform)
-        }
+        Expression::GlobalVariable(handle) => is_buffer(module.global_variables[handle].space),
         Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => is_inside_any(module, function, base),
         Expression::FunctionArgument(number) => {
             let ty = function.arguments[number as usize].ty;
-            match module.types[ty].inner {
-                TypeInner::Pointer { space, .. } | TypeInner::ValuePointer { space, .. } => {
-                    matches!(space, AddressSpace::Storage { .. } | AddressSpace::Uniform)
-                }
-                _ => false,
-            }
+            module.types[ty].inner.pointer_space().is_some_and(is_buffer)
         }
         _ => false,
     }
@@ -135,11 +131,8 @@ fn has_matrix_inside(
     else {
         return None;
     };
-    let (scalar, len_of_vector) = match module.types[base].inner {
-        TypeInner::Scalar(scalar) => (scalar, 1),
-        TypeInner::Vector { size, scalar } => (scalar, size as u64),
-        _ => return None,
-    };
+    let (vector, scalar) = module.types[base].inner.vector_size_and_scalar()?;
+    let len_of_vector = vector.map_or(1, |len| len as u64);
     let numbers = if halves && scalar == Scalar::U32 { 2 * len_of_vector } else { len_of_vector };
     let [side, stride, index, bytes, len] = [side as u32, stride, index, bytes, len.get()].map(u64::from);
     let end = index + (side - 1) * stride + side.div_ceil(numbers);

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use vkarray_spirv::Signature;
 use vkarray_spirv::internal::FoldedLaunch;
 
-use super::block::{BlockBuilder, number};
+use super::block::{BlockBuilder, number, type_of};
 use crate::error::Result;
 use crate::translate::validate::revalidated;
 
@@ -79,8 +79,7 @@ pub(crate) fn counts_workgroups(module: &Module, index: usize) -> bool {
 /// have values.
 pub(crate) fn fold(module: &Module, index: usize, fold: Fold) -> Result<(Module, ModuleInfo)> {
     let mut module = module.clone();
-    let inner = TypeInner::Vector { size: VectorSize::Tri, scalar: Scalar::U32 };
-    let vec3 = module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
+    let vec3 = type_of(&mut module, Scalar::U32.to_inner_vector(VectorSize::Tri));
     let mut inside = std::mem::take(&mut module.entry_points[index].function);
     let (name, arguments) = (inside.name.clone(), inside.arguments.clone());
     let mut entry = Function { name, arguments, ..Function::default() };

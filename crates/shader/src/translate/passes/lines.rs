@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use naga::{Block, Expression, Function, Handle, Module, Range, Statement};
 
+use super::block::inner_blocks;
+
 /// The module with a statement for each expression, and the names of vectors at the line and column of their index.
 pub(crate) fn by_expression(module: &Module, text: &str) -> (Module, HashMap<(u32, u32), String>) {
     let (mut module, mut names) = (module.clone(), HashMap::new());
@@ -29,26 +31,14 @@ pub(crate) fn by_expression(module: &Module, text: &str) -> (Module, HashMap<(u3
 fn split(block: Block, function: &Function) -> Block {
     let mut out = Block::with_capacity(block.len());
     for (mut statement, span) in block.span_into_iter() {
-        match &mut statement {
-            Statement::Emit(range) => {
-                for handle in range.clone() {
-                    out.push(emit(handle), function.expressions.get_span(handle));
-                }
-                continue;
+        if let Statement::Emit(range) = &statement {
+            for handle in range.clone() {
+                out.push(emit(handle), function.expressions.get_span(handle));
             }
-            Statement::Block(inner) => *inner = split(std::mem::take(inner), function),
-            Statement::If { accept, reject, .. } => {
-                *accept = split(std::mem::take(accept), function);
-                *reject = split(std::mem::take(reject), function);
-            }
-            Statement::Switch { cases, .. } => {
-                cases.iter_mut().for_each(|case| case.body = split(std::mem::take(&mut case.body), function));
-            }
-            Statement::Loop { body, continuing, .. } => {
-                *body = split(std::mem::take(body), function);
-                *continuing = split(std::mem::take(continuing), function);
-            }
-            _ => {}
+            continue;
+        }
+        for inner in inner_blocks(&mut statement) {
+            *inner = split(std::mem::take(inner), function);
         }
         out.push(statement, span);
     }

@@ -7,11 +7,11 @@
 
 use naga::valid::ModuleInfo;
 use naga::{
-    BinaryOperator, Block, Expression, Function, Handle, Literal, LocalVariable, Module, Scalar, ScalarKind, Span,
-    Statement, Type, TypeInner, UnaryOperator, VectorSize,
+    BinaryOperator, Block, Expression, Function, Handle, Literal, LocalVariable, Module, Scalar, Span, Statement, Type,
+    TypeInner, UnaryOperator, VectorSize,
 };
 
-use super::block::BlockBuilder;
+use super::block::{BlockBuilder, inner_blocks, type_of};
 use crate::error::Result;
 use crate::translate::validate::revalidated;
 
@@ -24,8 +24,7 @@ pub(crate) fn bound(module: &Module, entry: &str) -> Result<Option<(Module, Modu
 
 fn counted(module: &Module) -> Option<Module> {
     let mut module = module.clone();
-    let inner = TypeInner::Vector { size: VectorSize::Bi, scalar: Scalar::U32 };
-    let pair = module.types.insert(Type { name: None, inner }, Span::UNDEFINED);
+    let pair = type_of(&mut module, Scalar::U32.to_inner_vector(VectorSize::Bi));
     let mut n_counters = 0;
     let types = module.types.clone();
     let functions = module.functions.iter_mut().map(|(_, function)| function);
@@ -51,24 +50,19 @@ impl Counting<'_> {
     fn block(&mut self, block: Block) -> Block {
         let mut out = Block::with_capacity(block.len());
         for (mut statement, span) in block.span_into_iter() {
-            match &mut statement {
-                Statement::Block(inner) => *inner = self.block(std::mem::take(inner)),
-                Statement::If { accept, reject, .. } => {
-                    *accept = self.block(std::mem::take(accept));
-                    *reject = self.block(std::mem::take(reject));
-                }
-                Statement::Switch { cases, .. } => {
-                    cases.iter_mut().for_each(|case| case.body = self.block(std::mem::take(&mut case.body)));
-                }
+            let is_counted = match &statement {
                 Statement::Loop { body, continuing, .. } => {
-                    let ends = Loop { function: self.function, types: self.types, body, continuing }.ends();
-                    let mut inner = if ends { Block::new() } else { self.count() };
-                    for (statement, span) in self.block(std::mem::take(body)).span_into_iter() {
-                        inner.push(statement, span);
-                    }
-                    (*body, *continuing) = (inner, self.block(std::mem::take(continuing)));
+                    !Loop { function: self.function, types: self.types, body, continuing }.ends()
                 }
-                _ => {}
+                _ => false,
+            };
+            let counter = is_counted.then(|| self.count());
+            for inner in inner_blocks(&mut statement) {
+                *inner = self.block(std::mem::take(inner));
+            }
+            if let (Some(mut counter), Statement::Loop { body, .. }) = (counter, &mut statement) {
+                counter.extend_block(std::mem::take(body));
+                *body = counter;
             }
             out.push(statement, span);
         }
@@ -128,10 +122,8 @@ impl Loop<'_> {
     /// else writes that; or the same downwards, or towards zero by halves.
     fn ends(&self) -> bool {
         let Some((variable, bound)) = self.condition() else { return false };
-        let is_number =
-            |scalar: Scalar| scalar.width == 4 && matches!(scalar.kind, ScalarKind::Uint | ScalarKind::Sint);
         let ty = &self.types[self.function.local_variables[variable].ty].inner;
-        matches!(ty, TypeInner::Scalar(scalar) if is_number(*scalar))
+        matches!(ty, TypeInner::Scalar(Scalar::U32 | Scalar::I32))
             && self.steps(variable, bound)
             && self.n_writes(self.body, variable) == 0
             && self.n_writes(self.continuing, variable) == 1

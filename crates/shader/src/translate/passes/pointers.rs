@@ -20,8 +20,10 @@ use naga::front::Typifier;
 use naga::proc::{ResolveContext, TypeResolution, compare_types};
 use naga::{
     AddressSpace, Arena, Block, Expression, Function, FunctionArgument, GlobalVariable, Handle, LocalVariable, Module,
-    Range, Span, Statement, Type, TypeInner,
+    Range, Span, Statement, Type,
 };
+
+use super::block::{inner_blocks, type_of};
 
 /// The most copies of functions that are made: far more than shaders need.
 const MAX_COPIES: usize = 4096;
@@ -137,27 +139,12 @@ impl Rewrite<'_> {
     fn block(&mut self, block: Block, function: &mut Function, types: &Typifier) -> Result<Block, PointerError> {
         let mut out = Block::with_capacity(block.len());
         for (mut statement, span) in block.span_into_iter() {
-            match &mut statement {
-                Statement::Block(inner) => *inner = self.block(std::mem::take(inner), function, types)?,
-                Statement::If { accept, reject, .. } => {
-                    *accept = self.block(std::mem::take(accept), function, types)?;
-                    *reject = self.block(std::mem::take(reject), function, types)?;
-                }
-                Statement::Switch { cases, .. } => {
-                    for case in cases {
-                        case.body = self.block(std::mem::take(&mut case.body), function, types)?;
-                    }
-                }
-                Statement::Loop { body, continuing, .. } => {
-                    *body = self.block(std::mem::take(body), function, types)?;
-                    *continuing = self.block(std::mem::take(continuing), function, types)?;
-                }
-                Statement::Call { function: callee, arguments, result } => {
-                    let call = Call { callee: *callee, arguments: std::mem::take(arguments), result: *result, span };
-                    self.call(call, function, types, &mut out)?;
-                    continue;
-                }
-                _ => {}
+            if let Statement::Call { function: callee, arguments, result } = statement {
+                self.call(Call { callee, arguments, result, span }, function, types, &mut out)?;
+                continue;
+            }
+            for inner in inner_blocks(&mut statement) {
+                *inner = self.block(std::mem::take(inner), function, types)?;
             }
             out.push(statement, span);
         }
@@ -204,13 +191,10 @@ impl Rewrite<'_> {
 
     /// What a pointer of that type points to.
     fn pointee(&mut self, ty: Handle<Type>) -> Option<Handle<Type>> {
-        let inner = match self.module.types[ty].inner {
-            TypeInner::Pointer { base, .. } => return Some(base),
-            TypeInner::ValuePointer { size: Some(size), scalar, .. } => TypeInner::Vector { size, scalar },
-            TypeInner::ValuePointer { size: None, scalar, .. } => TypeInner::Scalar(scalar),
-            _ => return None,
-        };
-        Some(self.module.types.insert(Type { name: None, inner }, Span::UNDEFINED))
+        Some(match self.module.types[ty].inner.pointer_base_type()? {
+            TypeResolution::Handle(base) => base,
+            TypeResolution::Value(inner) => type_of(self.module, inner),
+        })
     }
 
     /// Where the call's `i`-th argument points; its computed indices become arguments.

@@ -13,7 +13,7 @@ use naga::{
     Module, Scalar, Span, Statement, Type, TypeInner,
 };
 
-use super::block::BlockBuilder;
+use super::block::{BlockBuilder, type_of};
 use crate::error::Result;
 use crate::translate::reflect::array_len;
 use crate::translate::validate::revalidated;
@@ -45,7 +45,7 @@ impl ZeroedParts {
 pub(crate) fn zero(module: &Module, info: &ModuleInfo, index: usize) -> Result<Option<(Module, ModuleInfo)>> {
     let uses = info.get_entry_point(index);
     let mut module = module.clone();
-    let uint = scalar_type(&mut module, Scalar::U32);
+    let uint = type_of(&mut module, Scalar::U32.to_inner_scalar());
     // By the number of parts: those of one number share a loop.
     let mut all: BTreeMap<u32, Vec<ZeroedParts>> = BTreeMap::new();
     for (variable, declared) in module.global_variables.clone().iter() {
@@ -146,7 +146,7 @@ fn parts_of(module: &mut Module, variable: Handle<GlobalVariable>, ty: Handle<Ty
             }
             // A scalar is what can be stored to an atomic variable.
             TypeInner::Atomic(scalar) => {
-                let ty = scalar_type(module, scalar);
+                let ty = type_of(module, scalar.to_inner_scalar());
                 found.push(ZeroedParts { variable, path, ty });
             }
             _ => found.push(ZeroedParts { variable, path, ty }),
@@ -162,10 +162,6 @@ fn is_stored_whole(module: &Module, ty: Handle<Type>) -> bool {
         TypeInner::Struct { members, .. } => members.iter().all(|member| is_stored_whole(module, member.ty)),
         _ => true,
     }
-}
-
-fn scalar_type(module: &mut Module, scalar: Scalar) -> Handle<Type> {
-    module.types.insert(Type { name: None, inner: TypeInner::Scalar(scalar) }, Span::UNDEFINED)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use spirv::{Capability, CooperativeMatrixOperands as Signed, FPEncoding, Op};
-use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instruction, instructions, op, text_words};
 
 /// What the numbers of a cooperative matrix are that WGSL loads from words (`u32`), the lowest bits first.
 ///
@@ -26,9 +26,6 @@ pub enum WordMatrices {
     /// `i8`, four in a word. The inner axis has twice as many numbers as WGSL says, and matrices of `f32` are of `i32`.
     I8,
 }
-
-/// The extension of the type `bf16`, with its zero byte.
-const EXTENSION: [u8; 20] = *b"SPV_KHR_bfloat16\0\0\0\0";
 
 /// What says in a multiplication that all of its integers are signed.
 const ALL_SIGNED: u32 = Signed::MATRIX_A_SIGNED_COMPONENTS_KHR.bits()
@@ -106,8 +103,7 @@ fn head_and_types(numbers: WordMatrices, number: u32, sum: u32) -> (Vec<u32>, Ve
         WordMatrices::Bf16 => {
             let of = [Capability::BFloat16TypeKHR, Capability::BFloat16CooperativeMatrixKHR];
             let mut head = of.map(capability).concat();
-            head.push(6 << 16 | Op::Extension as u32);
-            head.extend(EXTENSION.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
+            head.extend(instruction(Op::Extension, None, None, &text_words("SPV_KHR_bfloat16")));
             (head, vec![4 << 16 | Op::TypeFloat as u32, number, 16, FPEncoding::BFloat16KHR as u32])
         }
     }
@@ -167,7 +163,7 @@ mod tests {
         assert!(
             head.is_sorted_by_key(|&op| [Op::Capability, Op::Extension].iter().position(|&of| of == op).unwrap_or(2))
         );
-        assert!(of(Op::Extension).any(|name| bytemuck::cast_slice::<u32, u8>(&name[1..]) == EXTENSION));
+        assert!(of(Op::Extension).any(|name| name[1..] == text_words("SPV_KHR_bfloat16")[..]));
     }
 
     #[test]

@@ -4,9 +4,8 @@
 
 use spirv::{Decoration, Op, StorageClass};
 
-use super::{Bounded, Bounder, IndexBound, find, unbounded};
+use super::{Bounded, Bounder, IndexBound, unbounded};
 use crate::binary::binding_arrays::{ListLength, non_uniform_capabilities};
-use crate::binary::contents::Type;
 use crate::binary::instruction::{Instruction, instruction_at};
 
 impl Bounder<'_> {
@@ -24,7 +23,7 @@ impl Bounder<'_> {
         };
         // The only buffer is picked by a constant, which drivers compile to less, and lavapipe 25.0.7 rightly.
         let bounded = match count {
-            1 => self.number(0),
+            1 => self.code.number(0),
             _ => self.clamped(instruction, index, IndexBound::Fixed(count))?,
         };
         let is_storage = self.contents.has(buffer, None, Decoration::BufferBlock);
@@ -35,14 +34,14 @@ impl Bounder<'_> {
         }
         let [head, ty, id, ..] = *words else { return unbounded(instruction, "nothing") };
         if rest.is_empty() {
-            self.functions.extend([head, ty, id, base, bounded]);
+            self.code.functions.extend([head, ty, id, base, bounded]);
             if is_marked {
                 self.mark_non_uniform(id);
             }
             return Ok(());
         }
         let pointer = self.pointer_type(class, buffer);
-        let picked = self.add(Op::AccessChain, pointer, &[base, bounded]);
+        let picked = self.code.value(Op::AccessChain, pointer, &[base, bounded]);
         self.value_types.insert(picked, pointer);
         if is_marked {
             self.mark_non_uniform(picked);
@@ -59,15 +58,8 @@ impl Bounder<'_> {
     }
 
     fn pointer_type(&mut self, class: u32, pointee: u32) -> u32 {
-        if let Some(id) = find(self.contents, |ty| *ty == Type::Pointer { class, pointee }) {
-            return id;
-        }
-        if let Some(&id) = self.pointers.get(&(class, pointee)) {
-            return id;
-        }
-        let id = self.new_id();
-        self.declarations.extend([4 << 16 | Op::TypePointer as u32, id, class, pointee]);
-        self.pointers.insert((class, pointee), id);
+        let id = self.code.once(Op::TypePointer, None, &[class, pointee]);
+        self.pointers.insert(id, (class, pointee));
         id
     }
 
@@ -75,7 +67,7 @@ impl Bounder<'_> {
     pub(super) fn mark_non_uniform(&mut self, id: u32) {
         let decoration = Decoration::NonUniform as u32;
         if self.non_uniform.insert(id) && !self.contents.has(id, None, Decoration::NonUniform) {
-            self.decorations.extend([3 << 16 | Op::Decorate as u32, id, decoration]);
+            self.code.decorations.extend([3 << 16 | Op::Decorate as u32, id, decoration]);
         }
     }
 }

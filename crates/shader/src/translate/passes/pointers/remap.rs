@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use naga::{AtomicFunction, Block, Expression, Function, GatherMode, Handle, Range, Span, Statement};
 
 use super::{Place, Step, index_argument};
+use crate::translate::passes::block::{inner_blocks, number};
 
 /// The new places of a function's expressions.
 type Map = HashMap<Handle<Expression>, Handle<Expression>>;
@@ -70,10 +71,6 @@ fn argument(function: &Function, i: usize, place: Option<&Place>, made: &mut Fun
         made.body.push(Statement::Emit(Range::new_from_bounds(at, at)), span);
     }
     at
-}
-
-fn number(index: usize) -> u32 {
-    u32::try_from(index).expect("arguments are counted in 32 bits")
 }
 
 /// Shows each operand of an expression.
@@ -143,25 +140,15 @@ fn move_block(block: &mut Block, map: &Map) {
 fn move_statement(statement: &mut Statement, map: &Map) {
     use Statement as S;
     let see = |operand: &mut Handle<Expression>| *operand = map[operand];
+    inner_blocks(statement).into_iter().for_each(|inner| move_block(inner, map));
     match statement {
         S::Emit(range) => {
             if let Some((first, last)) = range.first_and_last() {
                 *range = Range::new_from_bounds(map[&first], map[&last]);
             }
         }
-        S::Block(inner) => move_block(inner, map),
-        S::If { condition, accept, reject } => {
-            see(condition);
-            [accept, reject].into_iter().for_each(|inner| move_block(inner, map));
-        }
-        S::Switch { selector, cases } => {
-            see(selector);
-            cases.iter_mut().for_each(|case| move_block(&mut case.body, map));
-        }
-        S::Loop { body, continuing, break_if } => {
-            [body, continuing].into_iter().for_each(|inner| move_block(inner, map));
-            break_if.iter_mut().for_each(see);
-        }
+        S::If { condition: operand, .. } | S::Switch { selector: operand, .. } => see(operand),
+        S::Loop { break_if, .. } => break_if.iter_mut().for_each(see),
         S::Return { value } => value.iter_mut().for_each(see),
         S::Store { pointer: a, value: b } | S::WorkGroupUniformLoad { pointer: a, result: b } => {
             [a, b].into_iter().for_each(see);
@@ -189,7 +176,8 @@ fn move_statement(statement: &mut Statement, map: &Map) {
             compared(fun).into_iter().for_each(see);
         }
         // No function of a kernel has the last two.
-        S::Break
+        S::Block(_)
+        | S::Break
         | S::Continue
         | S::Kill
         | S::ControlBarrier(_)
