@@ -66,10 +66,10 @@ mod tests {
             // Tiles that are not there are in five blocks at most. Each block is looked at once more than tiles are missing.
             ("scan.wgsl", (9, 16 * 4 + 6 + (waiting + 6) * (2 * look + 4) + waiting * (3 + 9 + 16 * 4) + look + 6 + 7)),
             ("search.wgsl", (1, search)),
-            // Keys are read and written; a lane sorts its own in 10 steps. A subgroup of 32 has 15 steps between lanes, in
-            // five rounds with four steps of each lane behind.
             // Eight digits of 256 counters, cleared, counted and looked at by one lane, in 32 rounds; two sums over 32 teams.
             ("select.wgsl", (9, 9 * (1 + digits + 9 + 2 * digits) + 2 * 33 + 2 * 1025)),
+            // Keys are read and written; a lane sorts its own in 10 steps. A subgroup of 32 has 15 steps between lanes, in
+            // five rounds with four steps of each lane behind.
             ("sort_network.wgsl", (6, (items + 1) * (2 + 10 + 15 + 5 * 4) + 6 + 5 * 6)),
             ("team_scan.wgsl", (2, (waiting + 1) * (8 * 6 + 9) + (waiting + 6) * 6)),
             ("triangle.wgsl", (1, 5)),

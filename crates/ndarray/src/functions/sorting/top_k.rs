@@ -96,8 +96,12 @@ fn chosen_places<T: Widen>(rows: &DeviceNDArray<T>, k: usize, is_descending: boo
     let chosen = chosen_places(&firsts.on(stream), k, is_descending)?;
 
     // The elements of the chosen blocks, and those behind the last block.
-    let before = ctx.arange(0, to_u32(n_rows)?, 1)?.reshape([n_rows, 1])? * to_u32(n_blocks)?;
-    let numbers = if n_rows == 1 { chosen.clone() } else { (&chosen + before).on(stream).eval()? };
+    let numbers = if n_rows == 1 {
+        chosen.clone()
+    } else {
+        let before = ctx.arange(0, to_u32(n_rows)?, 1)?.reshape([n_rows, 1])? * to_u32(n_blocks)?;
+        (&chosen + before).on(stream).eval()?
+    };
     let taken = gather_axis(&blocks, &numbers.reshape([n_rows * k])?, 0)?.reshape([n_rows, k * block])?;
     let last = rows.slice_axis(1, (length - rest).cast_signed()..)?;
     let found = if rest == 0 { taken } else { concat(&[&taken, &last], 1)? }.on(stream);
