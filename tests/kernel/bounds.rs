@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use vkarray::kernel::KernelBuilder;
 use vkarray::kernel::{BufferBounds, Module, Options};
 use vkarray::{Groups, Source};
 
@@ -49,6 +50,63 @@ fn surplus_invocations_do_not_change_the_last_element() {
         number.dispatch(fixture.default_stream(), Groups::covering(n as usize + 500), (&x,)).unwrap();
         assert_eq!(contents(&x), (0..n).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn clamped_indices_reach_the_last_element() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read> at: array<vec2<u32>>;
+        @group(0) @binding(1) var<storage, read_write> rows: array<array<u32, 4>>;
+        @compute @workgroup_size(1) fn poke(@builtin(workgroup_id) id: vec3<u32>) {
+            rows[at[id.x].x][at[id.x].y] += 1u;
+        }";
+    let poke = fixture.kernel(Source::wgsl(wgsl)).clamped().build().unwrap();
+    let all = fixture.zeros::<u32>([64]).unwrap();
+    for (n_rows, at, expected) in [
+        (1_usize, [0_u32, 0], 0_usize),
+        (1, [1, 3], 3),
+        (3, [3, 1], 9),
+        (3, [u32::MAX, u32::MAX], 11),
+        (3, [1 << 28, 4], 11),
+    ] {
+        all.on(fixture.default_stream()).fill(0).unwrap();
+        let rows = all.slice([(16..16 + 4 * n_rows).into()]).unwrap();
+        let at = fixture.slice_to_device(&at).unwrap();
+        poke.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&at, &rows)).unwrap();
+        let found = contents(&all).iter().position(|&number| number == 1);
+        assert_eq!((found, contents(&all).iter().sum::<u32>()), (Some(16 + expected), 1), "{n_rows} rows");
+    }
+}
+
+/// Where there is no last element, a clamped index would reach other arrays.
+#[test]
+fn a_clamped_array_behind_a_header_needs_an_element() {
+    let fixture = Fixture::open();
+    let wgsl = "
+        struct List { count: u32, items: array<atomic<u32>> }
+        @group(0) @binding(0) var<storage, read_write> list: List;
+        var<immediate> at: u32;
+        @compute @workgroup_size(1) fn poke() { atomicAdd(&list.items[at], 1u); }";
+    let all = fixture.zeros::<u32>([64]).unwrap();
+    let is_refused = |builder: KernelBuilder, is_clamped: bool| {
+        let poke = builder.build().unwrap();
+        for at in [0_u32, 3, u32::MAX] {
+            let header = all.slice([(16..17).into()]).unwrap();
+            let sent = poke.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&header, at));
+            match sent {
+                Err(error) => assert!(error.to_string().contains("of 8 bytes or more"), "{error}"),
+                Ok(()) => assert!(!is_clamped, "{at}"),
+            }
+            assert_eq!(contents(&all), [0; 64], "{at}");
+        }
+        let list = all.slice([(16..18).into()]).unwrap();
+        poke.dispatch(fixture.default_stream(), Groups::exact([1, 1, 1]), (&list, 5_u32)).unwrap();
+        assert_eq!(contents(&list)[0], 0);
+        all.on(fixture.default_stream()).fill(0).unwrap();
+    };
+    is_refused(fixture.kernel(Source::wgsl(wgsl)), false); // The device may bound it.
+    is_refused(fixture.kernel(Source::wgsl(wgsl)).clamped(), true);
 }
 
 #[test]

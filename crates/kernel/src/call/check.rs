@@ -68,7 +68,7 @@ pub struct Packed {
 /// The first thing that does not fit, in this order: names and count, kinds and element types, lengths, limits, access. Each
 /// names the kernel and the parameter.
 pub fn check(signature: &Signature, arguments: &[Argument<'_>], limits: &Limits) -> Result<Packed> {
-    check_arguments(signature, &Rules::new(signature, limits), arguments)
+    check_arguments(signature, &Rules::new(signature, limits, false), arguments)
 }
 
 /// As [`check()`], by the rules of the signature.

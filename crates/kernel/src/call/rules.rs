@@ -17,6 +17,8 @@
 //!
 //! A [`NumberRule`] is the only code that writes a number into the push constants.
 
+use std::iter;
+
 use vkarray_shader::{DType, ElementType, Leaf, Limits, Param, ParamKind, PushMember, ScalarValue, Signature};
 
 use crate::call::image::ImageRule;
@@ -35,8 +37,9 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    pub(crate) fn new(signature: &Signature, limits: &Limits) -> Self {
-        let arrays = signature.params.iter().map(|param| ArrayRule::new(param, limits)).collect();
+    /// The rules of a kernel, which clamps indices into buffers or does not.
+    pub(crate) fn new(signature: &Signature, limits: &Limits, clamps: bool) -> Self {
+        let arrays = signature.params.iter().map(|param| ArrayRule::new(param, limits, clamps)).collect();
         Self { arrays, numbers: signature.push_members().iter().map(NumberRule::new).collect() }
     }
 
@@ -56,6 +59,8 @@ pub(crate) struct ArrayRule {
     fast: [u64; 2],
     /// Bytes before the elements of a runtime array; all bytes where there is none.
     fixed: u64,
+    /// The fewest bytes of an array that is not empty: with an element where the kernel clamps indices to the last one.
+    least: u64,
     /// The bits that must be zero in the length behind those, if the element's stride is a power of two.
     partial: u64,
     /// The bits that must be zero in the offset.
@@ -80,8 +85,9 @@ pub(crate) struct ArrayRule {
 }
 
 impl ArrayRule {
-    pub(crate) fn new(param: &Param, limits: &Limits) -> Self {
+    pub(crate) fn new(param: &Param, limits: &Limits, clamps: bool) -> Self {
         let &Param { kind, writes, is_constant, fixed_bytes: fixed, .. } = param;
+        let least = if clamps { fixed.max(bytes_with_element(param)) } else { fixed };
         let item_bytes = param.stride.map_or(fixed, u64::from);
         let dtype = param.ty.scalar().unwrap_or(DType::Record(u32::try_from(item_bytes).unwrap_or(u32::MAX)));
         let used = param.stride.map(|stride| (stride, param.used_bytes(stride)));
@@ -95,11 +101,12 @@ impl ArrayRule {
             dtype,
             image: param.image().map(|ty| ImageRule::new(ty, writes)),
             fast: if is_simple && !param.bindings.is_list() && is_buffer(param) {
-                [fixed.max(1), most]
+                [least.max(1), most]
             } else {
                 [1, 0]
             },
             fixed,
+            least,
             partial: if has_mask { stride.map_or(0, |stride| u64::from(stride) - 1) } else { 0 },
             misaligned: limits.offset_alignment(kind).max(param.alignment.into()) - 1,
             kind,
@@ -190,7 +197,7 @@ impl ArrayRule {
         bound: u64,
         packing: Option<&Packing>,
     ) -> Option<Mismatch> {
-        let (&Self { fixed, stride, .. }, given, ty) = (self, array.nbytes, || param.ty.to_string());
+        let (&Self { fixed, least, stride, .. }, given, ty) = (self, array.nbytes, || param.ty.to_string());
         let partial = |stride, given, rest, after| Mismatch::PartialElement { ty: ty(), stride, given, rest, after };
         let rest = packing.map_or(0, |packing| packing.rest(given));
         match (stride, packing) {
@@ -201,7 +208,9 @@ impl ArrayRule {
             }
             (_, Some(packing)) if rest > 0 => Some(partial(packing.packed_bytes(), given, rest, String::new())),
             (None, _) => (bound != fixed).then(|| Mismatch::FixedLength { ty: ty(), expected: fixed, given: bound }),
-            (Some(_), _) if bound < fixed => Some(Mismatch::TooShort { ty: ty(), needed: fixed, given: bound }),
+            (Some(_), _) if bound < fixed || 0 < bound && bound < least => {
+                Some(Mismatch::TooShort { ty: ty(), needed: least, given: bound })
+            }
             (Some(stride), _) => {
                 let (given, rest) = (bound - fixed, (bound - fixed) % u64::from(stride));
                 let after = if fixed > 0 { format!(" after the first {fixed}") } else { String::new() };
@@ -261,6 +270,12 @@ impl ArrayRule {
 /// Whether it is bound as a buffer, with nothing to be made or written for it.
 fn is_buffer(param: &Param) -> bool {
     matches!(param.kind, ParamKind::Storage | ParamKind::Uniform)
+}
+
+/// The bytes that every variable of a parameter needs for an element of its runtime array.
+fn bytes_with_element(param: &Param) -> u64 {
+    let types = iter::once(&param.ty).chain(param.aliases.iter().map(|alias| &alias.ty));
+    types.filter_map(|ty| Some(ty.bytes() + u64::from(ty.runtime_array()?.1))).max().unwrap_or(0)
 }
 
 /// The number of bytes of an array that fills constant memory. Padding behind the last number need not be given.

@@ -105,8 +105,8 @@ pub enum Mismatch {
     /// Not the size the shader declares.
     #[error("is {ty}, exactly {expected} bytes, got {given} bytes")]
     FixedLength { ty: String, expected: u64, given: u64 },
-    /// Shorter than what precedes the runtime array.
-    #[error("is {ty}, which starts with {needed} bytes before its array, got {given} bytes")]
+    /// Shorter than what precedes the runtime array, or without an element of it where the kernel clamps indices to the last.
+    #[error("is {ty}, of {needed} bytes or more, got {given} bytes")]
     TooShort { ty: String, needed: u64, given: u64 },
     /// Constant memory longer than the shader declares.
     #[error("is {ty} in constant memory, at most {limit} bytes, got {given} bytes")]

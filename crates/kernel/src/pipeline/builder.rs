@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use vkarray_shader::internal::Sizes;
-use vkarray_shader::{Options, Sanitize, Source, WordMatrices};
+use vkarray_shader::{Bounds, Options, Sanitize, Source, WordMatrices};
 
 use super::cache::{KernelCache, KernelKey};
 use crate::error::Result;
@@ -225,6 +225,33 @@ impl KernelBuilder {
     /// ```
     pub fn exact_floats(mut self, on: bool) -> Self {
         self.options.exact_floats = on;
+        self
+    }
+
+    /// Clamps indices out of range, in buffers too, instead of having reads there give zero and writes do nothing. That is
+    /// faster for buffers that are arrays of arrays with mostly constant indices: see [`Bounds::Clamped`].
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
+    /// # fn main() -> anyhow::Result<()> {
+    /// use vkarray_kernel::{Groups, Source};
+    ///
+    /// let ctx = Context::open_default()?;
+    /// let source = Source::wgsl(
+    ///     "@group(0) @binding(0) var<storage, read_write> rows: array<array<f32, 2>>;
+    ///      @compute @workgroup_size(64) fn add_columns(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///          let x = rows[id.x][0] + rows[id.x][1];
+    ///          if id.x < arrayLength(&rows) { rows[id.x][1] = x; }
+    ///      }",
+    /// );
+    /// let rows = ctx.full(6, 1.0_f32)?;
+    /// ctx.kernel(source).clamped().build()?.launch(Groups::covering(3), (&rows,))?;
+    /// assert_eq!(rows.to_vec()?, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn clamped(mut self) -> Self {
+        self.options.bounds = Bounds::Clamped;
         self
     }
 

@@ -144,11 +144,11 @@ impl Pipeline {
         let sets = create_sets(device, bound, &binding, &set_layouts, layout.raw())?;
         let raw = create_pipeline(device, cache, &translated, layout.raw())?;
         let samples_plainly = samples_plainly(&translated.spirv);
-        let Translated { signature, sanitized, source_name, counts_workgroups, .. } = translated;
+        let Translated { signature, sanitized, source_name, counts_workgroups, buffer_bounds, .. } = translated;
         let sanitizer = sanitized.map(|sanitized| Sanitizer::new(device, sanitized, source_name)).transpose()?;
         let label = device.kernel_label(&signature.entry);
         let push_bytes = signature.push_constants.as_ref().map_or(0, |push| push.bytes as usize);
-        let rules = Rules::new(&signature, &limits);
+        let rules = Rules::new(&signature, &limits, buffer_bounds.clamps());
         if let Some(fold) = fold {
             limits.max_workgroup_count = [Fold::capacity(fold.axes), 1, 1];
         }
@@ -218,8 +218,7 @@ fn create_pipeline(
     let bases = if translated.fold.is_some() { vk::PipelineCreateFlags::DISPATCH_BASE } else { Default::default() };
     let info = vk::ComputePipelineCreateInfo::default().flags(bases).stage(stage.flags(full)).layout(layout);
     let mut unchecked = unchecked();
-    let is_unchecked =
-        translated.buffer_bounds == BufferBounds::Unchecked && device.plan().features.pipeline_robustness;
+    let is_unchecked = translated.buffer_bounds.is_without_device() && device.plan().features.pipeline_robustness;
     let info = [if is_unchecked { info.push_next(&mut unchecked) } else { info }];
     // SAFETY: module and layout are alive, and the layout has the bindings of the signature, which was read from the SPIR-V.
     // `check_device` compared sizes of workgroups and subgroups with the device's; the constants are of the types that the
@@ -239,7 +238,8 @@ fn refused(code: vk::Result, source: vkarray_driver::Error, translated: &Transla
     }
 }
 
-/// Turns off the device's bounds checks, up to 3 % of the time, where the builder promised that indices are in range.
+/// Turns off the device's bounds checks, up to 20 % of the time, where the builder promised that indices are in range or the
+/// kernel clamps them itself.
 fn unchecked() -> vk::PipelineRobustnessCreateInfoEXT<'static> {
     let none = vk::PipelineRobustnessBufferBehaviorEXT::DISABLED;
     vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none)

@@ -47,6 +47,7 @@ pub(crate) fn write(request: &EmitRequest<'_>) -> Result<Written> {
     let written = |buffer_bounds| write_with(request, buffer_bounds).map(|words| Written { words, buffer_bounds });
     match request.options.bounds {
         Bounds::Unchecked => written(BufferBounds::Unchecked),
+        Bounds::Clamped => written(BufferBounds::ClampOnly),
         Bounds::Checked if request.is_robust => written(BufferBounds::Robust),
         // naga cannot skip an atomic at a computed index and says so; whatever else it lacks, it lacks both ways.
         Bounds::Checked => written(BufferBounds::ReadZeroSkipWrite).or_else(|error| match error {
@@ -79,7 +80,7 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
     let options = request.options;
     let (buffer, index) = match buffer_bounds {
         BufferBounds::ReadZeroSkipWrite => (BoundsCheckPolicy::ReadZeroSkipWrite, BoundsCheckPolicy::Restrict),
-        BufferBounds::Clamp => (BoundsCheckPolicy::Restrict, BoundsCheckPolicy::Restrict),
+        BufferBounds::Clamp | BufferBounds::ClampOnly => (BoundsCheckPolicy::Restrict, BoundsCheckPolicy::Restrict),
         BufferBounds::Robust => (BoundsCheckPolicy::Unchecked, BoundsCheckPolicy::Restrict),
         // The driver's own ways are not asked of naga.
         BufferBounds::Unchecked | BufferBounds::Driver => (BoundsCheckPolicy::Unchecked, BoundsCheckPolicy::Unchecked),
@@ -97,7 +98,7 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
             buffer,
             // What is stored outside an image is dropped by `robustImageAccess`, which every device has.
             image_load: match options.bounds {
-                Bounds::Checked => BoundsCheckPolicy::ReadZeroSkipWrite,
+                Bounds::Checked | Bounds::Clamped => BoundsCheckPolicy::ReadZeroSkipWrite,
                 Bounds::Unchecked => BoundsCheckPolicy::Unchecked,
             },
             binding_array: BoundsCheckPolicy::Unchecked,

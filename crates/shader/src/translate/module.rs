@@ -163,7 +163,7 @@ impl Module {
     ///
     /// [`Error::NoEntryPoint`], [`Error::AmbiguousEntryPoint`] or [`Error::UnknownEntryPoint`] about the entry point;
     /// [`Error::MissingConstant`] or [`Error::Constants`] about the constants; [`Error::Unwritable`] where naga's writer ends;
-    /// [`Error::NotTranslated`] for [`Options::assume_written`] and [`Options::fold`] of SPIR-V.
+    /// [`Error::NotTranslated`] for [`Options::assume_written`], [`Options::fold`] and [`Bounds::Clamped`] of SPIR-V.
     ///
     /// In [`Error::Spirv`]: `UnknownConstant`, `DuplicateConstant` or `BadConstant` about the constants; `Unsupported` for
     /// textures and other things that are no buffers; of SPIR-V, `Malformed`, `Unbounded` for an access that nothing can bound,
@@ -214,6 +214,7 @@ impl Module {
         let asked = [
             (options.assume_written && !is_ours, "assuming that shared memory is written"),
             (options.fold.is_some() && !is_ours, "folding"),
+            (options.bounds == Bounds::Clamped, "clamping indices"),
         ];
         if let Some(&(_, option)) = asked.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Error::NotTranslated { source_name: self.source_name.clone(), option });
@@ -226,7 +227,7 @@ impl Module {
         let (bounds, buffer_bounds) = match (trust, options.bounds) {
             (Trust::Caller, _) | (_, Bounds::Unchecked) => (None, BufferBounds::Driver),
             (_, Bounds::Checked) if options.robust_buffers => (Some(of_device), BufferBounds::Robust),
-            (_, Bounds::Checked) => (Some(of_device), BufferBounds::Clamp),
+            (_, Bounds::Checked | Bounds::Clamped) => (Some(of_device), BufferBounds::Clamp),
         };
         let (source_name, names) = (self.source_name.as_str(), &HashMap::new());
         let checks = options.sanitize.map(|sanitize| {

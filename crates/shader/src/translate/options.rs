@@ -109,6 +109,12 @@ pub enum Bounds {
     /// lie; it has to be [`Bounds::Unchecked`].
     #[default]
     Checked,
+    /// It is clamped to the last element, in buffers too, and the device does not bound buffers a second time.
+    ///
+    /// As safe as [`Bounds::Checked`]. It is faster where buffers are arrays of arrays and most of their indices are
+    /// constants: these need no comparison, and one clamp serves all accesses with the same computed index. The kernel itself
+    /// has to keep surplus invocations from writing. For shaders in WGSL.
+    Clamped,
     /// It is undefined behaviour. The kernel's author is responsible for every index.
     Unchecked,
 }
@@ -150,6 +156,8 @@ pub enum BufferBounds {
     ReadZeroSkipWrite,
     /// The index is clamped to the last element.
     Clamp,
+    /// The index is clamped, and `robustBufferAccess` is turned off for the pipeline where the device allows it.
+    ClampOnly,
     /// Left to the device's `robustBufferAccess2`: reads outside what is bound give zero, writes and atomic operations there
     /// do nothing. An index whose byte offset passes 4 GiB may count from the start again, so reach the same array.
     Robust,
@@ -157,6 +165,18 @@ pub enum BufferBounds {
     Unchecked,
     /// Left to the driver: SPIR-V of [`Source::spirv_unchecked`](crate::Source::spirv_unchecked) is not changed.
     Driver,
+}
+
+impl BufferBounds {
+    /// Whether indices are clamped, so that the last element has to be there.
+    pub fn clamps(self) -> bool {
+        matches!(self, Self::Clamp | Self::ClampOnly)
+    }
+
+    /// Whether the device need not bound buffers.
+    pub fn is_without_device(self) -> bool {
+        matches!(self, Self::Unchecked | Self::ClampOnly)
+    }
 }
 
 /// One entry point as SPIR-V, with what it takes.

@@ -132,7 +132,7 @@ impl Text {
             is_robust,
             signature: &signature,
         })?;
-        if options.bounds == Bounds::Checked && signature.params.iter().any(|param| param.bindings.is_list()) {
+        if options.bounds != Bounds::Unchecked && signature.params.iter().any(|param| param.bindings.is_list()) {
             let (words, non_uniform) = (&written.words, options.non_uniform_bindings);
             written.words = with_bounded_bindings(&self.source_name, entry, words, non_uniform)?;
         }
@@ -145,7 +145,7 @@ impl Text {
         signature.subgroups = options.subgroups;
         let names = &lined.map(|(_, names)| names).unwrap_or_default();
         let (spirv, sanitized) = self.with_checks(written.words, &signature, options, names)?;
-        let is_clamped = sanitized.is_some() && options.bounds == Bounds::Checked;
+        let is_clamped = sanitized.is_some() && options.bounds != Bounds::Unchecked;
         Ok(Translated {
             spirv,
             signature,
@@ -181,7 +181,7 @@ impl Text {
     ) -> Result<(Vec<u32>, Option<Sanitized>)> {
         let Some(sanitize) = options.sanitize else { return Ok((words, None)) };
         let source_name = self.source_name.as_str();
-        let bounds = (options.bounds == Bounds::Checked).then(DeviceBounds::default);
+        let bounds = (options.bounds != Bounds::Unchecked).then(DeviceBounds::default);
         let words = without_sources(&words);
         let (mut words, sanitized) = with_checks(source_name, words, signature, bounds, &|part| {
             let compile = emit::write_checks;

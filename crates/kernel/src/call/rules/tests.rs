@@ -48,7 +48,7 @@ fn each_array(mut test: impl FnMut(&ArrayShape<'_>)) {
 fn a_rule_accepts_what_it_does_not_refuse() {
     for &(entry, usual) in ENTRIES {
         let signature = signature(entry);
-        let (param, rule) = (&signature.params[0], &Rules::new(&signature, &LIMITS).arrays[0]);
+        let (param, rule) = (&signature.params[0], &Rules::new(&signature, &LIMITS, false).arrays[0]);
         let (mut n_accepted, mut n_refused) = (0, 0);
         each_array(|array| {
             let fits = rule.refusal(param, array, None).is_none();
@@ -69,7 +69,7 @@ fn a_rule_accepts_what_it_does_not_refuse() {
 #[test]
 fn a_number_is_written_where_its_rule_says_and_nowhere_else() {
     let signature = signature("scale");
-    let rules = Rules::new(&signature, &LIMITS);
+    let rules = Rules::new(&signature, &LIMITS, false);
     for (rule, member) in rules.numbers.iter().zip(signature.push_members()) {
         let n = member.leaves().count();
         let given = |count: usize, value: ScalarValue| vec![value; count];
@@ -89,7 +89,7 @@ fn a_number_is_written_where_its_rule_says_and_nowhere_else() {
 
 #[test]
 fn the_device_s_limit_is_kept() {
-    let rules = Rules::new(&signature("only_bins"), &LIMITS);
+    let rules = Rules::new(&signature("only_bins"), &LIMITS, false);
     for (nbytes, expected) in [(1 << 20, true), ((1 << 20) + 4, false), (u64::MAX - 3, false)] {
         let array = ArrayShape::new(DType::U32, &[1], nbytes);
         assert_eq!(rules.arrays[0].accepts(&array), expected, "{nbytes}");

@@ -18,7 +18,7 @@ fn array<'a>(shape: &'a [usize], strides: &'a [isize], offset: u64, nbytes: u64)
 }
 
 fn first_of(param: &Param, array: &ArrayShape<'_>) -> std::result::Result<u64, Mismatch> {
-    first(param, &ArrayRule::new(param, &limits()), array, array.strides.expect("an array with strides"))
+    first(param, &ArrayRule::new(param, &limits(), false), array, array.strides.expect("an array with strides"))
 }
 
 /// Shape, strides, offset and bytes of an array; the first element, or why there is none.
@@ -116,7 +116,7 @@ fn the_shader_is_told_by_names_a_struct_or_the_whole_block() {
         let limits = Limits { max_storage_buffer_range: u64::MAX, ..limits() };
         let mut block = vec![0; 64];
         let param = &signature.params[0];
-        let packed = pack(&signature, &ArrayRule::new(param, &limits), (param, &array, strides), &mut block);
+        let packed = pack(&signature, &ArrayRule::new(param, &limits, false), (param, &array, strides), &mut block);
         packed.map(|()| block).map_err(|error| error.to_string())
     };
     let block = filled("p", vec![("n", u32.clone()), ("x_layout", layout(fields.clone()))], &[3, 2], &[-2, 1]);

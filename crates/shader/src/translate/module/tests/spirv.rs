@@ -24,6 +24,11 @@ fn out_of_range_writes_are_skipped_unless_an_atomic_prevents_it() {
         (HISTOGRAM, Options::default(), BufferBounds::Clamp),
         (SAXPY, Options { robust_buffers: true, ..Options::default() }, BufferBounds::Robust),
         (HISTOGRAM, Options { robust_buffers: true, ..Options::default() }, BufferBounds::Robust),
+        (
+            SAXPY,
+            Options { bounds: Bounds::Clamped, robust_buffers: true, ..Options::default() },
+            BufferBounds::ClampOnly,
+        ),
         (SAXPY, unchecked, BufferBounds::Unchecked),
         (HISTOGRAM, unchecked, BufferBounds::Unchecked),
     ];
