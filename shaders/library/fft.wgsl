@@ -1,23 +1,24 @@
 // out[k] = scale * sum over j of source[j] * exp(-2 pi i j k / n), in passes of n = 2^BITS points
 //
-// One pass of Stockham's algorithm over rows of 2^(BITS + stride) points. A row has 2^stride columns; column u has the
-// points u + j * 2^stride. The product of the lengths of the passes before is 2^before: point j of column u is turned by
-// j * (u % 2^before) parts of 2^(before + BITS) of a circle, the column is transformed, and result k goes to place
-// u % 2^before + k * 2^before of its part of the row. After the last pass a row is in order.
+// One pass of Stockham's algorithm over rows of 2^(BITS + STRIDE) points. A row has 2^STRIDE columns; column u has the
+// points u + j * 2^STRIDE. The product of the lengths of the passes before is 2^BEFORE: point j of column u is turned by
+// j * (u % 2^BEFORE) parts of 2^(BEFORE + BITS) of a circle, the column is transformed, and result k goes to place
+// u % 2^BEFORE + k * 2^BEFORE of its part of the row. After the last pass a row is in order.
 //
 // A workgroup of 2^(THREAD_BITS + COLUMN_BITS) invocations transforms 2^COLUMN_BITS columns, which are whole rows if
-// IS_ROWS. An invocation has 2^(BITS - THREAD_BITS) points in variables, which the generated lines LOADS, STAGES and
-// STORES name. Stages exchange points through shared memory: `Exchanged` is a point, or a part of one where shared memory
-// does not suffice, so that imaginary parts follow real parts.
-// PAD and PAD_WIDTH keep the points of a subgroup in different banks. One workgroup for each 2^COLUMN_BITS columns, along x.
+// STRIDE is 0. An invocation has 2^(BITS - THREAD_BITS) points in variables, which the generated lines VARIABLES, LOADS,
+// STAGES and STORES name. Stages exchange points, or their real and then their imaginary parts, through shared memory.
+// A row that is read is a `Source`, an array of arrays with an axis for the points of an invocation, one for t and one for
+// u; a row that is written is an `Out`. So an index of a point is constant, and the others are clamped once for all points.
+// One workgroup for each 2^COLUMN_BITS columns, along x.
 
-struct Fft { columns: u32, stride: u32, before: u32, scale: f32 }
+struct Fft { columns: u32, scale: f32 }
 
-@group(0) @binding(0) var<storage, read> source: array<vec2<f32>>;
-@group(0) @binding(1) var<storage, read_write> out: array<vec2<f32>>;
+@group(0) @binding(0) var<storage, read> source: array<Source>;
+@group(0) @binding(1) var<storage, read_write> out: array<Out>;
 var<immediate> fft: Fft;
 
-var<workgroup> exchange: array<Exchanged, SHARED>;
+var<workgroup> exchange: Exchange;
 
 fn times(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
@@ -42,27 +43,21 @@ fn root(m: u32) -> vec2<f32> {
     return select(odd, -odd, (quarter & 2u) == 2u);
 }
 
-// Where point `i` of column `own` of the workgroup lies in shared memory. All are powers of two, so that the place of a
-// sum without carries is the sum of the places.
-fn place(i: u32, own: u32) -> u32 {
-    let at = select((i << COLUMN_BITS) + own, i + (own << BITS), IS_ROWS);
-    return at + (at >> PAD << PAD_WIDTH);
-}
-
 @compute @workgroup_size(1u << (THREAD_BITS + COLUMN_BITS))
 fn fft_pass(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     // Neighbouring invocations have neighbouring points in memory.
-    let own = select(lane & ((1u << COLUMN_BITS) - 1u), lane >> THREAD_BITS, IS_ROWS);
-    let t = select(lane >> COLUMN_BITS, lane & ((1u << THREAD_BITS) - 1u), IS_ROWS);
+    let own = select(lane & ((1u << COLUMN_BITS) - 1u), lane >> THREAD_BITS, STRIDE == 0u);
+    let t = select(lane >> COLUMN_BITS, lane & ((1u << THREAD_BITS) - 1u), STRIDE == 0u);
     let column = (group.x << COLUMN_BITS) + own;
+    let row = column >> STRIDE;
+    let u = column - (row << STRIDE);
+    let part = u >> BEFORE;
+    let turns = u - (part << BEFORE);
+    VARIABLES
     let is_inside = column < fft.columns;
-    let row = column >> fft.stride;
-    let u = column - (row << fft.stride);
-    let part = u >> fft.before;
-    let turns = u - (part << fft.before);
-    let first = (row << (fft.stride + BITS)) + u;
-    let result = (row << (fft.stride + BITS)) + (part << (fft.before + BITS)) + turns;
-    LOADS
+    if is_inside {
+        LOADS
+    }
     STAGES
     if is_inside {
         STORES

@@ -1,7 +1,7 @@
 //! [`Teams`]: the invocations of a workgroup, in teams that exchange words without shared memory.
 
 use vkarray_driver::DeviceInfo;
-use vkarray_kernel::{Kernel, Source};
+use vkarray_kernel::{Kernel, KernelBuilder, Source};
 use vkarray_shaders::functions;
 
 use crate::context::Context;
@@ -61,12 +61,16 @@ impl Teams {
 
     /// The kernel with this text, which has that of [`Teams::text`].
     pub(crate) fn kernel(self, ctx: &Context, name: &'static str, text: String, entry: &str) -> Result<Kernel> {
+        Ok(self.builder(ctx, name, text, entry).build()?)
+    }
+
+    /// What builds [`Teams::kernel`].
+    pub(crate) fn builder(self, ctx: &Context, name: &'static str, text: String, entry: &str) -> KernelBuilder {
         let builder = ctx.kernel(Source::wgsl(text).named(name)).entry(entry);
-        Ok(match self.subgroup {
+        match self.subgroup {
             Some(size) => builder.subgroup_size(size).full_subgroups(true),
             None => builder,
         }
-        .build()?)
     }
 }
 

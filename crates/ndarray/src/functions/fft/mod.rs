@@ -328,10 +328,10 @@ impl Transform {
         let (ctx, is_inverse) = (source.context(), self.direction == Direction::Inverse);
         let key = [KEY, pass.key() << 1 | u32::from(is_inverse)];
         let text = || Source::wgsl(pass.text(is_inverse)).named("fft.wgsl");
-        let kernel = ctx.generated_kernel(&key, || ctx.kernel(text()))?;
+        let kernel = ctx.generated_kernel(&key, || ctx.kernel(text()).clamped())?;
         let columns = source.size() >> pass.bits;
         let n_lanes = columns.div_ceil(1 << pass.columns) << pass.lanes();
-        let args = (source, target, to_u32(columns)?, self.bits - pass.bits, pass.before, self.scale);
+        let args = (source, target, to_u32(columns)?, self.scale);
         Ok(kernel.dispatch(stream, Groups::covering(n_lanes), args)?)
     }
 }

@@ -15,7 +15,7 @@ impl FftPass {
         let (stages, parts) = (self.stages(), if is_inverse { ".yx" } else { "" });
         let mut lines = Vec::new();
         if self.before > 0 {
-            let unit = format!("let m = turns << ({MOST_BITS}u - BITS - fft.before);\n");
+            let unit = format!("let m = turns << ({MOST_BITS}u - BITS - BEFORE);\n");
             lines.extend(self.turns(&unit, Some("root(t * m)"), |bit| format!("root(m << {}u)", self.threads() + bit)));
         }
         for (stage, next) in stages.iter().zip(stages.iter().skip(1).map(Some).chain([None])) {
@@ -27,28 +27,40 @@ impl FftPass {
                 lines.extend(self.turns(&unit, None, |bit| format!("root(m << {bit}u)")));
             }
         }
-        let all = || (0..1_u32 << self.points()).map(|point| (point, point << self.threads()));
-        let loads =
-            all().map(|(point, at)| format!("x{point} = source[first + ((t + {at}u) << fft.stride)]{parts};\n"));
-        let variables = all().map(|(point, _)| format!("var x{point} = vec2<f32>();\n"));
-        let loads = variables.chain(["if is_inside {\n".to_owned()]).chain(loads).chain(["}\n".to_owned()]);
-        let slot = |k: u32| reversed(k, self.points());
-        let stores = all()
-            .map(|(k, at)| format!("out[result + ((t + {at}u) << fft.before)] = fft.scale * x{}{parts};\n", slot(k)));
-        let lines = [("LOADS", loads.collect()), ("STAGES", lines.concat()), ("STORES", stores.collect::<String>())];
+        let points = || 0..1_u32 << self.points();
+        let variables = points().map(|j| format!("var x{j} = vec2<f32>();\n")).collect();
+        let loads = points().map(|j| format!("x{j} = source[row][{j}u][t][u]{parts};\n")).collect();
+        let result = |k: u32| format!("fft.scale * x{}{parts}", reversed(k, self.points()));
+        let stores = points().map(|k| format!("out[row][part][{k}u][t][turns] = {};\n", result(k))).collect();
+        let lines = [("VARIABLES", variables), ("LOADS", loads), ("STAGES", lines.concat()), ("STORES", stores)];
         let main = with_lines(functions::FFT, lines);
-        let ([pad, width], Self { bits, columns, is_rows, .. }) = (self.pad(), self);
-        let exchanged = if self.has_whole_points { "vec2<f32>" } else { "f32" };
+        let ([source, out, exchange], Self { bits, columns, stride, before, .. }) = (self.types(), self);
         format!(
-            "alias Exchanged = {exchanged};\nconst BITS = {bits}u;\nconst THREAD_BITS = {}u;\nconst COLUMN_BITS = {columns}u;\n\
-             const IS_ROWS = {is_rows};\nconst PAD = {pad}u;\nconst PAD_WIDTH = {width}u;\nconst SHARED = {}u;\n{main}",
+            "alias Source = {source};\nalias Out = {out};\nalias Exchange = {exchange};\n\
+             const STRIDE = {stride}u;\nconst BEFORE = {before}u;\nconst BITS = {bits}u;\n\
+             const THREAD_BITS = {}u;\nconst COLUMN_BITS = {columns}u;\n{main}",
             self.threads(),
-            self.shared(),
         )
     }
 
-    /// Multiplies point `s` by `base` and the `s`-th power of a root, for which `step` gives the powers 1, 2, 4 and 8. The
-    /// others are products of at most four of these, so that errors do not grow as by repeated squares. `unit` defines what
+    /// The types of a row that is read, a row that is written, and shared memory.
+    fn types(self) -> [String; 3] {
+        let nested = |element: &str, lengths: &[u32]| {
+            lengths.iter().fold(element.to_owned(), |inner, length| format!("array<{inner}, {length}>"))
+        };
+        let row = |bits: &[u32]| nested("vec2<f32>", &bits.iter().map(|bits| 1 << bits).collect::<Vec<_>>());
+        let (points, threads, [pad, _]) = (self.points(), self.threads(), self.pad());
+        let axes = self.axes().into_iter().rev();
+        let lengths: Vec<u32> = axes.map(|(low, high)| (1 << (high - low)) + u32::from(high == pad)).collect();
+        [
+            row(&[self.stride, threads, points]),
+            row(&[self.before, threads, points, self.stride - self.before]),
+            nested(if self.has_whole_points { "vec2<f32>" } else { "f32" }, &lengths),
+        ]
+    }
+
+    /// Multiplies point `s` by `base` and the `s`-th power of a root, for which `step` gives the powers 1, 2, 4, 8 and 16. The
+    /// others are products of at most five of these, so that errors do not grow as by repeated squares. `unit` defines what
     /// `step` uses.
     fn turns(self, unit: &str, base: Option<&str>, step: impl Fn(u32) -> String) -> Vec<String> {
         let mut lines = vec!["{\n".to_owned(), unit.to_owned()];
@@ -90,32 +102,76 @@ impl FftPass {
 
     /// Writes the results of a stage to shared memory, and reads the points of the next.
     fn exchange(self, Stage { before, radix }: Stage) -> Vec<String> {
-        let (threads, shift) = (self.threads(), if self.is_rows { 0 } else { self.columns });
-        let ones = (1_u32 << before) - 1;
-        // Where butterfly u begins in the results of the stage.
-        let start = |u: u32| (u >> before << (before + radix)) + (u & ones);
-        let apart = self.points() - radix;
-        let mut lines = vec![format!(
-            "{{\nlet own_results = place((t >> {before}u << {}u) + (t & {ones}u), own);\nlet own_points = place(t, own);\n",
-            before + radix
-        )];
+        let (threads, first) = (self.threads(), self.first_bit());
+        let own = Field { name: "own", from: 0, at: if self.is_rows() { self.bits } else { 0 }, bits: self.columns };
+        let t = |from: u32, at: u32, bits: u32| Field { name: "t", from, at: first + at, bits };
+        // Butterfly u = t + 2^threads * b has its result k, of which 2^before lie side by side.
+        let results = [own, t(0, 0, before), t(before, before + radix, threads - before)];
+        let points = [own, t(0, 0, threads)];
+        let mut lines = vec!["{\n".to_owned()];
+        lines.extend(self.places("to", &results));
+        lines.extend(self.places("from", &points));
         let parts: &[&str] = if self.has_whole_points { &[""] } else { &[".x", ".y"] };
+        let apart = self.points() - radix;
         for (i, part) in parts.iter().enumerate() {
             // Before the first part of the first stage, shared memory has nothing that is still read.
             let is_free = before == 0 && i == 0;
             lines.push(if is_free { String::new() } else { "workgroupBarrier();\n".to_owned() });
-            let results = (0..1_u32 << apart).flat_map(|butterfly| (0..1_u32 << radix).map(move |k| (butterfly, k)));
-            lines.extend(results.map(|(butterfly, k)| {
-                let at = self.padded((start(butterfly << threads) + (k << before)) << shift);
-                format!("exchange[own_results + {at}u] = x{}{part};\n", butterfly + (reversed(k, radix) << apart))
+            let all = (0..1_u32 << apart).flat_map(|butterfly| (0..1_u32 << radix).map(move |k| (butterfly, k)));
+            lines.extend(all.map(|(butterfly, k)| {
+                let at = self.place("to", &results, (butterfly << (threads + radix) | k << before) << first);
+                format!("exchange{at} = x{}{part};\n", butterfly + (reversed(k, radix) << apart))
             }));
             lines.push("workgroupBarrier();\n".to_owned());
             lines.extend((0..1_u32 << self.points()).map(|point| {
-                format!("x{point}{part} = exchange[own_points + {}u];\n", self.padded(point << threads << shift))
+                format!("x{point}{part} = exchange{};\n", self.place("from", &points, point << threads << first))
             }));
         }
         lines.push("}\n".to_owned());
         lines
+    }
+
+    /// Defines the indices of shared memory that differ between invocations.
+    fn places(self, prefix: &str, fields: &[Field]) -> Vec<String> {
+        let of = |(low, high): (u32, u32)| {
+            let parts: Vec<String> = fields.iter().filter_map(|field| field.part(low, high)).collect();
+            (!parts.is_empty()).then(|| format!("let {prefix}{low} = {};\n", parts.join(" | ")))
+        };
+        self.axes().into_iter().filter_map(of).collect()
+    }
+
+    /// The indices of a word, of which `constant` has the bits that all invocations share.
+    fn place(self, prefix: &str, fields: &[Field], constant: u32) -> String {
+        let of = |(low, high): (u32, u32)| {
+            let constant = constant >> low & ((1 << (high - low)) - 1);
+            match fields.iter().any(|field| field.part(low, high).is_some()) {
+                true if constant == 0 => format!("[{prefix}{low}]"),
+                true => format!("[{prefix}{low} + {constant}u]"),
+                false => format!("[{constant}u]"),
+            }
+        };
+        self.axes().into_iter().map(of).collect()
+    }
+}
+
+/// Bits of the place of a word in shared memory that are bits of a variable.
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    name: &'static str,
+    /// The lowest bit of the variable.
+    from: u32,
+    /// The lowest bit of the place.
+    at: u32,
+    bits: u32,
+}
+
+impl Field {
+    /// What the variable gives to bits `low` to `high` of the place.
+    fn part(&self, low: u32, high: u32) -> Option<String> {
+        let (begin, end) = (low.max(self.at), high.min(self.at + self.bits));
+        let mask = (1_u32 << end.saturating_sub(begin)) - 1;
+        let (name, from) = (self.name, self.from + begin.saturating_sub(self.at));
+        (mask > 0).then(|| format!("((({name} >> {from}u) & {mask}u) << {}u)", begin - low))
     }
 }
 
