@@ -11,11 +11,12 @@
 //
 // Sixteen rows of a tile are an array of their own, in which matrices lie at constant indices: so they are known to be
 // inside. A row of 64 numbers of `a`, or 32 of `b`, has 8 numbers more, so that eight rows at a time fall on different
-// banks. Operands are read as words, eight numbers at once: reads are what limits the kernel.
+// banks. Operands are read as words, eight numbers at once, and stored so, with one clamp of an index for all stores that
+// differ by constants: reads and stores are what limits the kernel. WGSL lacks most of the numbers, so the kernel is built
+// with matrices of them in place of those that it loads from words.
 //
-// `quads_f16.wgsl`, `quads_bf16.wgsl` and `quads_i8.wgsl` have the type of four numbers, its conversions, and `tile_b`.
+// `quads_f16.wgsl`, `quads_bf16.wgsl` and `quads_i8.wgsl` have the results, and `tile_b`.
 
-enable f16;
 enable wgpu_cooperative_matrix;
 
 struct Matmul { m: u32, k: u32, n: u32, stride_a: u32, stride_b: u32 }
@@ -26,7 +27,7 @@ struct Matmul { m: u32, k: u32, n: u32, stride_a: u32, stride_b: u32 }
 var<immediate> matmul: Matmul;
 
 // By half of the rows, and 16 rows of these.
-var<workgroup> tile_a: array<array<array<Quad, 288>, 4>, 2>;
+var<workgroup> tile_a: array<array<array<vec4<u32>, 144>, 4>, 2>;
 // By subgroup, a matrix of sums.
 var<workgroup> sums: array<array<vec4<f32>, 80>, 4>;
 
@@ -61,7 +62,7 @@ fn matmul_matrices(
     let row = first_row + index / 8u;
     let beside = index % 8u * 8u;
     let start_a = result * matmul.stride_a + beside;
-    let at_a = index / 8u * 18u + index % 8u * 2u;
+    let at_a = index / 8u * 9u + index % 8u;
     PLACES
 
     let half_m = subgroup / 2u;

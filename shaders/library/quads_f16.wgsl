@@ -1,17 +1,10 @@
-// quad = four f16 in two words
-//
-// The numbers of `matmul_matrices.wgsl`.
+// The results of `matmul_matrices.wgsl` as f16, four in two words
 
-alias Quad = vec4<f16>;
-alias Result = Quad;
+alias Result = vec2<u32>;
 
 // By 16 rows, half of the columns, and 32 columns of these.
-var<workgroup> tile_b: array<array<array<array<Quad, 168>, 2>, 2>, 4>;
-
-fn quad(words: vec2<u32>) -> Quad {
-    return Quad(vec4(unpack2x16float(words.x), unpack2x16float(words.y)));
-}
+var<workgroup> tile_b: array<array<array<array<vec4<u32>, 84>, 2>, 2>, 4>;
 
 fn rounded(sums: vec4<f32>) -> Result {
-    return Quad(sums);
+    return vec2(pack2x16float(sums.xy), pack2x16float(sums.zw));
 }

@@ -42,13 +42,13 @@ pub const MATMUL: &str = include_str!("../library/matmul.wgsl");
 /// Products of matrices by cooperative matrices, with lines in capitals likewise, and one of the `QUADS` behind them.
 pub const MATMUL_MATRICES: &str = include_str!("../library/matmul_matrices.wgsl");
 
-/// The numbers of [`MATMUL_MATRICES`] for `f16`.
+/// The results of [`MATMUL_MATRICES`] for `f16`.
 pub const QUADS_F16: &str = include_str!("../library/quads_f16.wgsl");
 
-/// The numbers of [`MATMUL_MATRICES`] for `bf16`.
+/// The results of [`MATMUL_MATRICES`] for `bf16`.
 pub const QUADS_BF16: [&str; 2] = [include_str!("../library/quads_bf16.wgsl"), NUMBERS];
 
-/// The numbers of [`MATMUL_MATRICES`] for `i8`.
+/// The results of [`MATMUL_MATRICES`] for `i8`.
 pub const QUADS_I8: &str = include_str!("../library/quads_i8.wgsl");
 
 /// The buffers of [`MATMUL`] for rows of any length.

@@ -94,7 +94,7 @@ fn product_by_matrices<T: Widen, U: Element>(
         ctx.kernel(source).subgroup_size(matrices::SUBGROUP).full_subgroups(true).word_matrices(form)
     })?;
     let mut args =
-        vec![words(&left), words(&right), if form == WordMatrices::Bf16 { words(&out) } else { numbers(&out) }];
+        vec![words(&left), words(&right), if form == WordMatrices::I8 { numbers(&out) } else { words(&out) }];
     for length in [m, k, n, stride_a / per_number, stride_b / per_number] {
         args.push(Arg::Scalar(ScalarValue::U32(to_u32(length)?)));
     }

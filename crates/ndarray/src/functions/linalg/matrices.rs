@@ -19,7 +19,7 @@ pub(super) const LANES: usize = 128;
 pub(super) const TILE: usize = 128;
 
 /// Bytes of shared memory of the kernel for floats, which is the larger: both tiles, and sums of four subgroups.
-const SHARED_BYTES: u32 = 8 * (8 * 288 + 16 * 168) + 4 * 16 * 80;
+const SHARED_BYTES: u32 = 16 * (8 * 144 + 16 * 84 + 4 * 80);
 
 /// The least rows and columns for which a tile that is mostly empty is worth it.
 const LEAST: usize = 32;
@@ -30,11 +30,9 @@ pub(super) fn numbers_of_matrices(
     device: &DeviceInfo,
     enabled: &Features,
 ) -> Option<WordMatrices> {
-    // What is `bf16` or `i8` is so in matrices alone: in memory it is words.
+    // Numbers are so in matrices alone: in memory they are words.
     let (numbers, has_numbers, inner, sum) = match (dtype, result) {
-        (DType::F16, DType::F16) => {
-            (WordMatrices::Words, enabled.shader_float16 && enabled.storage_buffer_16bit, SIDE, "f32")
-        }
+        (DType::F16, DType::F16) => (WordMatrices::F16, enabled.shader_float16, SIDE, "f32"),
         (DType::BF16, DType::BF16) => {
             (WordMatrices::Bf16, enabled.bfloat16 && enabled.bfloat16_cooperative_matrix, SIDE, "f32")
         }
@@ -60,13 +58,12 @@ pub(super) fn are_suitable(Sizes { m, k, n, count }: Sizes) -> bool {
     is_whole && (1..=MOST_INNER).contains(&k) && m >= LEAST && n >= LEAST && count > 0
 }
 
-/// The kernel `matmul_matrices`, which is built with these `word_matrices`: of `f16`, if these are words.
+/// The kernel `matmul_matrices`, which is built with these `word_matrices`.
 pub(super) fn text(numbers: WordMatrices) -> String {
-    // What a matrix is loaded from decides about the type of its numbers, not what the call says.
-    let (quads, number) = match numbers {
-        WordMatrices::Words => (functions::QUADS_F16.to_owned(), "f16"),
-        WordMatrices::Bf16 => (functions::QUADS_BF16.concat(), "f32"),
-        WordMatrices::I8 => (functions::QUADS_I8.to_owned(), "f32"),
+    let results = match numbers {
+        WordMatrices::Words | WordMatrices::F16 => functions::QUADS_F16.to_owned(),
+        WordMatrices::Bf16 => functions::QUADS_BF16.concat(),
+        WordMatrices::I8 => functions::QUADS_I8.to_owned(),
     };
     let second = Second { is_columns: numbers == WordMatrices::I8 };
     let blocks = || (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
@@ -81,11 +78,11 @@ pub(super) fn text(numbers: WordMatrices) -> String {
         blocks().map(|(i, j)| format!("s{i}{j} = coopMultiplyAdd(m{i}, n{j}, s{i}{j});\n")).collect();
     let loads = |depth: u32| {
         let left = (0..4).map(move |i| {
-            format!("let m{i} = coopLoadT<coop_mat16x16<{number}, A>>(&tile_a[half_m][{i}][{}], 18u);\n", 4 * depth)
+            format!("let m{i} = coopLoadT<coop_mat16x16<f32, A>>(&tile_a[half_m][{i}][{}], 9u);\n", 2 * depth)
         });
         let right = (0..4).map(move |j| {
             let (load, place) = second.load(depth, j);
-            format!("let n{j} = {load}<coop_mat16x16<{number}, B>>(&tile_b{place});\n")
+            format!("let n{j} = {load}<coop_mat16x16<f32, B>>(&tile_b{place});\n")
         });
         left.chain(right).collect::<String>()
     };
@@ -94,8 +91,7 @@ pub(super) fn text(numbers: WordMatrices) -> String {
         let left = format!("tile_a[{}][{}][at_a", i / 4, i % 4);
         [(left, format!("a{i}")), (format!("tile_b{}", second.place(i)), format!("b{i}"))]
     });
-    let stores =
-        stores.map(|(place, words)| format!("{place}] = quad({words}.xy);\n{place} + 1u] = quad({words}.zw);\n"));
+    let stores = stores.map(|(place, words)| format!("{place}] = {words};\n"));
     let writes = blocks().map(|(i, j)| {
         format!(
             "coopStoreT(s{i}{j}, &sums[subgroup][0], 5u);\nworkgroupBarrier();\n\
@@ -112,7 +108,7 @@ pub(super) fn text(numbers: WordMatrices) -> String {
         ("STORES", stores.collect()),
         ("WRITES", writes.collect()),
     ];
-    with_lines(functions::MATMUL_MATRICES, lines) + &quads
+    with_lines(functions::MATMUL_MATRICES, lines) + &results
 }
 
 /// The text for the second operand, which lies row by row, or column by column as the rows of the first.
@@ -129,7 +125,7 @@ impl Second {
     let below = index / 16u;
     let from_b = (result * matmul.stride_b + below * matmul.n + column) / 8u;
     let width = matmul.n / 8u;
-    let at_b = below * 10u + index % 4u * 2u;
+    let at_b = below * 5u + index % 4u;
     let half_b = index % 16u / 8u;
     let pair_b = index % 8u / 4u;\n"
                 .to_owned();
@@ -155,16 +151,16 @@ impl Second {
         if self.is_columns {
             format!("[{}][{}][at_a", i / 4, i % 4)
         } else {
-            format!("[{}][half_b][pair_b][at_b + {}u", i / 2, i % 2 * 80)
+            format!("[{}][half_b][pair_b][at_b + {}u", i / 2, i % 2 * 40)
         }
     }
 
     /// The function that loads the `j`-th matrix, from where, and its stride.
     fn load(self, depth: u32, j: u32) -> (&'static str, String) {
         if self.is_columns {
-            ("coopLoad", format!("[half_n][{j}][{}], 18u", 4 * depth))
+            ("coopLoad", format!("[half_n][{j}][{}], 9u", 2 * depth))
         } else {
-            ("coopLoadT", format!("[{depth}][half_n][{}][{}], 10u", j / 2, j % 2 * 4))
+            ("coopLoadT", format!("[{depth}][half_n][{}][{}], 5u", j / 2, j % 2 * 2))
         }
     }
 }
@@ -185,14 +181,7 @@ mod tests {
         let matrices = [C::Subgroup, C::CooperativeMatrix, C::VulkanMemoryModel];
         let floats = ["a 16×16 matrix A of", "a 16×16 matrix B of"];
         for (word_matrices, number, expected, operands, product, unused_bytes) in [
-            (
-                WordMatrices::Words,
-                "f16",
-                &[C::Float16, C::Storage16, C::Uniform16][..],
-                floats,
-                "16×16×16 f16 × f16 + f32 → f32",
-                0,
-            ),
+            (WordMatrices::F16, "f16", &[C::Float16][..], floats, "16×16×16 f16 × f16 + f32 → f32", 0),
             (
                 WordMatrices::Bf16,
                 "bf16",

@@ -1,6 +1,6 @@
-//! Gives the cooperative matrices that WGSL loads from words the numbers that naga does not have: `bf16` or `i8`.
+//! Gives the cooperative matrices that WGSL loads from words their numbers: `f16`, `bf16` or `i8`.
 //!
-//! naga 30 has neither, and takes the type of what a matrix is loaded from for that of its numbers. So in a kernel for these
+//! naga 30 lacks the last two, and takes the type of what a matrix is loaded from for that of its numbers. So in a kernel for these
 //! only the types of such matrices are wrong: their numbers are written and read as words, and no other instruction has
 //! their type. A row of 16 `bf16` is one of 32 `i8`, which is the inner axis of Vulkan's matrices of `i8`; their sums are
 //! `i32`, where WGSL has `f32`. Pure: words in, words out. Called by `translate/emit.rs` only.
@@ -21,6 +21,8 @@ pub enum WordMatrices {
     /// The words, of which no device multiplies matrices.
     #[default]
     Words,
+    /// `f16`, two in a word. The shader has no `f16` of its own.
+    F16,
     /// `bf16`, two in a word.
     Bf16,
     /// `i8`, four in a word. The inner axis has twice as many numbers as WGSL says, and matrices of `f32` are of `i32`.
@@ -99,6 +101,9 @@ fn head_and_types(numbers: WordMatrices, number: u32, sum: u32) -> (Vec<u32>, Ve
     let int = |id, bits| [4 << 16 | Op::TypeInt as u32, id, bits, 1];
     match numbers {
         WordMatrices::Words => (Vec::new(), Vec::new()),
+        WordMatrices::F16 => {
+            (capability(Capability::Float16).to_vec(), vec![3 << 16 | Op::TypeFloat as u32, number, 16])
+        }
         WordMatrices::I8 => (capability(Capability::Int8).to_vec(), [int(number, 8), int(sum, 32)].concat()),
         WordMatrices::Bf16 => {
             let of = [Capability::BFloat16TypeKHR, Capability::BFloat16CooperativeMatrixKHR];
@@ -198,7 +203,7 @@ mod tests {
 
     #[test]
     fn an_installed_validator_takes_them_or_is_said_to_be_too_old() {
-        for numbers in [WordMatrices::Bf16, WordMatrices::I8] {
+        for numbers in [WordMatrices::F16, WordMatrices::Bf16, WordMatrices::I8] {
             match Validator::of_environment(true).check(&words(numbers).unwrap()) {
                 Ok(()) => {}
                 Err(Unvalidated::TooOld { reason, .. }) => {
