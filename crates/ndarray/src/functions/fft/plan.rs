@@ -24,6 +24,9 @@ const ROW_LANES: u32 = 7;
 /// 2^8 run with 1,437 and 1,908 GB/s (H200, driver 580.159.04, 2026-11-28).
 const COLUMNS: [(u32, u32); 2] = [(3, 5), (2, 8)];
 
+/// The most passes of [`MOST_BITS`], on a device with 64 invocations a workgroup.
+const MOST_PASSES: u32 = 4;
+
 /// One pass over all elements, as `fft.wgsl` describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FftPass {
@@ -31,7 +34,7 @@ pub(super) struct FftPass {
     pub(super) bits: u32,
     /// Transforms of a workgroup.
     pub(super) columns: u32,
-    /// The distance of neighbouring points. With a distance of 1, transforms are whole rows.
+    /// The distance of neighbouring points. With a distance of 2^0, transforms are whole rows.
     pub(super) stride: u32,
     /// The product of the lengths of the passes before.
     pub(super) before: u32,
@@ -70,7 +73,8 @@ impl FftPass {
             let ends = (0..=n_passes).map(|pass| (pass * bits).div_ceil(n_passes)).collect::<Vec<_>>();
             ends.windows(2).map(|ends| of_columns(ends[1] - ends[0], ends[0])).collect::<Option<Vec<_>>>()
         };
-        let passes = (2..=bits).filter_map(of).min_by_key(|passes| passes.iter().map(|(_, time)| time).sum::<u32>());
+        let passes =
+            (2..=MOST_PASSES).filter_map(of).min_by_key(|passes| passes.iter().map(|(_, time)| time).sum::<u32>());
         passes.unwrap_or_default().into_iter().map(|(pass, _)| pass).collect()
     }
 
