@@ -212,6 +212,18 @@ fn workgroups_do_without_the_sums_of_others() {
     }
 }
 
+/// Workgroups take numbers of tiles from a counter. `VKARRAY_TEST_TICKETS` sets how many they take.
+#[test]
+fn every_tile_is_given_to_one_workgroup() {
+    const AT_ONCE: usize = 60_000;
+    let fixture = Fixture::open();
+    let kernel = sums_of_words(&fixture, "true");
+    let tickets = std::env::var("VKARRAY_TEST_TICKETS").map_or(AT_ONCE, |number| number.parse().unwrap());
+    for _ in 0..tickets.div_ceil(AT_ONCE) {
+        assert_scanned(&fixture, &kernel, 16 * AT_ONCE, 1, &[0]);
+    }
+}
+
 /// A launch that begins in the middle of a block computes none of the sums of tiles before it, which it cannot read.
 #[test]
 fn workgroups_compute_no_sums_of_earlier_launches() {
