@@ -17,7 +17,8 @@
 //! | `numpy_expressions.rs` | random expressions and reductions, compared with NumPy's recorded results |
 //! | `reductions.rs` | refused reductions, and their streams |
 //! | `sorting.rs` | sorts of every type, length and pattern |
-//! | `scans.rs` | running sums of every type and length, and without the sums of other workgroups |
+//! | `scan_tiles.rs` | running sums without the sums of other workgroups |
+//! | `scans.rs` | running sums of every type and length |
 //! | `steady.rs` | the allocations of evaluating a known expression |
 
 mod convolutions;
@@ -37,6 +38,7 @@ mod reduced_expressions;
 mod reductions;
 mod refusals;
 mod repeats;
+mod scan_tiles;
 mod scans;
 mod sorting;
 mod steady;
