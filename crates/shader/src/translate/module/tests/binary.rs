@@ -53,9 +53,13 @@ fn unchecked_modules_stay_as_they_are() {
 #[test]
 fn what_a_translator_does_is_not_done_to_spirv() {
     let module = Module::parse(&Source::spirv(compiled("saxpy"))).unwrap();
-    let options = Options { assume_written: true, ..Options::default() };
-    let message = "shader.spv: assuming that shared memory is written is done while a shader is translated, and SPIR-V is taken as it is";
-    assert_eq!(module.translate(None, &BTreeMap::new(), &options).unwrap_err().to_string(), message);
+    for (options, what) in [
+        (Options { assume_written: true, ..Options::default() }, "assuming that shared memory is written"),
+        (Options { bounds: Bounds::Clamped, ..Options::default() }, "clamping indices"),
+    ] {
+        let message = format!("shader.spv: {what} is done while a shader is translated, and SPIR-V is taken as it is");
+        assert_eq!(module.translate(None, &BTreeMap::new(), &options).unwrap_err().to_string(), message);
+    }
 }
 
 #[test]
