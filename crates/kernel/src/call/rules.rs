@@ -189,6 +189,13 @@ impl ArrayRule {
         }
     }
 
+    /// Refuses an array, of which `bound` bytes are bound, without what precedes its elements, or without the element that
+    /// clamped indices reach.
+    pub(crate) fn too_short(&self, param: &Param, bound: u64) -> Option<Mismatch> {
+        let is_short = bound < self.fixed || 0 < bound && bound < self.least;
+        is_short.then(|| Mismatch::TooShort { ty: param.ty.to_string(), needed: self.least, given: bound })
+    }
+
     /// Refuses a length that is not the shader's. `bound` is the length with the padding of `packing`.
     fn wrong_length(
         &self,
@@ -197,7 +204,7 @@ impl ArrayRule {
         bound: u64,
         packing: Option<&Packing>,
     ) -> Option<Mismatch> {
-        let (&Self { fixed, least, stride, .. }, given, ty) = (self, array.nbytes, || param.ty.to_string());
+        let (&Self { fixed, stride, .. }, given, ty) = (self, array.nbytes, || param.ty.to_string());
         let partial = |stride, given, rest, after| Mismatch::PartialElement { ty: ty(), stride, given, rest, after };
         let rest = packing.map_or(0, |packing| packing.rest(given));
         match (stride, packing) {
@@ -208,14 +215,11 @@ impl ArrayRule {
             }
             (_, Some(packing)) if rest > 0 => Some(partial(packing.packed_bytes(), given, rest, String::new())),
             (None, _) => (bound != fixed).then(|| Mismatch::FixedLength { ty: ty(), expected: fixed, given: bound }),
-            (Some(_), _) if bound < fixed || 0 < bound && bound < least => {
-                Some(Mismatch::TooShort { ty: ty(), needed: least, given: bound })
-            }
-            (Some(stride), _) => {
+            (Some(stride), _) => self.too_short(param, bound).or_else(|| {
                 let (given, rest) = (bound - fixed, (bound - fixed) % u64::from(stride));
                 let after = if fixed > 0 { format!(" after the first {fixed}") } else { String::new() };
                 (rest > 0).then(|| partial(stride, given, rest, after))
-            }
+            }),
         }
     }
 

@@ -103,7 +103,8 @@ fn first(
         return Err(Mismatch::SharedElements { given: given() });
     }
     let lead = rule.lead(array);
-    if let Some(problem) = rule.out_of_range(array.nbytes.saturating_add(lead)) {
+    let bound = array.nbytes.saturating_add(lead);
+    if let Some(problem) = rule.too_short(param, bound).or_else(|| rule.out_of_range(bound)) {
         return Err(problem);
     }
     Ok(lead / itemsize + before)

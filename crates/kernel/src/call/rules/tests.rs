@@ -46,9 +46,9 @@ fn each_array(mut test: impl FnMut(&ArrayShape<'_>)) {
 
 #[test]
 fn a_rule_accepts_what_it_does_not_refuse() {
-    for &(entry, usual) in ENTRIES {
+    for (&(entry, usual), clamps) in ENTRIES.iter().flat_map(|entry| [false, true].map(|clamps| (entry, clamps))) {
         let signature = signature(entry);
-        let (param, rule) = (&signature.params[0], &Rules::new(&signature, &LIMITS, false).arrays[0]);
+        let (param, rule) = (&signature.params[0], &Rules::new(&signature, &LIMITS, clamps).arrays[0]);
         let (mut n_accepted, mut n_refused) = (0, 0);
         each_array(|array| {
             let fits = rule.refusal(param, array, None).is_none();
@@ -63,6 +63,18 @@ fn a_rule_accepts_what_it_does_not_refuse() {
             (n_accepted, n_refused) = (n_accepted + u32::from(is_accepted), n_refused + u32::from(!fits));
         });
         assert!(n_refused > 0 && (n_accepted > 0) == usual.is_some(), "{entry}: {n_accepted}, {n_refused}");
+    }
+}
+
+#[test]
+fn an_array_whose_indices_are_clamped_has_an_element() {
+    let signature = signature("only_list");
+    let shapes = [[2], [2 + signature.params[0].stride.unwrap() as usize / 4]];
+    let [header, element] = shapes.each_ref().map(|shape| ArrayShape::new(DType::U32, shape, 4 * shape[0] as u64));
+    for clamps in [false, true] {
+        let (param, rule) = (&signature.params[0], &Rules::new(&signature, &LIMITS, clamps).arrays[0]);
+        let refused = [&header, &element].map(|array| rule.refusal(param, array, None).is_some());
+        assert_eq!(refused, [clamps, false]);
     }
 }
 

@@ -21,6 +21,21 @@ fn first_of(param: &Param, array: &ArrayShape<'_>) -> std::result::Result<u64, M
     first(param, &ArrayRule::new(param, &limits(), false), array, array.strides.expect("an array with strides"))
 }
 
+/// One number is no element of a second variable at the binding, whose elements are four.
+#[test]
+fn a_view_whose_indices_are_clamped_has_an_element_of_each_variable() {
+    let mut param = param(false);
+    let four = ElementType::Vector { len: 4, scalar: DType::F32 };
+    let ty = ElementType::Array { element: Box::new(four), len: None, stride: 16 };
+    param.aliases.push(vkarray_shader::Alias { name: "fours".to_owned(), ty });
+    for (clamps, count, expected) in [(false, 1, true), (true, 1, false), (true, 4, true)] {
+        let (shape, strides) = ([count], [1]);
+        let array = array(&shape, &strides, 0, 4 * count as u64);
+        let found = first(&param, &ArrayRule::new(&param, &limits(), clamps), &array, &strides);
+        assert_eq!(found.is_ok(), expected, "{clamps}, {count}: {found:?}");
+    }
+}
+
 /// Shape, strides, offset and bytes of an array; the first element, or why there is none.
 type Case<'a> = (&'a [usize], &'a [isize], u64, u64, Result<u64, &'a str>);
 

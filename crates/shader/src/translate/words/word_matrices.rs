@@ -1,8 +1,8 @@
 //! Gives the cooperative matrices that WGSL loads from words their numbers: `f16`, `bf16` or `i8`.
 //!
-//! naga 30 lacks the last two, and takes the type of what a matrix is loaded from for that of its numbers. So in a kernel for these
-//! only the types of such matrices are wrong: their numbers are written and read as words, and no other instruction has
-//! their type. A row of 16 `bf16` is one of 32 `i8`, which is the inner axis of Vulkan's matrices of `i8`; their sums are
+//! naga 30 lacks the last two, and takes the type of what a matrix is loaded from for that of its numbers. So in a kernel
+//! for these only the types of such matrices are wrong: their numbers are written and read as words, and no other instruction
+//! has their type. A row of 16 `bf16` is one of 32 `i8`, which is the inner axis of Vulkan's matrices of `i8`; their sums are
 //! `i32`, where WGSL has `f32`. Pure: words in, words out. Called by `translate/emit.rs` only.
 
 use std::collections::HashMap;
