@@ -2,17 +2,15 @@
 //!
 //! The kernels of [`Channels`] rearrange units in registers. This code is unrolled here, because the source of every bit
 //! is known when the kernel is written and a loop would be slow. The part that all variants share is in
-//! `library/copy_to_planes.wgsl` and `library/copy_to_pixels.wgsl`. [`ChannelWords`] is for units of one or two bytes
-//! that are not aligned to words. `vkarray-ndarray` decides when such a kernel runs.
+//! `library/copy_channels.wgsl`. [`ChannelWords`] is for units of one or two bytes that are not aligned to words.
+//! `vkarray-ndarray` decides when such a kernel runs.
 
 use std::fmt::Write as _;
 
 const WALK: &str = include_str!("../library/walk.wgsl");
-const TO_PLANES: &str = include_str!("../library/copy_to_planes.wgsl");
-const TO_PIXELS: &str = include_str!("../library/copy_to_pixels.wgsl");
+const CHANNELS: &str = include_str!("../library/copy_channels.wgsl");
 const WORDS: &str = include_str!("../library/words.wgsl");
-const WORDS_TO_PLANES: &str = include_str!("../library/copy_words_to_planes.wgsl");
-const WORDS_TO_PIXELS: &str = include_str!("../library/copy_words_to_pixels.wgsl");
+const WORDS_CHANNELS: &str = include_str!("../library/copy_words_channels.wgsl");
 
 /// Whether the copy interleaves the channels of planes or separates the channels of pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +21,7 @@ pub enum ChannelDirection {
     ToPixels,
 }
 
-/// A variant of the two kernels for aligned units. Entry `copy_to_planes` or `copy_to_pixels`.
+/// A variant of the kernel for aligned units. Entry `copy_channels`.
 ///
 /// A unit is the value of one channel in one pixel. Memory is read and written in items of 4, 8 or 16 bytes. A block is
 /// as many pixels as an item has units, so it is one item of each plane and as many items of the pixels.
@@ -61,8 +59,7 @@ impl Channels {
     /// The kernel's text.
     #[must_use]
     pub fn text(&self) -> String {
-        let body = if self.direction == ChannelDirection::ToPlanes { TO_PLANES } else { TO_PIXELS };
-        [&self.constants(), &self.accesses(), &self.arranged(), WALK, body].concat()
+        [&self.constants(), &self.accesses(), &self.arranged(), WALK, CHANNELS].concat()
     }
 
     /// Items after which all banks of workgroup memory have been used once; the stage skips one item there, so that
@@ -103,58 +100,49 @@ impl Channels {
         text
     }
 
-    /// The type of an invocation's items, and the functions that load and store them: items of pixels in the order of
-    /// memory, `LANES` apart; items of planes block by block; items on the stage in either order.
+    /// The type of an invocation's items, and the functions that load and store them, and keep them on the stage
+    /// meanwhile. Items of pixels are in the order of memory, `LANES` apart, and items of planes block by block.
     fn accesses(&self) -> String {
-        let items = 0..self.n_items();
-        let fields: String = items.clone().map(|i| format!("    i{i}: Item,\n")).collect();
         let (channels, lanes) = (self.channels, self.lanes);
-        let in_order = |i: u32| format!("{}u", i * lanes);
-        let of_block = |i: u32| format!("{}u", i / channels * lanes * channels + i % channels);
-        let all = |item: &dyn Fn(u32) -> String| items.clone().map(item).collect::<String>();
-        let mut text = format!("struct Items {{\n{fields}}}\n");
-        let mut function = |head: &str, body: String| {
-            let _ = writeln!(text, "fn {head} {{\n{body}}}");
+        let is_to_planes = self.direction == ChannelDirection::ToPlanes;
+        let all = |item: &dyn Fn(u32) -> String| (0..self.n_items()).map(item).collect::<String>();
+        let place = |i: u32, of_pixels: bool| match of_pixels {
+            true => format!("at + along + {}u", i * lanes),
+            false => format!("at + along * CHANNELS + {}u", i / channels * lanes * channels + i % channels),
         };
-        let returned = |list: String| format!("    return Items(\n{list}    );\n");
-        let plane = |i: u32| {
-            let (block, channel) = (i / channels, i % channels);
-            format!("(at + {channel}u * step) / ITEM_UNITS + min(block + {}u, last)", block * lanes)
+        // The start of a line of pixels or of a plane, and the item in it, which is at most the last.
+        let item = |i: u32, of_pixels: bool, strides: &str| match of_pixels {
+            true => [
+                "at / ITEM_UNITS".to_owned(),
+                format!("first * CHANNELS + along + {}u", i * lanes),
+                "last * CHANNELS + CHANNELS - 1u".to_owned(),
+            ],
+            false => [
+                format!("(at + {}u * walk.{strides}[1]) / ITEM_UNITS", i % channels),
+                format!("first + along + {}u", i / channels * lanes),
+                "last".to_owned(),
+            ],
         };
-        match self.direction {
-            ChannelDirection::ToPlanes => {
-                let load = |i: u32| format!("        source[at + min(first + {}, last)],\n", in_order(i));
-                function("load_pixels(at: u32, first: u32, last: u32) -> Items", returned(all(&load)));
-                let keep = |i: u32| format!("    stage[slot(at + {})] = items.i{i};\n", in_order(i));
-                function("keep_in_order(at: u32, items: Items)", all(&keep));
-                let kept = |i: u32| format!("        stage[slot(at + {})],\n", of_block(i));
-                function("kept_blocks(at: u32) -> Items", returned(all(&kept)));
-                let store = |i: u32| {
-                    let (block, channel) = (i / channels * lanes, i % channels);
-                    format!(
-                        "    if block + {block}u <= last {{\n        \
-                         target_[(at + {channel}u * step) / ITEM_UNITS + block + {block}u] = items.i{i};\n    }}\n"
-                    )
-                };
-                function("store_planes(at: u32, step: u32, block: u32, last: u32, items: Items)", all(&store));
-            }
-            ChannelDirection::ToPixels => {
-                let load = |i: u32| format!("        source[{}],\n", plane(i));
-                function("load_planes(at: u32, step: u32, block: u32, last: u32) -> Items", returned(all(&load)));
-                let keep = |i: u32| format!("    stage[slot(at + {})] = items.i{i};\n", of_block(i));
-                function("keep_blocks(at: u32, items: Items)", all(&keep));
-                let kept = |i: u32| format!("        stage[slot(at + {})],\n", in_order(i));
-                function("kept_in_order(at: u32) -> Items", returned(all(&kept)));
-                let store = |i: u32| {
-                    let step = in_order(i);
-                    format!(
-                        "    if first + {step} <= last {{\n        target_[at + first + {step}] = items.i{i};\n    }}\n"
-                    )
-                };
-                function("store_pixels(at: u32, first: u32, last: u32, items: Items)", all(&store));
-            }
-        }
-        text
+        let fields = all(&|i| format!("    i{i}: Item,\n"));
+        let loaded = all(&|i| {
+            let [line, item, last] = item(i, is_to_planes, "source_strides");
+            format!("        source[{line} + min({item}, {last})],\n")
+        });
+        let keeps = all(&|i| format!("    stage[slot({})] = items.i{i};\n", place(i, is_to_planes)));
+        let kept = all(&|i| format!("        stage[slot({})],\n", place(i, !is_to_planes)));
+        let stores = all(&|i| {
+            let [line, item, last] = item(i, !is_to_planes, "target_strides");
+            format!("    if {item} <= {last} {{\n        target_[{line} + {item}] = items.i{i};\n    }}\n")
+        });
+        // Items are arranged before they are pixels or planes of the target: where an invocation has whole blocks.
+        let [of_loaded, of_kept] = if is_to_planes { ["", "arranged"] } else { ["arranged", ""] };
+        format!(
+            "struct Items {{\n{fields}}}\n\
+             fn load(at: u32, first: u32, along: u32, last: u32) -> Items {{\n    return {of_loaded}(Items(\n{loaded}    ));\n}}\n\
+             fn keep(at: u32, along: u32, items: Items) {{\n{keeps}}}\n\
+             fn kept(at: u32, along: u32) -> Items {{\n    return {of_kept}(Items(\n{kept}    ));\n}}\n\
+             fn store(at: u32, first: u32, along: u32, last: u32, items: Items) {{\n{stores}}}\n"
+        )
     }
 
     /// The function `arranged`, which computes items of planes from items of pixels, or the reverse.
@@ -212,7 +200,7 @@ impl Channels {
     }
 }
 
-/// A variant for units smaller than a word, at any alignment. Entry `copy_words_to_planes` or `copy_words_to_pixels`.
+/// A variant for units smaller than a word, at any alignment. Entry `copy_words_channels`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChannelWords {
     /// The direction of the copy.
@@ -245,7 +233,10 @@ impl ChannelWords {
     /// The kernel's text.
     #[must_use]
     pub fn text(&self) -> String {
-        let body = if self.direction == ChannelDirection::ToPlanes { WORDS_TO_PLANES } else { WORDS_TO_PIXELS };
+        let (is_to_pixels, line_words) = match self.direction {
+            ChannelDirection::ToPlanes => (false, self.loads() * self.group),
+            ChannelDirection::ToPixels => (true, self.plane_words()),
+        };
         let constants = [
             ("UNITS", self.word_units()),
             ("BITS", 8 * self.unit_bytes),
@@ -253,11 +244,12 @@ impl ChannelWords {
             ("CHANNELS", self.channels),
             ("PIXEL", self.pixel),
             ("TILE_WORDS", self.tile_words),
-            ("PLANE_WORDS", self.plane_words()),
+            ("LINE_WORDS", line_words),
             ("LOADS", self.loads()),
         ];
         let constants: String = constants.iter().map(|(name, value)| format!("const {name} = {value}u;\n")).collect();
-        [&constants, WALK, WORDS, body].concat()
+        let direction = format!("const TO_PIXELS = {is_to_pixels};\n");
+        [&constants, &direction, WALK, WORDS, WORDS_CHANNELS].concat()
     }
 
     /// The most words of a plane that the pixels of a tile can touch, at any alignment of both.

@@ -50,8 +50,7 @@ mod tests {
             ("copy_tile_quads.wgsl", (1, walk + 5)),
             ("copy_words.wgsl", (2, walk + 5 + 4 * walk)),
             ("copy_words_tile.wgsl", (5, walk + 3 * tile * (1 + 5))),
-            ("copy_words_to_pixels.wgsl", (3, walk + 2 * tile + tile * 5)),
-            ("copy_words_to_planes.wgsl", (3, walk + 2 * tile + tile * 5)),
+            ("copy_words_channels.wgsl", (3, walk + 2 * tile + tile * 5)),
             // The loop runs once more for each other invocation that changes the same element at that time.
             ("float_atomics.wgsl", (3, 0)),
             ("first.wgsl", (1, 8)),
