@@ -15,7 +15,7 @@ pub mod math;
 ///
 /// Entries `ramp_words` and `ramp_floats` (one word per element) and `ramp_pairs` (two words, the low one first), each
 /// with the immediates `start` and `step`. Covers (number of elements).
-pub const RAMP: &str = include_str!("../library/ramp.wgsl");
+pub const RAMP: &str = concat!(include_str!("../library/pairs.wgsl"), include_str!("../library/ramp.wgsl"));
 
 /// The names and texts of files in `samples/`.
 macro_rules! samples {
