@@ -16,9 +16,9 @@
 // each block. A published word is cut into halves, each with a bit beside it that says that it is there, so that no other
 // memory has to be ordered.
 //
-// The text before this file defines `team_scan.wgsl`; QUADS; `scan_words.wgsl` or `scan_three_words.wgsl`; and `publishes`,
-// whether the workgroup of a tile publishes its sums, which tests deny. The buffers, `load` and `store` are in
-// `scan_numbers.wgsl` or `scan_quads.wgsl`. A launch has whole rows, or a part of one row that begins with a tile: number
+// The text before this file defines `team_scan.wgsl`, `scan_words.wgsl`, QUADS, and `publishes`, whether the workgroup of a
+// tile publishes its sums, which tests deny. The buffers, `load` and `store` are in `scan_numbers.wgsl` or
+// `scan_quads.wgsl`. A launch has whole rows, or a part of one row that begins with a tile: number
 // `base` of the bound range is its first, `first` the number of its first tile among the tiles of all rows, and `n` the
 // number of elements of a row, or of the part. Lines in capitals stand for text that is repeated for each four of a lane, so
 // that numbers are in registers: NVIDIA's compiler does not unroll loops of a kernel as long as this one.

@@ -28,7 +28,7 @@ fn store(range: Range, at: u32, before: T, numbers: array<T, 4>) {
     if WORDS == 1u {
         out[four] = vec4(a.x, b.x, c.x, d.x);
     } else {
-        out[2u * four] = vec4(a, b);
-        out[2u * four + 1u] = vec4(c, d);
+        out[2u * four] = vec4(a.xy, b.xy);
+        out[2u * four + 1u] = vec4(c.xy, d.xy);
     }
 }

@@ -1,7 +1,7 @@
 // Scans of one number for each invocation of a workgroup
 //
 // The text before this file defines `team_subgroup.wgsl` or `team_alone.wgsl`; TEAMS; `T`, `op`, which is associative, and
-// `identity`; and `team_words.wgsl` or `scan_three_words.wgsl`.
+// `identity`; and `team_words.wgsl`.
 
 const THREADS = TEAMS * LANES;
 

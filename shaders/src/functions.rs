@@ -110,10 +110,7 @@ pub const SCAN_QUADS: &str = include_str!("../library/scan_quads.wgsl");
 /// A part of [`SCAN_NUMBERS`] for scans within segments, and their operation.
 pub const SCAN_SEGMENTS: &str = include_str!("../library/scan_segments.wgsl");
 
-/// A part of [`SCAN`] and [`TEAM_SCAN`] for numbers of three words.
-pub const SCAN_THREE_WORDS: &str = include_str!("../library/scan_three_words.wgsl");
-
-/// A part of [`SCAN`] for numbers of one or two words.
+/// A part of [`SCAN`]: the words of numbers that workgroups publish.
 pub const SCAN_WORDS: &str = include_str!("../library/scan_words.wgsl");
 
 /// Places of keys among sorted keys.
@@ -134,7 +131,7 @@ pub const TEAM_SCAN: &str = include_str!("../library/team_scan.wgsl");
 /// Teams that are subgroups.
 pub const TEAM_SUBGROUP: &str = include_str!("../library/team_subgroup.wgsl");
 
-/// A part of [`TEAM_SCAN`] for numbers of one or two words.
+/// A part of [`TEAM_SCAN`]: the words of numbers that move between lanes.
 pub const TEAM_WORDS: &str = include_str!("../library/team_words.wgsl");
 
 /// The lower or upper triangle of matrices.
@@ -177,7 +174,8 @@ mod tests {
                         alias Read = vec2<u32>;\nalias Written = vec2<u32>;\n\
                         fn read_words(words: Read) -> vec2<u32> { return words; }\n\
                         fn written_words(number: T) -> Written { return number.xy; }\n\
-                        fn of_words(words: T) -> T { return words; }\n\
+                        fn words_of(number: T) -> vec3<u32> { return number; }\n\
+                        fn of_words(words: vec3<u32>) -> T { return words; }\n\
                         fn words_of_value(value: u64) -> vec2<u32> { return vec2(u32(value), u32(value >> 32u)); }\n\
                         fn value_of(words: vec2<u32>) -> u64 { return u64(words.x) | (u64(words.y) << 32u); }\n\
                         fn flagged(words: vec2<u32>, flag: u32) -> T { return vec3(words, flag); }\n\
@@ -203,14 +201,14 @@ mod tests {
                        fn number_of(words: vec2<u32>) -> T { return words; }\n\
                        fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
                        fn written_words(number: T) -> Written { return number; }\n\
-                       fn words_of(number: T) -> vec2<u32> { return number; }\n\
-                       fn of_words(words: vec2<u32>) -> T { return words; }\n\
+                       fn words_of(number: T) -> vec3<u32> { return vec3(number, 0u); }\n\
+                       fn of_words(words: vec3<u32>) -> T { return words.xy; }\n\
                        fn publishes(tile: u32) -> bool { return true; }\n\
                        fn identity() -> T { return vec2(0u); }\n\
                        fn op(a: T, b: T) -> T { return pair_sum(a, b); }\n";
         let words_of = "alias T = u32;\nconst WORDS = 1u;\nconst TEAMS = 8u;\n\
-                     fn words_of(number: T) -> vec2<u32> { return vec2(number, 0u); }\n\
-                     fn of_words(words: vec2<u32>) -> T { return words.x; }\n\
+                     fn words_of(number: T) -> vec3<u32> { return vec3(number, 0u, 0u); }\n\
+                     fn of_words(words: vec3<u32>) -> T { return words.x; }\n\
                      fn identity() -> T { return 0u; }\nfn op(a: T, b: T) -> T { return a + b; }\n";
         let philox = "const LANES = 8u;\nfn philox(c: vec2<u32>) -> array<u32, LANES> { return philox_4x64(c); }\n\
                       fn convert(words: vec2<u32>) -> vec2<u32> { return uniform_double(words); }\n";
@@ -234,7 +232,7 @@ mod tests {
             [wide_key, KEY_ORDER, SEARCH].concat(),
             [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBER_AT, SCAN_NUMBERS, &scan].concat(),
             [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, &team_scan, SCAN_QUADS, &scan].concat(),
-            [TEAM_ALONE, SUMS_IN_SEGMENTS, SCAN_THREE_WORDS, TEAM_SCAN, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
+            [TEAM_ALONE, SUMS_IN_SEGMENTS, &team_scan, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, TEAM_ALONE, SELECTION, SELECT].concat(),
             [PAIRS, &uniform_double(), philox, PHILOX].concat(),

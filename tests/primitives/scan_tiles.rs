@@ -21,9 +21,10 @@ fn scan_of_one_four() -> String {
 fn scan_of_small_tiles(ctx: &Context, publishes: &str, parts: &[&str]) -> Kernel {
     let tile = "const TEAMS = 4u;\nconst QUADS = 1u;\n";
     let publishes = format!("fn publishes(tile: u32) -> bool {{ return {publishes}; }}\n");
+    let scans = [functions::TEAM_WORDS, functions::SCAN_WORDS, functions::TEAM_SCAN].concat();
     let own = parts.concat();
     let scan = scan_of_one_four();
-    let text = [functions::TEAM_ALONE, tile, &publishes, &own, functions::TEAM_SCAN, functions::SCAN_NUMBERS, &scan];
+    let text = [functions::TEAM_ALONE, tile, &publishes, &own, &scans, functions::SCAN_NUMBERS, &scan];
     ctx.kernel(Source::wgsl(text.concat())).entry("scan_tiles").build().unwrap()
 }
 
@@ -34,17 +35,15 @@ fn sums_of_words(ctx: &Context, publishes: &str) -> Kernel {
                      fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
                      fn written_words(number: T) -> Written { return number; }\n\
                      fn op(a: T, b: T) -> T { return a + b; }\nfn identity() -> T { return 0u; }\n\
-                     fn words_of(number: T) -> vec2<u32> { return vec2(number, 0u); }\n\
-                     fn of_words(words: vec2<u32>) -> T { return words.x; }\n";
-    let words = [functions::TEAM_WORDS, functions::SCAN_WORDS, functions::SCAN_NUMBER_AT];
-    scan_of_small_tiles(ctx, publishes, &[operation, &words.concat()])
+                     fn words_of(number: T) -> vec3<u32> { return vec3(number, 0u, 0u); }\n\
+                     fn of_words(words: vec3<u32>) -> T { return words.x; }\n";
+    scan_of_small_tiles(ctx, publishes, &[operation, functions::SCAN_NUMBER_AT])
 }
 
 /// The kernel of sums of words within segments, in one word and a flag, or in two words and a flag.
 fn sums_in_segments(ctx: &Context, publishes: &str, n_words: usize) -> Kernel {
     let operation = "alias Read = u32;\nalias Written = u32;\n\
-                     fn read_words(words: Read) -> vec2<u32> { return vec2(words, ~words); }\n\
-                     fn of_words(words: T) -> T { return words; }\n";
+                     fn read_words(words: Read) -> vec2<u32> { return vec2(words, ~words); }\n";
     let one = "alias T = vec2<u32>;\nconst WORDS = 2u;\n\
                fn written_words(number: T) -> Written { return number.x; }\n\
                fn combine(a: u32, b: u32) -> u32 { return a + b; }\nfn identity_value() -> u32 { return 0u; }\n\
@@ -52,7 +51,8 @@ fn sums_in_segments(ctx: &Context, publishes: &str, n_words: usize) -> Kernel {
                fn value_of(words: vec2<u32>) -> u32 { return words.x; }\n\
                fn flagged(words: vec2<u32>, flag: u32) -> T { return T(words.x, flag); }\n\
                fn flag_of(number: T) -> u32 { return number.y; }\n\
-               fn words_of(number: T) -> vec2<u32> { return number; }\n";
+               fn words_of(number: T) -> vec3<u32> { return vec3(number, 0u); }\n\
+               fn of_words(words: vec3<u32>) -> T { return words.xy; }\n";
     // The second word has the bits that the first one has not, and their sums are combined into the result.
     let two = "alias T = vec3<u32>;\nconst WORDS = 3u;\n\
                fn written_words(number: T) -> Written { return (number.x ^ 0x5aa5f00fu) + number.y; }\n\
@@ -61,10 +61,11 @@ fn sums_in_segments(ctx: &Context, publishes: &str, n_words: usize) -> Kernel {
                fn words_of_value(number: vec2<u32>) -> vec2<u32> { return number; }\n\
                fn value_of(words: vec2<u32>) -> vec2<u32> { return words; }\n\
                fn flagged(words: vec2<u32>, flag: u32) -> T { return T(words, flag); }\n\
-               fn flag_of(number: T) -> u32 { return number.z; }\n";
-    let two_words = [functions::TEAM_WORDS, functions::SCAN_WORDS].concat();
-    let (own, words) = if n_words == 1 { (one, two_words.as_str()) } else { (two, functions::SCAN_THREE_WORDS) };
-    scan_of_small_tiles(ctx, publishes, &[own, operation, words, functions::SCAN_SEGMENTS])
+               fn flag_of(number: T) -> u32 { return number.z; }\n\
+               fn words_of(number: T) -> vec3<u32> { return number; }\n\
+               fn of_words(words: vec3<u32>) -> T { return words; }\n";
+    let own = if n_words == 1 { one } else { two };
+    scan_of_small_tiles(ctx, publishes, &[own, operation, functions::SCAN_SEGMENTS])
 }
 
 /// Scans rows of `n` numbers by launches that begin with the given tiles, the first of them with tile 0.

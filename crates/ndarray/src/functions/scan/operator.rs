@@ -9,8 +9,8 @@ use crate::generate::{Combine, value_type, with_functions};
 
 /// What a scan reads and combines.
 pub(super) struct Operator {
-    /// The definitions of `T`, `op`, `identity`, `words_of`, `of_words`, WORDS and `number_of`. Of a scan within segments,
-    /// those of `T`, WORDS, `words_of`, `of_words`, and what `scan_segments.wgsl` needs.
+    /// The definitions of `T`, WORDS, `words_of` and `of_words`; also of `op`, `identity` and `number_of`, or of what
+    /// `scan_segments.wgsl` needs.
     pub(super) text: String,
     /// Words of a number that is read, of one that is combined, and of a result.
     n_read: u32,
@@ -28,13 +28,13 @@ impl Operator {
              fn identity() -> T {{\n    return {identity};\n}}\n"
         );
         let of_words = match DType::of::<T>() {
-            DType::I64 | DType::U64 => ["number", "words"],
+            DType::I64 | DType::U64 => ["number", "words.xy"],
             dtype => of_words(dtype),
         };
         // Integers of 32 bits are read as such, and added up in 64 bits.
         let read = match DType::of::<S>() {
             DType::I32 if size_of::<T>() == 8 => "vec2(words.x, select(0u, 0xffffffffu, words.x >= 0x80000000u))",
-            _ => "of_words(words)",
+            _ => READ,
         };
         Self::new::<S, T>(arithmetic.text() + &operation, of_words, read)
     }
@@ -43,15 +43,15 @@ impl Operator {
     pub(super) fn of_text<T: Element>(combine: &Combine) -> Self {
         let dtype = DType::of::<T>();
         let text = with_functions(&format!("alias T = {};\n{}", value_type(dtype), combine.text()));
-        Self::new::<T, T>(text, of_words(dtype), "of_words(words)")
+        Self::new::<T, T>(text, of_words(dtype), READ)
     }
 
     /// An operation that a program wrote, within segments. Numbers are combined with a flag behind their words.
     pub(super) fn of_segments<T: Element>(combine: &Combine) -> Self {
         let (dtype, n_words) = (DType::of::<T>(), if size_of::<T>() == 8 { 2 } else { 1 });
-        let [ty, written, flagged, flag] = match n_words {
-            1 => ["vec2<u32>", "number", "words.x, flag", "number.y"],
-            _ => ["vec3<u32>", "number.xy", "words, flag", "number.z"],
+        let [ty, spread, gathered, flagged, flag] = match n_words {
+            1 => ["vec2<u32>", "vec3(number, 0u)", "words.xy", "words.x, flag", "number.y"],
+            _ => ["vec3<u32>", "number", "words", "words, flag", "number.z"],
         };
         let (value, [words, number]) = (value_type(dtype), of_words(dtype));
         let text = with_functions(&format!(
@@ -60,8 +60,8 @@ impl Operator {
              fn value_of(words: vec2<u32>) -> {value} {{\n    return {number};\n}}\n\
              fn flagged(words: vec2<u32>, flag: u32) -> T {{\n    return T({flagged});\n}}\n\
              fn flag_of(number: T) -> u32 {{\n    return {flag};\n}}\n\
-             fn words_of(number: T) -> vec2<u32> {{\n    return {written};\n}}\n\
-             fn of_words(words: T) -> T {{\n    return words;\n}}\n",
+             fn words_of(number: T) -> vec3<u32> {{\n    return {spread};\n}}\n\
+             fn of_words(words: vec3<u32>) -> T {{\n    return {gathered};\n}}\n",
             combine.text_named("combine", "identity_value"),
             n_words + 1
         ));
@@ -71,8 +71,8 @@ impl Operator {
     fn new<S: Element, T: Element>(text: String, [words, number]: [&str; 2], read: &str) -> Self {
         let [n_read, n_words] = [size_of::<S>(), size_of::<T>()].map(|size| if size == 8 { 2 } else { 1 });
         let text = format!(
-            "{text}const WORDS = {n_words}u;\nfn words_of(number: T) -> vec2<u32> {{\n    return {words};\n}}\n\
-             fn of_words(words: vec2<u32>) -> T {{\n    return {number};\n}}\n\
+            "{text}const WORDS = {n_words}u;\nfn words_of(number: T) -> vec3<u32> {{\n    return vec3({words}, 0u);\n}}\n\
+             fn of_words(words: vec3<u32>) -> T {{\n    return {number};\n}}\n\
              fn number_of(words: vec2<u32>) -> T {{\n    return {read};\n}}\n"
         );
         Self { text, n_read, n_words, n_written: n_words }
@@ -86,11 +86,8 @@ impl Operator {
     /// The text of the kernel for tiles of rows of `n` numbers.
     pub(super) fn kernel_text(&self, tile: ScanTile, n: usize) -> String {
         let publishes = "fn publishes(tile: u32) -> bool {\n    return true;\n}\n";
-        let words = match self.n_words {
-            3 => functions::SCAN_THREE_WORDS.to_owned(),
-            _ => [functions::TEAM_WORDS, functions::SCAN_WORDS].concat(),
-        };
-        [&tile.text(), &self.text, publishes, &words, functions::TEAM_SCAN, &self.buffers(n), tile.kernel()].concat()
+        let scans = [functions::TEAM_WORDS, functions::SCAN_WORDS, functions::TEAM_SCAN].concat();
+        [&tile.text(), &self.text, publishes, &scans, &self.buffers(n), tile.kernel()].concat()
     }
 
     /// The part of the text that reads and writes rows of `n` numbers.
@@ -99,7 +96,7 @@ impl Operator {
             return functions::SCAN_QUADS.to_owned();
         }
         let [read, pair] = if self.n_read == 1 { ["u32", "vec2(words, 0u)"] } else { ["vec2<u32>", "words"] };
-        let [written, own] = if self.n_written == 1 { ["u32", "words.x"] } else { ["vec2<u32>", "words"] };
+        let [written, own] = if self.n_written == 1 { ["u32", "words.x"] } else { ["vec2<u32>", "words.xy"] };
         let number_at = if self.has_segments() { functions::SCAN_SEGMENTS } else { functions::SCAN_NUMBER_AT };
         format!(
             "alias Read = {read};\nalias Written = {written};\n\
@@ -111,7 +108,10 @@ impl Operator {
     }
 }
 
-/// How a number of this type becomes two words, and the reverse, as WGSL.
+/// The number of the two words that are read, as WGSL.
+const READ: &str = "of_words(vec3(words, 0u))";
+
+/// How a number of this type becomes two words, and the reverse of two words or more, as WGSL.
 fn of_words(dtype: DType) -> [&'static str; 2] {
     match dtype {
         DType::I32 => ["vec2(bitcast<u32>(number), 0u)", "bitcast<i32>(words.x)"],
@@ -134,8 +134,6 @@ mod tests {
     fn parts(operator: &Operator, n: usize) -> Vec<&'static str> {
         let text = operator.kernel_text(ScanTile::new(&machine("h100_580.159"), operator.n_words, n), n);
         let all = [
-            ("words", functions::SCAN_WORDS),
-            ("three words", functions::SCAN_THREE_WORDS),
             ("quads", functions::SCAN_QUADS),
             ("number", functions::SCAN_NUMBER_AT),
             ("segments", functions::SCAN_SEGMENTS),
@@ -145,15 +143,15 @@ mod tests {
     }
 
     #[test]
-    fn kernels_have_the_parts_for_their_words_and_segments() {
+    fn kernels_have_the_parts_for_their_rows_and_segments() {
         let combine = |dtype| Combine::new("a + b", "0", dtype).unwrap();
         let (short, long) = (combine(DType::F32), combine(DType::U64));
         let cases = [
-            (Operator::of_numbers::<f32, f32>(false), 1024, vec!["words", "quads"]),
-            (Operator::of_numbers::<u32, u64>(false), 1023, vec!["words", "number", "numbers"]),
-            (Operator::of_text::<u64>(&long), 1024, vec!["words", "number", "numbers"]),
-            (Operator::of_segments::<f32>(&short), 1024, vec!["words", "segments", "numbers"]),
-            (Operator::of_segments::<u64>(&long), 1023, vec!["three words", "segments", "numbers"]),
+            (Operator::of_numbers::<f32, f32>(false), 1024, vec!["quads"]),
+            (Operator::of_numbers::<u32, u64>(false), 1023, vec!["number", "numbers"]),
+            (Operator::of_text::<u64>(&long), 1024, vec!["number", "numbers"]),
+            (Operator::of_segments::<f32>(&short), 1024, vec!["segments", "numbers"]),
+            (Operator::of_segments::<u64>(&long), 1023, vec!["segments", "numbers"]),
         ];
         for (operator, n, expected) in cases {
             assert_eq!(parts(&operator, n), expected, "{} words, {n}", operator.n_words);
