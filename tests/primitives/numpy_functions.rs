@@ -20,7 +20,7 @@ use vkarray::primitives::{
 };
 
 use self::values::{Made, numbers, splitmix};
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, contents};
 
 /// Calls that run unless `VKARRAY_TEST_PROGRAMS` is set.
 const N_CALLS: usize = 400;
@@ -216,6 +216,14 @@ impl Call<'_> {
             ("isin", _) => Outcome::of(&x.isin(&self.other(ctx, &[p[0].unsigned_abs()])?)?),
             ("unique", _) => {
                 let u = x.unique_all()?;
+                let (values, counts) = x.unique_counts()?;
+                assert_eq!(contents(&counts), contents(&u.counts), "{:?}", self.shape);
+                for found in [&values, &x.unique_values()?] {
+                    // Of zeros of both signs, either is the value; a NaN is not equal to itself.
+                    let is_same = |(a, b): (&T, &T)| a == b || (a.partial_cmp(a), b.partial_cmp(b)) == (None, None);
+                    assert_eq!(found.shape(), u.values.shape(), "{:?}", self.shape);
+                    assert!(contents(found).iter().zip(&contents(&u.values)).all(is_same), "{:?}", self.shape);
+                }
                 let places = [&u.indices, &u.inverse, &u.counts].map(Outcome::of);
                 return Ok([vec![Outcome::of(&u.values)], places.into()].concat());
             }

@@ -241,7 +241,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     #[doc(alias = "unique")]
     pub fn unique_values(&self) -> Result<DeviceNDArray<T>> {
-        unique::sorted_runs(self)?.values()
+        unique::sorted(self)?.values()
     }
 
     /// The different values and how often each occurs: `unique_counts` of the array API; see [`DeviceNDArray::unique_values`].
@@ -262,8 +262,8 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn unique_counts(&self) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
-        let runs = unique::sorted_runs(self)?;
-        Ok((runs.values()?, runs.counts()?))
+        let sorted = unique::sorted(self)?;
+        Ok((sorted.values()?, sorted.counts()?))
     }
 
     /// The different values and, for each element of the array, the place of its value among them: `unique_inverse` of the

@@ -27,7 +27,7 @@ pub struct Unique<T: Element> {
     pub counts: DeviceNDArray<u32>,
 }
 
-/// The runs of equal keys.
+/// The runs of equal keys of an array whose elements stay where they are.
 pub(super) struct KeyRuns<'a, T: Element> {
     /// The elements, as an array of one axis.
     flat: DeviceNDArray<T>,
@@ -35,6 +35,14 @@ pub(super) struct KeyRuns<'a, T: Element> {
     pub(super) places: DeviceNDArray<u32>,
     /// The places in sorted order at which runs begin.
     starts: DeviceNDArray<u32>,
+    stream: &'a Stream,
+}
+
+/// The elements themselves in sorted order.
+pub(super) struct SortedElements<'a, T: Element> {
+    elements: DeviceNDArray<T>,
+    /// For each element, whether a run of equal ones begins there.
+    begins: DeviceNDArray<Bool>,
     stream: &'a Stream,
 }
 
@@ -60,16 +68,13 @@ pub(super) fn unique<T: Widen>(x: &DeviceNDArray<T>) -> Result<(KeyRuns<'_, T>, 
     Ok((KeyRuns { flat, places, starts, stream }, Ordered { shape: x.shape(), order, begins, stream }))
 }
 
-/// Finds the runs of the sorted elements. Waits for the number of runs.
-pub(super) fn sorted_runs<T: Widen>(x: &DeviceNDArray<T>) -> Result<KeyRuns<'_, T>> {
+/// Sorts the elements, and finds where runs begin.
+pub(super) fn sorted<T: Widen>(x: &DeviceNDArray<T>) -> Result<SortedElements<'_, T>> {
     let (stream, kind) = (x.stream(), KeyKind::of::<T>());
-    if kind.n_words > 1 {
-        return Ok(unique(x)?.0);
-    }
-    let flat = sort(&x.reshape_copy(x.size(), Order::C)?.on(stream), 0, false)?;
-    let begins = begins(&bits_of(&flat)?, stream, |before, own| Ok(numbers_differ(before, own, kind)))?;
-    let starts = positions_of(&begins.on(stream))?;
-    Ok(KeyRuns { flat, places: starts.clone(), starts, stream })
+    let elements = sort(&x.reshape_copy(x.size(), Order::C)?.on(stream), 0, false)?;
+    let words = bits_of(&elements)?.reshape([elements.size(), kind.n_words])?;
+    let begins = begins(&words, stream, |before, own| numbers_differ(before, own, kind))?;
+    Ok(SortedElements { elements, begins, stream })
 }
 
 /// For each sorted element, whose words are a row, whether it is the first or differs from the element before it.
@@ -100,16 +105,24 @@ fn keys_differ(before: &DeviceNDArray<u32>, own: &DeviceNDArray<u32>, kind: KeyK
     Ok(differs | is_nan)
 }
 
-/// Whether the numbers with these bits differ. Zeros are equal, and each NaN differs.
-fn numbers_differ(before: &DeviceNDArray<u32>, own: &DeviceNDArray<u32>, kind: KeyKind) -> Expr<Bool> {
-    let (differs, without_sign) = (own.not_equal(before), !kind.sign());
-    match kind.infinity {
-        None => differs,
-        Some(infinity) => {
-            let are_zeros = ((own | before) & without_sign).equal(0);
-            (differs & are_zeros.logical_not()) | (own & without_sign).greater(infinity)
-        }
+/// Whether the numbers with these words, the low one first, differ. Zeros are equal, and each NaN differs.
+fn numbers_differ(before: &DeviceNDArray<u32>, own: &DeviceNDArray<u32>, kind: KeyKind) -> Result<Expr<Bool>> {
+    let word = |words: &DeviceNDArray<u32>, at: usize| words.slice([Index::from(..), Index::At(at.cast_signed())]);
+    let high = kind.n_words - 1;
+    let [high_before, high_own, low_before, low_own] =
+        [word(before, high)?, word(own, high)?, word(before, 0)?, word(own, 0)?];
+    let mut differs = high_own.not_equal(&high_before);
+    if kind.n_words > 1 {
+        differs = differs | low_own.not_equal(&low_before);
     }
+    let Some(infinity) = kind.infinity else { return Ok(differs) };
+    let (rest, sign) = (&high_own & !kind.sign(), kind.sign());
+    let (mut are_zeros, mut is_nan) = (((&high_own | &high_before) & !sign).equal(0), rest.greater(infinity));
+    if kind.n_words > 1 {
+        are_zeros = are_zeros & (&low_own | &low_before).equal(0);
+        is_nan = is_nan | (rest.equal(infinity) & low_own.not_equal(0));
+    }
+    Ok((differs & are_zeros.logical_not()) | is_nan)
 }
 
 impl<T: Element> KeyRuns<'_, T> {
@@ -117,20 +130,34 @@ impl<T: Element> KeyRuns<'_, T> {
         gather_axis(&self.flat.on(self.stream), &self.places, 0)
     }
 
-    /// The distances of the places at which runs begin, of the last one from the end.
     pub(super) fn counts(&self) -> Result<DeviceNDArray<u32>> {
-        let n = self.starts.size();
-        if n == 0 {
-            return Ok(self.starts.clone());
-        }
-        let counts = self.starts.context().device_array::<u32>([n])?;
-        let end = to_u32(self.flat.size())?;
-        let ends = [part(&self.starts, &(1..n))?, part(&counts, &(n - 1..n))?];
-        ends[1].on(self.stream).fill(end)?;
-        part(&counts, &(0..n - 1))?.on(self.stream).assign(&ends[0])?;
-        (&counts - &self.starts).on(self.stream).assign_to(&counts)?;
-        Ok(counts)
+        distances(&self.starts, self.flat.size(), self.stream)
     }
+}
+
+impl<T: Element> SortedElements<'_, T> {
+    /// The first element of each run. Waits for the number of runs.
+    pub(super) fn values(&self) -> Result<DeviceNDArray<T>> {
+        self.elements.on(self.stream).compact(&self.begins)
+    }
+
+    /// The number of elements of each run. Waits for the number of runs.
+    pub(super) fn counts(&self) -> Result<DeviceNDArray<u32>> {
+        distances(&positions_of(&self.begins.on(self.stream))?, self.elements.size(), self.stream)
+    }
+}
+
+/// The distances of the places at which runs begin, of the last one from the end.
+fn distances(starts: &DeviceNDArray<u32>, end: usize, stream: &Stream) -> Result<DeviceNDArray<u32>> {
+    let n = starts.size();
+    if n == 0 {
+        return Ok(starts.clone());
+    }
+    let counts = starts.context().device_array::<u32>([n])?;
+    part(&counts, &(n - 1..n))?.on(stream).fill(to_u32(end)?)?;
+    part(&counts, &(0..n - 1))?.on(stream).assign(&part(starts, &(1..n))?)?;
+    (&counts - starts).on(stream).assign_to(&counts)?;
+    Ok(counts)
 }
 
 impl Ordered<'_> {
