@@ -1,10 +1,17 @@
 // The buffers of `scan.wgsl` for rows of any length
 //
 // The text before this file defines Read and Written, the words of a number that is read and of a result, which are `u32` or
-// `vec2<u32>`; `written_words`, which makes the latter of a number; and `scan_number_at.wgsl` or `scan_segments.wgsl`.
+// `vec2<u32>`; `read_words` and `written_words`, which make two words of the former and the latter of a number; and
+// `flags_at` and `number_of`, as for `scan_quads.wgsl`.
 
 @group(0) @binding(0) var<storage, read> source: array<Read>;
 @group(0) @binding(1) var<storage, read_write> out: array<Written>;
+
+fn number_at(range: Range, at: u32) -> T {
+    let index = range.base + min(at, scan.n - 1u);
+    let number = number_of(read_words(source[index]), flags_at(index / 4u) >> (index % 4u * 8u));
+    return select(identity(), number, at < scan.n);
+}
 
 fn load(range: Range, at: u32) -> array<T, 4> {
     return array<T, 4>(

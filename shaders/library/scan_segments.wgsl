@@ -5,7 +5,7 @@
 //
 // The text before this file defines `T`, which is `vec2<u32>` for values of one word and `vec3<u32>` for values of two;
 // `combine` and `identity_value` of values; `words_of_value` and `value_of`, which take values as two words; `flagged`, which
-// makes a number of two words and a flag, and `flag_of`; and `read_words`, which makes two words of what is read.
+// makes a number of two words and a flag, and `flag_of`.
 
 @group(0) @binding(3) var<storage, read> starts: array<u32>;
 
@@ -18,8 +18,10 @@ fn identity() -> T {
     return flagged(words_of_value(identity_value()), 0u);
 }
 
-fn number_at(range: Range, at: u32) -> T {
-    let index = range.base + min(at, scan.n - 1u);
-    let start = (starts[index / 4u] >> (index % 4u * 8u)) & 0xffu;
-    return select(identity(), flagged(read_words(source[index]), u32(start != 0u)), at < scan.n);
+fn flags_at(four: u32) -> u32 {
+    return starts[four];
+}
+
+fn number_of(words: vec2<u32>, flags: u32) -> T {
+    return flagged(words, u32((flags & 0xffu) != 0u));
 }

@@ -98,16 +98,13 @@ pub const RADIX_ORDER: &str = include_str!("../library/radix_order.wgsl");
 /// Running sums and other scans, with lines in capitals for text that is generated.
 pub const SCAN: &str = include_str!("../library/scan.wgsl");
 
-/// A part of [`SCAN_NUMBERS`] for scans without segments.
-pub const SCAN_NUMBER_AT: &str = include_str!("../library/scan_number_at.wgsl");
-
 /// The buffers of [`SCAN`] for rows of any length.
 pub const SCAN_NUMBERS: &str = include_str!("../library/scan_numbers.wgsl");
 
 /// The buffers of [`SCAN`] for rows of whole fours.
 pub const SCAN_QUADS: &str = include_str!("../library/scan_quads.wgsl");
 
-/// A part of [`SCAN_NUMBERS`] for scans within segments, and their operation.
+/// A part of [`SCAN`] for scans within segments: the flags and the operation.
 pub const SCAN_SEGMENTS: &str = include_str!("../library/scan_segments.wgsl");
 
 /// A part of [`SCAN`]: the words of numbers that workgroups publish.
@@ -198,7 +195,8 @@ mod tests {
         let key = "alias Key = u32;\nconst RIGHT = true;\nconst NAN_DIFFERS = true;\n";
         let wide_key = "alias Key = vec2<u32>;\nconst RIGHT = false;\nconst NAN_DIFFERS = false;\n";
         let numbers = "alias T = vec2<u32>;\nconst WORDS = 2u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\nalias Read = u32;\nalias Written = T;\n\
-                       fn number_of(words: vec2<u32>) -> T { return words; }\n\
+                       const WRITTEN = 2u;\nfn flags_at(four: u32) -> u32 { return 0u; }\n\
+                       fn number_of(words: vec2<u32>, flags: u32) -> T { return words; }\n\
                        fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
                        fn written_words(number: T) -> Written { return number; }\n\
                        fn words_of(number: T) -> vec3<u32> { return vec3(number, 0u); }\n\
@@ -230,7 +228,7 @@ mod tests {
             [key, KEY_ORDER, SEARCH].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, COUNTERS, BINS].concat(),
             [wide_key, KEY_ORDER, SEARCH].concat(),
-            [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBER_AT, SCAN_NUMBERS, &scan].concat(),
+            [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBERS, &scan].concat(),
             [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, &team_scan, SCAN_QUADS, &scan].concat(),
             [TEAM_ALONE, SUMS_IN_SEGMENTS, &team_scan, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, "const LANES = 32u;\n", FIRST].concat(),

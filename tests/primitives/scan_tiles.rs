@@ -31,13 +31,14 @@ fn scan_of_small_tiles(ctx: &Context, publishes: &str, parts: &[&str]) -> Kernel
 /// The kernel of sums of words.
 fn sums_of_words(ctx: &Context, publishes: &str) -> Kernel {
     let operation = "alias T = u32;\nconst WORDS = 1u;\nalias Read = u32;\nalias Written = u32;\n\
-                     fn number_of(words: vec2<u32>) -> T { return words.x; }\n\
+                     fn flags_at(four: u32) -> u32 { return 0u; }\n\
+                     fn number_of(words: vec2<u32>, flags: u32) -> T { return words.x; }\n\
                      fn read_words(words: Read) -> vec2<u32> { return vec2(words, 0u); }\n\
                      fn written_words(number: T) -> Written { return number; }\n\
                      fn op(a: T, b: T) -> T { return a + b; }\nfn identity() -> T { return 0u; }\n\
                      fn words_of(number: T) -> vec3<u32> { return vec3(number, 0u, 0u); }\n\
                      fn of_words(words: vec3<u32>) -> T { return words.x; }\n";
-    scan_of_small_tiles(ctx, publishes, &[operation, functions::SCAN_NUMBER_AT])
+    scan_of_small_tiles(ctx, publishes, &[operation])
 }
 
 /// The kernel of sums of words within segments, in one word and a flag, or in two words and a flag.

@@ -183,7 +183,7 @@ fn scans_within_segments_of_every_type_and_length_are_those_of_the_host() {
             }
         }
     }
-    for shape in [[7001, 3], [300, 301], [129, 128], [3, 70_001]] {
+    for shape in [[7001, 3], [300, 301], [129, 128], [3, 70_001], [3, 20_004]] {
         assert_all_segmented(&fixture, shape, STARTS[3]);
     }
 }

@@ -9,8 +9,8 @@ use crate::generate::{Combine, value_type, with_functions};
 
 /// What a scan reads and combines.
 pub(super) struct Operator {
-    /// The definitions of `T`, WORDS, `words_of` and `of_words`; also of `op`, `identity` and `number_of`, or of what
-    /// `scan_segments.wgsl` needs.
+    /// The definitions of `T`, WORDS, `words_of` and `of_words`; also of `op`, `identity`, `flags_at` and `number_of`, or of
+    /// what `scan_segments.wgsl` needs.
     pub(super) text: String,
     /// Words of a number that is read, of one that is combined, and of a result.
     n_read: u32,
@@ -73,7 +73,8 @@ impl Operator {
         let text = format!(
             "{text}const WORDS = {n_words}u;\nfn words_of(number: T) -> vec3<u32> {{\n    return vec3({words}, 0u);\n}}\n\
              fn of_words(words: vec3<u32>) -> T {{\n    return {number};\n}}\n\
-             fn number_of(words: vec2<u32>) -> T {{\n    return {read};\n}}\n"
+             fn flags_at(four: u32) -> u32 {{\n    return 0u;\n}}\n\
+             fn number_of(words: vec2<u32>, flags: u32) -> T {{\n    return {read};\n}}\n"
         );
         Self { text, n_read, n_words, n_written: n_words }
     }
@@ -92,17 +93,17 @@ impl Operator {
 
     /// The part of the text that reads and writes rows of `n` numbers.
     fn buffers(&self, n: usize) -> String {
-        if self.n_read == 1 && n.is_multiple_of(4) && !self.has_segments() {
-            return functions::SCAN_QUADS.to_owned();
+        let segments = if self.has_segments() { functions::SCAN_SEGMENTS } else { "" };
+        if self.n_read == 1 && n.is_multiple_of(4) {
+            return format!("const WRITTEN = {}u;\n{segments}{}", self.n_written, functions::SCAN_QUADS);
         }
         let [read, pair] = if self.n_read == 1 { ["u32", "vec2(words, 0u)"] } else { ["vec2<u32>", "words"] };
         let [written, own] = if self.n_written == 1 { ["u32", "words.x"] } else { ["vec2<u32>", "words.xy"] };
-        let number_at = if self.has_segments() { functions::SCAN_SEGMENTS } else { functions::SCAN_NUMBER_AT };
         format!(
             "alias Read = {read};\nalias Written = {written};\n\
              fn read_words(words: Read) -> vec2<u32> {{\n    return {pair};\n}}\n\
              fn written_words(number: T) -> Written {{\n    let words = words_of(number);\n    return {own};\n}}\n\
-             {number_at}{}",
+             {segments}{}",
             functions::SCAN_NUMBERS
         )
     }
@@ -135,7 +136,6 @@ mod tests {
         let text = operator.kernel_text(ScanTile::new(&machine("h100_580.159"), operator.n_words, n), n);
         let all = [
             ("quads", functions::SCAN_QUADS),
-            ("number", functions::SCAN_NUMBER_AT),
             ("segments", functions::SCAN_SEGMENTS),
             ("numbers", functions::SCAN_NUMBERS),
         ];
@@ -148,9 +148,10 @@ mod tests {
         let (short, long) = (combine(DType::F32), combine(DType::U64));
         let cases = [
             (Operator::of_numbers::<f32, f32>(false), 1024, vec!["quads"]),
-            (Operator::of_numbers::<u32, u64>(false), 1023, vec!["number", "numbers"]),
-            (Operator::of_text::<u64>(&long), 1024, vec!["number", "numbers"]),
-            (Operator::of_segments::<f32>(&short), 1024, vec!["segments", "numbers"]),
+            (Operator::of_numbers::<u32, u64>(false), 1023, vec!["numbers"]),
+            (Operator::of_text::<u64>(&long), 1024, vec!["numbers"]),
+            (Operator::of_segments::<f32>(&short), 1024, vec!["quads", "segments"]),
+            (Operator::of_segments::<f32>(&short), 1023, vec!["segments", "numbers"]),
             (Operator::of_segments::<u64>(&long), 1023, vec!["segments", "numbers"]),
         ];
         for (operator, n, expected) in cases {
