@@ -102,10 +102,17 @@ pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String
 /// Atomic operations on the floats of a storage array called `array`, declared as `array<atomic<u32>>`.
 ///
 /// The functions are named `…_add`, `…_min` and `…_max`, with the array's name before them. WGSL and most devices have
-/// no atomic floats; these functions repeat a compare-and-exchange until it succeeds.
+/// no atomic floats; these functions repeat a compare-and-exchange until it succeeds. They return the old value; minimum
+/// and maximum do not store a NaN.
 #[must_use]
 pub fn float_atomics(array: &str) -> String {
-    FLOAT_ATOMICS.replace("ARRAY", array)
+    let functions =
+        [["add", "true", "number + value"], ["min", "value < number", "value"], ["max", "value > number", "value"]];
+    let text = |[name, changes, result]: [&str; 3]| {
+        let own = FLOAT_ATOMICS.replace("CHANGES", changes).replace("RESULT", result).replace("NAME", name);
+        own.replace("ARRAY", array) // The last one, because the name may have any of these words in it.
+    };
+    functions.map(text).concat()
 }
 
 /// The function `workgroup_sum`: the sum of numbers of type `ty` over a workgroup of `group` invocations, without

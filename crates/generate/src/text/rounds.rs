@@ -52,7 +52,7 @@ mod tests {
             ("copy_words_tile.wgsl", (5, walk + 3 * tile * (1 + 5))),
             ("copy_words_channels.wgsl", (3, walk + 2 * tile + tile * 5)),
             // The loop runs once more for each other invocation that changes the same element at that time.
-            ("float_atomics.wgsl", (3, 0)),
+            ("float_atomics.wgsl", (1, 0)),
             ("first.wgsl", (1, 8)),
             ("gather.wgsl", (1, 5 + 4 * 65)),
             ("indices.wgsl", (1, 65)),
