@@ -1,7 +1,7 @@
 //! How many workgroups a launch has: [`Groups`], resolved to the three numbers of `vkCmdDispatch`.
 //!
 //! Pure arithmetic in 64 bits. `limits.rs` of `vkarray-spirv` checks that one workgroup fits the device. A launch that is
-//! too long for one axis is folded (`translate/passes/fold.rs` there); a number of workgroups that only the device has is
+//! too long for one axis is folded (`translate/fold.rs` there); a number of workgroups that only the device has is
 //! read by `dispatch/indirect.rs`.
 
 use std::fmt;

@@ -3,7 +3,7 @@
 //!
 //! They change the kernel's code, so each variant is a kernel of its own in the cache. [`Variants`] finds the recent ones in
 //! a short list, without a hash of the source. What a variant changes in the shader is in `translate/sizes.rs` and
-//! `translate/passes/fold.rs` of `vkarray-shader`.
+//! `translate/fold.rs` of `vkarray-shader`.
 
 use std::sync::{Arc, Weak};
 

@@ -7,6 +7,7 @@
 //! Read `source.rs` first, then `options.rs`, then `module.rs`, which puts the steps together.
 
 mod emit;
+mod fold;
 mod linked;
 pub(crate) mod module;
 mod options;
@@ -18,10 +19,9 @@ mod text;
 pub(crate) mod validate;
 mod words;
 
+pub use fold::{Fold, Part};
 pub use module::Module;
 pub use options::{Bounds, BufferBounds, Loops, Options, Translated};
-pub use passes::Fold;
-pub use passes::Part;
 pub use sizes::Sizes;
 pub use source::{Library, Source};
 pub use words::word_matrices::WordMatrices;

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::thread;
 
+use vkarray_spirv::Names;
 use vkarray_spirv::internal::{
     Binary, Check, Chosen, ChosenPart, DeviceBounds, EntryOptions, InstrumentRequest, counts_workgroups, instrument,
     nearest, with_folded_launch, with_zeroed_shared, without_sources,
 };
-use vkarray_spirv::{Names, Signature};
 
 use crate::error::{Error, Result};
 use crate::glsl;
@@ -175,9 +175,15 @@ impl Module {
         options: &Options,
     ) -> Result<Translated> {
         let entry = self.choose_entry(entry)?;
-        contain(&self.source_name, || match &self.form {
-            Parsed::Text(text) => text.translate(entry, constants, options),
-            Parsed::Binary(binary, trust) => self.take_spirv((binary, *trust), entry, constants, options),
+        contain(&self.source_name, || {
+            let mut translated = match &self.form {
+                Parsed::Text(text) => text.translate(entry, constants, options)?,
+                Parsed::Binary(binary, trust) => self.take_spirv((binary, *trust), entry, constants, options)?,
+            };
+            if let Some(fold) = options.fold {
+                translated.spirv = with_folded_launch(&translated.spirv, fold.launch(&translated.signature));
+            }
+            Ok(translated)
         })
     }
 
@@ -244,11 +250,14 @@ impl Module {
         if trust != Trust::Caller {
             spirv = without_sources(&spirv);
         }
-        let counts_workgroups = counts_workgroups(&spirv);
-        if is_ours {
-            spirv = adapted(spirv, &signature, options);
+        if is_ours && options.exact_floats {
+            spirv = with_exact_floats(&spirv);
+        }
+        if is_ours && options.driver_zeroes && !options.assume_written {
+            spirv = with_zeroed_shared(&spirv);
         }
         Ok(Translated {
+            counts_workgroups: counts_workgroups(&spirv),
             spirv,
             signature,
             entry: entry.to_owned(),
@@ -257,7 +266,6 @@ impl Module {
             sanitized,
             source_name: self.source_name.clone(),
             fold: options.fold,
-            counts_workgroups,
         })
     }
 
@@ -278,20 +286,6 @@ impl Module {
             }),
         }
     }
-}
-
-/// What the options ask for, in SPIR-V that was made of GLSL here.
-fn adapted(mut spirv: Vec<u32>, signature: &Signature, options: &Options) -> Vec<u32> {
-    if options.exact_floats {
-        spirv = with_exact_floats(&spirv);
-    }
-    if options.driver_zeroes && !options.assume_written {
-        spirv = with_zeroed_shared(&spirv);
-    }
-    if let Some(fold) = options.fold {
-        spirv = with_folded_launch(&spirv, fold.launch(signature));
-    }
-    spirv
 }
 
 /// Runs the compiler on a stack deep enough for hostile nesting, and turns its panic into an error.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use vkarray_spirv::internal::MAX_COUNTED;
 use vkarray_spirv::{Sanitize, Sanitized, ScalarValue, Signature, Subgroups};
 
-use crate::translate::passes::fold::Fold;
+use crate::translate::fold::Fold;
 use crate::translate::words::word_matrices::WordMatrices;
 
 /// How a kernel is translated. `KernelBuilder` chooses these from the device and from its own settings.

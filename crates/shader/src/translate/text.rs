@@ -15,8 +15,8 @@ use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{AddressSpace, ShaderStage, WithSpan};
 use vkarray_spirv::internal::{
-    DeviceBounds, InstrumentRequest, capabilities, declared, instrument, matrices_of, nearest, range_of,
-    with_bounded_bindings, with_checks, with_folded_launch, without_sources,
+    DeviceBounds, InstrumentRequest, capabilities, counts_workgroups, declared, instrument, matrices_of, nearest,
+    range_of, with_bounded_bindings, with_checks, without_sources,
 };
 use vkarray_spirv::{Error as SpirvError, Names, Param, Sanitized, ScalarValue, Signature};
 
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::translate::linked::LinkedSource;
 use crate::translate::options::{Bounds, BufferBounds, Loops, Options, Translated};
 use crate::translate::passes::pointers::{self, PointerError};
-use crate::translate::passes::{binding_arrays, bounds, fold, large_constants, lines, loops, zero_shared};
+use crate::translate::passes::{binding_arrays, bounds, large_constants, lines, loops, zero_shared};
 use crate::translate::source::Library;
 use crate::translate::validate::validator;
 use crate::translate::words::word_matrices::WordMatrices;
@@ -113,10 +113,6 @@ impl Text {
         let is_robust = options.robust_buffers && options.sanitize.is_none() && bounds::are_of_ranges(&module, index);
         let lined = options.sanitize.map(|_| lines::by_expression(&module, &self.linked.text));
         let (module, info) = (lined.as_ref().map_or(&*module, |(module, _)| module), &*info);
-        let counts_workgroups = lined.is_some() || fold::counts_workgroups(module, index);
-        let fold = options.fold.filter(|_| lined.is_none());
-        let folded = fold.map(|fold| fold::fold(module, index, fold)).transpose()?;
-        let (module, info) = folded.as_ref().map_or((module, info), |(module, info)| (module, info));
         let is_bounded_here = options.loops == Loops::Bounded && lined.is_none();
         let bounded = if is_bounded_here { loops::bound(module, entry)? } else { None };
         let (module, info) = bounded.as_ref().map_or((module, info), |(module, info)| (module, info));
@@ -147,6 +143,7 @@ impl Text {
         let (spirv, sanitized) = self.with_checks(written.words, &signature, options, names)?;
         let is_clamped = sanitized.is_some() && options.bounds != Bounds::Unchecked;
         Ok(Translated {
+            counts_workgroups: counts_workgroups(&spirv),
             spirv,
             signature,
             entry: entry.to_owned(),
@@ -155,7 +152,6 @@ impl Text {
             sanitized,
             source_name: self.source_name.clone(),
             fold: options.fold,
-            counts_workgroups,
         })
     }
 
@@ -171,7 +167,7 @@ impl Text {
         })
     }
 
-    /// The words with the sanitizer's checks, if the options have them, and what the checks leave to be done after them.
+    /// The words with the sanitizer's checks, if the options have them.
     fn with_checks(
         &self,
         words: Vec<u32>,
@@ -183,14 +179,10 @@ impl Text {
         let source_name = self.source_name.as_str();
         let bounds = (options.bounds != Bounds::Unchecked).then(DeviceBounds::default);
         let words = without_sources(&words);
-        let (mut words, sanitized) = with_checks(source_name, words, signature, bounds, &|part| {
+        Ok(with_checks(source_name, words, signature, bounds, &|part| {
             let compile = emit::write_checks;
             instrument(&InstrumentRequest { source_name, part, names, wraps_shifts: true, sanitize, compile })
-        })?;
-        if let Some(fold) = options.fold {
-            words = with_folded_launch(&words, fold.launch(signature));
-        }
-        Ok((words, sanitized))
+        })?)
     }
 
     /// Checks the values against the constants' types and renames them to the keys naga expects.

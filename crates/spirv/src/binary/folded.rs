@@ -1,9 +1,8 @@
 //! SPIR-V that runs over several axes of a device as if over one: [`with_folded_launch`], and [`counts_workgroups`].
 //!
-//! `translate/passes/fold.rs` of `vkarray-shader` says how a launch is folded, and does it for WGSL. Here the built-in
-//! values that number workgroups and invocations give way to private variables of the same content, which the entry point
-//! computes before its first statement. For modules that were GLSL, which use these values by loads and by access chains.
-//! Pure.
+//! `translate/fold.rs` of `vkarray-shader` says how a launch is folded. Here the built-in values that number workgroups and
+//! invocations give way to private variables of the same content, which the entry point computes before its first
+//! statement. For modules that were WGSL or GLSL, which use these values by loads and by access chains. Pure.
 
 use std::collections::HashMap;
 

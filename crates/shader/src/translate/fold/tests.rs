@@ -83,7 +83,8 @@ fn shaders_fold_however_they_ask() {
         assert_eq!(plain.counts_workgroups, counts, "{text}");
         let folded = translated(Some(Fold { axes: [5, 3, 2], n_workgroups: counts.then_some(17) }));
         assert_eq!(folded.signature, plain.signature, "{text}");
-        assert_ne!(folded.spirv, plain.spirv, "{text}");
+        let asks = !text.starts_with(')');
+        assert_eq!(folded.spirv != plain.spirv, asks, "{text}");
         assert_eq!(spirv_val(&folded.spirv), None, "{text}");
     }
 }
