@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use rspirv::grammar::{INSTRUCTION_TABLE, Instruction as Grammar, OperandKind as Kind, OperandQuantifier as Often};
-use spirv::Op;
+use spirv::{Capability, Op};
 
 pub(crate) use super::words::HEADER_WORDS;
 use crate::error::Malformed;
@@ -100,6 +100,16 @@ impl Instruction<'_> {
         Err(MalformedAt { word: self.at, problem })
     }
 
+    /// One of these capabilities is needed for the instruction itself; none if there are none.
+    pub(crate) fn capabilities(&self) -> &'static [Capability] {
+        self.grammar.capabilities
+    }
+
+    /// Whether there may be ids among the operands that [`Instruction::ids`] does not list.
+    pub(crate) fn may_hide_ids(&self) -> bool {
+        self.grammar.operands.iter().any(|operand| has_parameters(operand.kind))
+    }
+
     /// The operand at a place that the grammar of its instruction promises.
     pub(crate) fn operand(&self, index: usize) -> Checked<u32> {
         self.operands.get(index).copied().map_or_else(|| fault_missing(self.grammar, self.at), Ok)
@@ -145,6 +155,20 @@ impl Instruction<'_> {
             words => self.fault(Malformed::Surplus { op: self.name(), words }),
         }
     }
+}
+
+/// Whether parameters follow such an operand, as many as its value asks for. Some are ids.
+fn has_parameters(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::ImageOperands
+            | Kind::MemoryAccess
+            | Kind::LoopControl
+            | Kind::Decoration
+            | Kind::ExecutionMode
+            | Kind::TensorAddressingOperands
+            | Kind::TensorOperands
+    )
 }
 
 /// A walk along the operands.
@@ -205,15 +229,7 @@ impl<F: Fn(u32) -> bool> OperandWalk<'_, F> {
                 Ok(())
             }
             Kind::LiteralSpecConstantOpInteger => self.nested(),
-            // Their parameters follow, as many as the value asks for.
-            Kind::ImageOperands
-            | Kind::MemoryAccess
-            | Kind::LoopControl
-            | Kind::Decoration
-            | Kind::ExecutionMode
-            | Kind::TensorAddressingOperands
-            | Kind::TensorOperands
-            | Kind::LiteralContextDependentNumber => {
+            kind if has_parameters(kind) || kind == Kind::LiteralContextDependentNumber => {
                 self.word()?;
                 self.at = self.instruction.operands.len();
                 Ok(())

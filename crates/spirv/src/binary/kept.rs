@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use rspirv::dr::Operand;
 use spirv::{BuiltIn, Capability, Decoration, Op};
 
 use super::contents::{Contents, EntryPoint, Type};
@@ -86,10 +87,10 @@ impl Marks {
         Ok(())
     }
 
-    /// Notes the ids in an instruction. Where ids may follow a mask, every word counts as one: a declaration that is kept
-    /// without need does no harm.
+    /// Notes the ids in an instruction. Where ids may follow a mask, or numbers of unknown length, every word counts as one:
+    /// a declaration that is kept without need does no harm.
     fn note(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
-        if has_optional_ids(instruction.op()) {
+        if instruction.may_hide_ids() || instruction.op() == Op::Switch {
             self.roots.extend(instruction.ty);
             self.roots.extend(instruction.operands);
             return Ok(());
@@ -170,26 +171,12 @@ fn is_always_kept(op: Op) -> bool {
     matches!(op, Op::ExtInstImport | Op::String)
 }
 
-fn has_optional_ids(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Load
-            | Op::Store
-            | Op::CopyMemory
-            | Op::CopyMemorySized
-            | Op::CooperativeMatrixLoadKHR
-            | Op::CooperativeMatrixStoreKHR
-            | Op::ExecutionModeId
-            | Op::Switch
-            | Op::ImageRead
-            | Op::ImageWrite
-    )
-}
-
 /// What the kept part of a module needs of the device.
 #[derive(Default)]
 struct Needed {
-    ops: HashSet<u32>,
+    /// Capabilities, one of which an instruction asks for.
+    by_instructions: HashSet<Capability>,
+    has_images: bool,
     /// Widths of integers and of floats.
     integers: HashSet<u32>,
     floats: HashSet<u32>,
@@ -227,17 +214,17 @@ impl Needed {
         match instruction.op() {
             Op::TypeInt => drop(self.integers.insert(instruction.operand(0)?)),
             Op::TypeFloat => drop(self.floats.insert(instruction.operand(0)?)),
+            Op::TypeImage => self.has_images = true,
             _ => {}
         }
         self.has_subgroups |= instruction.name().starts_with("GroupNonUniform");
-        self.ops.insert(instruction.op() as u32);
+        self.by_instructions.extend(instruction.capabilities());
         Ok(())
     }
 
     /// Whether a capability is needed; one that is not known here is.
     fn has(&self, number: u32) -> bool {
         use Capability as C;
-        let any = |ops: &[Op]| ops.iter().any(|op| self.ops.contains(&(*op as u32)));
         let (integer, float) = (|bits| self.integers.contains(&bits), |bits| self.floats.contains(&bits));
         match C::from_u32(number) {
             Some(C::Float16) => float(16),
@@ -251,19 +238,22 @@ impl Needed {
             Some(C::StorageBuffer16BitAccess | C::UniformAndStorageBuffer16BitAccess | C::StoragePushConstant16) => {
                 integer(16) || float(16)
             }
-            Some(C::AtomicFloat16AddEXT | C::AtomicFloat32AddEXT | C::AtomicFloat64AddEXT) => any(&[Op::AtomicFAddEXT]),
-            Some(C::AtomicFloat16MinMaxEXT | C::AtomicFloat32MinMaxEXT | C::AtomicFloat64MinMaxEXT) => {
-                any(&[Op::AtomicFMinEXT, Op::AtomicFMaxEXT])
+            Some(
+                named @ (C::AtomicFloat16AddEXT
+                | C::AtomicFloat32AddEXT
+                | C::AtomicFloat64AddEXT
+                | C::AtomicFloat16MinMaxEXT
+                | C::AtomicFloat32MinMaxEXT
+                | C::AtomicFloat64MinMaxEXT
+                | C::DotProduct
+                | C::CooperativeMatrixKHR
+                | C::RayQueryKHR),
+            ) => self.by_instructions.contains(&named),
+            Some(C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked) => {
+                self.by_instructions.contains(&C::DotProduct)
             }
-            Some(C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked) => {
-                any(&[Op::SDot, Op::UDot, Op::SUDot, Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat])
-            }
-            _ if signature::Capability::of_spirv(number).is_some_and(signature::Capability::is_of_subgroups) => {
-                self.has_subgroups
-            }
+            Some(named) if is_subgroup_capability(named) => self.has_subgroups,
             Some(C::RuntimeDescriptorArray) => self.has_open_lists,
-            Some(C::CooperativeMatrixKHR) => any(&[Op::TypeCooperativeMatrixKHR]),
-            Some(C::RayQueryKHR) => any(&[Op::TypeRayQueryKHR]),
             Some(
                 C::StorageImageExtendedFormats
                 | C::StorageImageReadWithoutFormat
@@ -272,7 +262,7 @@ impl Needed {
                 | C::SampledBuffer
                 | C::ImageQuery
                 | C::ImageGatherExtended,
-            ) => any(&[Op::TypeImage]),
+            ) => self.has_images,
             // Of stages whose entry points are gone.
             Some(
                 C::Geometry
@@ -291,20 +281,12 @@ impl Needed {
     }
 }
 
+/// Whether a built-in value takes a capability of subgroups.
 pub(super) fn is_of_subgroups(builtin: u32) -> bool {
-    use BuiltIn as B;
-    matches!(
-        B::from_u32(builtin),
-        Some(
-            B::SubgroupSize
-                | B::NumSubgroups
-                | B::SubgroupId
-                | B::SubgroupLocalInvocationId
-                | B::SubgroupEqMask
-                | B::SubgroupGeMask
-                | B::SubgroupGtMask
-                | B::SubgroupLeMask
-                | B::SubgroupLtMask
-        )
-    )
+    let needed = BuiltIn::from_u32(builtin).map(|builtin| Operand::BuiltIn(builtin).required_capabilities());
+    needed.into_iter().flatten().any(is_subgroup_capability)
+}
+
+fn is_subgroup_capability(capability: Capability) -> bool {
+    signature::Capability::of_spirv(capability as u32).is_some_and(signature::Capability::is_of_subgroups)
 }

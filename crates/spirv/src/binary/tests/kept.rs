@@ -158,3 +158,46 @@ fn a_module_whose_capabilities_are_all_used_stays_whole() {
     let small = chosen(&bytes, Some("small"), &[], UNCHECKED).unwrap().spirv;
     assert_eq!(chosen(bytemuck::cast_slice(&small), None, &[], UNCHECKED).unwrap().spirv, small);
 }
+
+/// `samples` samples an image at a level that is a constant; `wide` alone has doubles.
+const SAMPLES: &str = "OpCapability Shader
+    OpCapability Float64
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint GLCompute %samples \"samples\" %combined
+    OpEntryPoint GLCompute %wide \"wide\"
+    OpExecutionMode %samples LocalSize 1 1 1
+    OpExecutionMode %wide LocalSize 1 1 1
+    OpDecorate %combined DescriptorSet 0
+    OpDecorate %combined Binding 0
+    %void = OpTypeVoid
+    %fn = OpTypeFunction %void
+    %f32 = OpTypeFloat 32
+    %f64 = OpTypeFloat 64
+    %v2 = OpTypeVector %f32 2
+    %v4 = OpTypeVector %f32 4
+    %image = OpTypeImage %f32 2D 0 0 0 1 Unknown
+    %both = OpTypeSampledImage %image
+    %pboth = OpTypePointer UniformConstant %both
+    %level = OpConstant %f32 3
+    %half = OpConstant %f32 0.5
+    %d1 = OpConstant %f64 1
+    %middle = OpConstantComposite %v2 %half %half
+    %combined = OpVariable %pboth UniformConstant
+    %samples = OpFunction %void None %fn
+    %l1 = OpLabel
+    %x1 = OpLoad %both %combined
+    %y1 = OpImageSampleExplicitLod %v4 %x1 %middle Lod %level
+    OpReturn
+    OpFunctionEnd
+    %wide = OpFunction %void None %fn
+    %l2 = OpLabel
+    %y2 = OpFAdd %f64 %d1 %d1
+    OpReturn
+    OpFunctionEnd";
+
+#[test]
+fn what_stands_behind_the_mask_of_an_image_instruction_is_kept() {
+    let Chosen { spirv, signature, .. } = chosen(&assemble(SAMPLES), Some("samples"), &[], UNCHECKED).unwrap();
+    assert_eq!(signature.capabilities, []);
+    assert_eq!(spirv_val(&spirv), None);
+}
