@@ -15,6 +15,7 @@ use spirv::{Op, StorageClass};
 
 use super::contents::{Contents, Function, Type};
 use super::instruction::{Checked, Instruction, MalformedAt, instructions_in};
+use super::words::is_sample;
 use crate::error::Malformed;
 pub(super) use addresses::{ANYWHERE, address_root};
 use addresses::{Addresses, aligned};
@@ -88,15 +89,7 @@ pub(crate) fn callers_first(contents: &Contents, entry: u32) -> Checked<Vec<&Fun
 
 /// Whether the instruction reads texels of its first operand, an image or an image with a sampler.
 fn reads_image(op: Op) -> bool {
-    use Op::{ImageDrefGather, ImageFetch, ImageGather, ImageRead};
-    matches!(op, ImageFetch | ImageGather | ImageDrefGather | ImageRead) || is_sample(op)
-}
-
-fn is_sample(op: Op) -> bool {
-    use Op::{ImageSampleDrefExplicitLod, ImageSampleDrefImplicitLod, ImageSampleExplicitLod, ImageSampleImplicitLod};
-    use Op::{ImageSampleProjExplicitLod, ImageSampleProjImplicitLod};
-    matches!(op, ImageSampleExplicitLod | ImageSampleImplicitLod | ImageSampleProjExplicitLod)
-        || matches!(op, ImageSampleProjImplicitLod | ImageSampleDrefExplicitLod | ImageSampleDrefImplicitLod)
+    matches!(op, Op::ImageFetch | Op::ImageRead) || is_sample(op)
 }
 
 const READS: Use = Use { reads: true, writes: false, alignment: 0 };

@@ -49,23 +49,18 @@ pub fn asks_for_length(spirv: &[u32]) -> bool {
     instructions(spirv).any(|words| op(words) == Some(Op::ArrayLength) || is_cut(words))
 }
 
+/// Whether an instruction samples or gathers texels of an image with a sampler.
+pub(crate) fn is_sample(op: Op) -> bool {
+    let samples = Op::ImageSampleImplicitLod as u32..=Op::ImageSampleProjDrefExplicitLod as u32;
+    samples.contains(&(op as u32)) || matches!(op, Op::ImageGather | Op::ImageDrefGather)
+}
+
 /// Whether images are sampled in the one way that unnormalised coordinates have: at an explicit level, without a projection,
 /// a comparison, a gather, a bias or an offset.
 pub fn samples_plainly(spirv: &[u32]) -> bool {
-    let others = [
-        Op::ImageSampleImplicitLod,
-        Op::ImageSampleDrefImplicitLod,
-        Op::ImageSampleDrefExplicitLod,
-        Op::ImageSampleProjImplicitLod,
-        Op::ImageSampleProjExplicitLod,
-        Op::ImageSampleProjDrefImplicitLod,
-        Op::ImageSampleProjDrefExplicitLod,
-        Op::ImageGather,
-        Op::ImageDrefGather,
-    ];
     let plain = (ImageOperands::LOD | ImageOperands::GRAD).bits();
     instructions(spirv).all(|words| match op(words) {
         Some(Op::ImageSampleExplicitLod) => words.get(5).is_some_and(|operands| operands & !plain == 0),
-        op => op.is_none_or(|op| !others.contains(&op)),
+        op => !op.is_some_and(is_sample),
     })
 }

@@ -126,19 +126,23 @@ impl ElementType {
         }
     }
 
+    /// The type itself and all types inside it: of an array one element, of a struct every field.
+    fn nested(&self) -> Vec<&Self> {
+        let (mut found, mut next) = (vec![self], 0);
+        while let Some(&ty) = found.get(next) {
+            match ty {
+                Self::Array { element, .. } => found.push(element),
+                Self::Struct { fields, .. } => found.extend(fields.iter().map(|field| &field.ty)),
+                _ => {}
+            }
+            next += 1;
+        }
+        found
+    }
+
     /// Bytes of the largest number in the value.
     pub(crate) fn largest_scalar_bytes(&self) -> u64 {
-        match self {
-            Self::Scalar(scalar) | Self::Atomic(scalar) | Self::Vector { scalar, .. } | Self::Matrix { scalar, .. } => {
-                scalar.itemsize().into()
-            }
-            Self::Array { element, .. } => element.largest_scalar_bytes(),
-            Self::Struct { fields, .. } => {
-                fields.iter().map(|field| field.ty.largest_scalar_bytes()).max().unwrap_or(1)
-            }
-            Self::Address(_) => 8,
-            Self::Image(_) | Self::Sampler => 1,
-        }
+        self.nested().into_iter().filter_map(Self::own_scalar).map(|scalar| scalar.itemsize().into()).max().unwrap_or(1)
     }
 
     /// The number of columns of a matrix, or rows if it is row-major, and the numbers in one; zeros for other types.
@@ -198,38 +202,30 @@ impl ElementType {
 
     /// The one scalar the whole value is made of, however nested; `None` when a struct mixes several.
     pub fn scalar(&self) -> Option<DType> {
+        let mut scalars = self.nested().into_iter().filter_map(Self::own_scalar);
+        let first = scalars.next()?;
+        scalars.all(|scalar| scalar == first).then_some(first)
+    }
+
+    /// The scalar of a type that holds no other type.
+    fn own_scalar(&self) -> Option<DType> {
         match self {
             Self::Scalar(scalar) | Self::Atomic(scalar) => Some(*scalar),
             Self::Vector { scalar, .. } | Self::Matrix { scalar, .. } => Some(*scalar),
-            Self::Array { element, .. } => element.scalar(),
-            Self::Struct { fields, .. } => {
-                let mut scalars = fields.iter().map(|field| field.ty.scalar());
-                let first = scalars.next()??;
-                scalars.all(|scalar| scalar == Some(first)).then_some(first)
-            }
             Self::Image(ty) => Some(ty.scalar),
             Self::Address(_) => Some(DType::U64),
-            Self::Sampler => None,
+            Self::Array { .. } | Self::Struct { .. } | Self::Sampler => None,
         }
     }
 
     /// Whether an address is anywhere in the value.
     pub(crate) fn has_address(&self) -> bool {
-        match self {
-            Self::Address(_) => true,
-            Self::Array { element, .. } => element.has_address(),
-            Self::Struct { fields, .. } => fields.iter().any(|field| field.ty.has_address()),
-            _ => false,
-        }
+        self.nested().into_iter().any(|ty| matches!(ty, Self::Address(_)))
     }
 
     /// Whether a struct is anywhere in the value.
     pub fn has_struct(&self) -> bool {
-        match self {
-            Self::Struct { .. } => true,
-            Self::Array { element, .. } => element.has_struct(),
-            _ => false,
-        }
+        self.nested().into_iter().any(|ty| matches!(ty, Self::Struct { .. }))
     }
 
     /// Bytes of the value that hold data, the rest being padding. A runtime array counts as one element.
