@@ -19,26 +19,13 @@ use spirv::{Decoration, Op, StorageClass};
 
 use super::DeviceBounds;
 use super::binding_arrays::{buffers_in, declares_computed_index, with_capabilities};
-use super::code::Code;
+use super::code::{Code, Length};
 use super::constants::Values;
 use super::contents::{Contents, Type};
 use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
 use super::reflect::ReflectError;
-use super::sections::is_declaration;
-use super::words::BOUND;
 
 type Bounded<T> = Result<T, ReflectError>;
-
-/// What bounds an index.
-#[derive(Clone, Copy, Debug)]
-enum IndexBound {
-    Fixed(u32),
-    /// The length of the last member of the struct that a pointer leads to: the pointer, and the member's number.
-    OfMember {
-        pointer: u32,
-        member: u32,
-    },
-}
 
 /// Adds bounds to the indices of a module where the device has none.
 pub(super) fn bounded(
@@ -51,42 +38,30 @@ pub(super) fn bounded(
         contents,
         values,
         of_device,
-        value_types: HashMap::new(),
+        value_types: contents.value_types.clone(),
         members: HashMap::new(),
         code: Code::new(words),
         pointers: HashMap::new(),
         non_uniform: HashSet::new(),
         capabilities: Vec::new(),
     };
-    let mut result = words[..HEADER_WORDS.min(words.len())].to_vec();
-    let (mut is_in_functions, mut first_declaration) = (false, None);
+    let mut front = words[..HEADER_WORDS.min(words.len())].to_vec();
+    let mut is_in_functions = false;
     for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
         let instruction = instruction?;
-        let (at, end) = (instruction.at, instruction.at + instruction.n_words);
+        let own = &words[instruction.at..instruction.at + instruction.n_words];
         is_in_functions |= instruction.op() == Op::Function;
         if is_in_functions {
-            bounder.take(&instruction, &words[at..end])?;
-        } else {
-            if is_declaration(instruction.op()) {
-                first_declaration.get_or_insert(result.len());
-            }
-            bounder.check_constant(&instruction)?;
-            if !promises_no_overflow(&instruction)? && !declares_computed_index(&instruction)? {
-                result.extend(&words[at..end]);
-            }
+            bounder.take(&instruction, own)?;
+            continue;
         }
-        if let (Some(id), Some(ty)) = (instruction.id, instruction.ty) {
-            bounder.value_types.insert(id, ty);
+        bounder.check_constant(&instruction)?;
+        if !promises_no_overflow(&instruction)? && !declares_computed_index(&instruction)? {
+            front.extend(own);
         }
     }
-    let Bounder { code: Code { next_id, decorations, declarations, functions, .. }, capabilities, .. } = bounder;
-    let first_declaration = first_declaration.unwrap_or(result.len());
-    result.splice(first_declaration..first_declaration, decorations);
-    if let Some(bound) = result.get_mut(BOUND) {
-        *bound = next_id;
-    }
-    result.extend(declarations);
-    result.extend(functions);
+    let Bounder { code, capabilities, .. } = bounder;
+    let result = code.assembled(&front);
     Ok(if capabilities.is_empty() { result } else { with_capabilities(&result, &capabilities) })
 }
 
@@ -101,7 +76,7 @@ struct Bounder<'a> {
     contents: &'a Contents,
     values: &'a Values,
     of_device: DeviceBounds,
-    /// The type of each value that is defined so far.
+    /// The type of each value, also of those that were added.
     value_types: HashMap<u32, u32>,
     /// Of a pointer to a member of a struct: the pointer to the struct, and the member's number.
     members: HashMap<u32, (u32, u32)>,
@@ -208,9 +183,9 @@ impl Bounder<'_> {
                     continue;
                 }
                 Type::RuntimeArray { element } => (*element, self.runtime_length(position, base, indices)),
-                Type::Array { element, len } => (*element, self.values.count(*len).map(IndexBound::Fixed)),
-                Type::Vector { component, len } => (*component, Some(IndexBound::Fixed(*len))),
-                Type::Matrix { column, columns } => (*column, Some(IndexBound::Fixed(*columns))),
+                Type::Array { element, len } => (*element, self.values.count(*len).map(Length::Fixed)),
+                Type::Vector { component, len } => (*component, Some(Length::Fixed(*len))),
+                Type::Matrix { column, columns } => (*column, Some(Length::Fixed(*columns))),
                 _ => return unbounded(instruction, "a part of something whose parts have no numbers"),
             };
             let Some(length) = length else { return unbounded(instruction, "an array whose length nothing says") };
@@ -222,22 +197,22 @@ impl Bounder<'_> {
     }
 
     /// `OpArrayLength` takes a pointer to the struct that ends with the array: that of this chain, or of the chain before.
-    fn runtime_length(&self, position: usize, base: u32, indices: &[u32]) -> Option<IndexBound> {
+    fn runtime_length(&self, position: usize, base: u32, indices: &[u32]) -> Option<Length> {
         let (pointer, member) = match position {
             0 => *self.members.get(&base)?,
             1 => (base, self.values.count(indices[0])?),
             _ => return None,
         };
-        Some(IndexBound::OfMember { pointer, member })
+        Some(Length::Runtime { pointer, member })
     }
 
     /// Bounds the index of a vector's component. `place` is that of the index among the operands.
     fn component(&mut self, instruction: &Instruction<'_>, words: &[u32], place: usize) -> Bounded<()> {
-        let vector = self.value_types.get(&instruction.operand(0)?).and_then(|ty| self.contents.types.get(ty));
+        let vector = self.contents.type_of(instruction.operand(0)?);
         let Some(&Type::Vector { len, .. }) = vector else {
             return unbounded(instruction, "a component of something that is no vector");
         };
-        let index = self.clamped(instruction, instruction.operand(place)?, IndexBound::Fixed(len))?;
+        let index = self.clamped(instruction, instruction.operand(place)?, Length::Fixed(len))?;
         let mut changed = words.to_vec();
         changed[words.len() - instruction.operands.len() + place] = index;
         self.code.functions.extend(changed);
@@ -245,39 +220,30 @@ impl Bounder<'_> {
     }
 
     /// An index that is below the length, in front of the instruction that uses it.
-    fn clamped(&mut self, instruction: &Instruction<'_>, index: u32, length: IndexBound) -> Bounded<u32> {
-        if let (IndexBound::Fixed(len), Some(index_value)) = (length, self.values.count(index))
+    fn clamped(&mut self, instruction: &Instruction<'_>, index: u32, length: Length) -> Bounded<u32> {
+        if let (Length::Fixed(len), Some(index_value)) = (length, self.values.count(index))
             && index_value < len
         {
             return Ok(index);
         }
-        let index = self.as_u32(instruction, index)?;
-        let u32_type = self.code.u32_type();
-        let (len, last) = match length {
-            IndexBound::Fixed(0) => return unbounded(instruction, "an element of an array that has none"),
-            IndexBound::Fixed(len) => (self.code.number(len), self.code.number(len - 1)),
-            IndexBound::OfMember { pointer, member } => {
-                let len = self.code.value(Op::ArrayLength, u32_type, &[pointer, member]);
+        // An index that is negative is too large.
+        let Some(index) = self.code.as_u32(index, self.contents.type_of(index)) else {
+            return unbounded(instruction, "an index that is no integer");
+        };
+        if matches!(length, Length::Fixed(0)) {
+            return unbounded(instruction, "an element of an array that has none");
+        }
+        let (u32_type, len) = (self.code.u32_type(), self.code.length(length));
+        let last = match length {
+            Length::Fixed(len) => self.code.number(len - 1),
+            Length::Runtime { .. } => {
                 let one = self.code.number(1);
-                (len, self.code.value(Op::ISub, u32_type, &[len, one]))
+                self.code.value(Op::ISub, u32_type, &[len, one])
             }
         };
         let bool_type = self.code.bool_type();
         let is_inside = self.code.value(Op::ULessThan, bool_type, &[index, len]);
         Ok(self.code.value(Op::Select, u32_type, &[is_inside, index, last]))
-    }
-
-    /// The index as an unsigned number of 32 bits: one that is negative is too large.
-    fn as_u32(&mut self, instruction: &Instruction<'_>, index: u32) -> Bounded<u32> {
-        let ty = self.value_types.get(&index).and_then(|ty| self.contents.types.get(ty));
-        let op = match ty {
-            Some(Type::Int { width: 32, is_signed: false }) => return Ok(index),
-            Some(Type::Int { width: 32, is_signed: true }) => Op::Bitcast,
-            Some(Type::Int { .. }) => Op::UConvert,
-            _ => return unbounded(instruction, "an index that is no integer"),
-        };
-        let u32_type = self.code.u32_type();
-        Ok(self.code.value(op, u32_type, &[index]))
     }
 }
 

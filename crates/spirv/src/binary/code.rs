@@ -1,11 +1,22 @@
-//! Words that are added to a module: [`Code`]. Types and constants that the module has already are used again.
+//! Words that are added to a module: [`Code`], which puts the module together with them. Types and constants that the module
+//! has already are used again.
 
 use std::collections::HashMap;
 
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
+use super::contents::Type;
 use super::instruction::Instruction;
-use super::words::{BOUND, instruction, instructions, op};
+use super::words::{BOUND, instruction, instructions, op, with_annotations};
+
+/// How many elements there are of what is indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// So many.
+    Fixed(u32),
+    /// As many as the array that ends a struct has: a pointer to the struct, and the member's number.
+    Runtime { pointer: u32, member: u32 },
+}
 
 /// What is added to a module, and its functions as they become.
 #[derive(Default)]
@@ -81,6 +92,30 @@ impl Code {
         self.once(Op::Constant, Some(ty), &[value])
     }
 
+    /// The length as a value of 32 bits.
+    pub(crate) fn length(&mut self, length: Length) -> u32 {
+        match length {
+            Length::Fixed(len) => self.number(len),
+            Length::Runtime { pointer, member } => {
+                let ty = self.u32_type();
+                self.value(Op::ArrayLength, ty, &[pointer, member])
+            }
+        }
+    }
+
+    /// An integer of this type in 32 bits, cut or filled; `None` for what is no integer.
+    pub(crate) fn as_u32(&mut self, value: u32, ty: Option<&Type>) -> Option<u32> {
+        let op = match *ty? {
+            Type::Int { width: 32, is_signed: false } => return Some(value),
+            Type::Int { width: 32, is_signed: true } => Op::Bitcast,
+            Type::Int { width: ..32, is_signed: true } => Op::SConvert,
+            Type::Int { .. } => Op::UConvert,
+            _ => return None,
+        };
+        let ty = self.u32_type();
+        Some(self.value(op, ty, &[value]))
+    }
+
     /// Adds an instruction with a result to the function.
     pub(crate) fn value(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
         let id = self.new_id();
@@ -96,6 +131,17 @@ impl Code {
     /// Begins a block.
     pub(crate) fn label(&mut self, id: u32) {
         self.functions.extend(instruction(Op::Label, None, Some(id), &[]));
+    }
+
+    /// The module whose header and declarations are `front`, with what was added.
+    pub(crate) fn assembled(self, front: &[u32]) -> Vec<u32> {
+        let mut out = with_annotations(front, &self.decorations);
+        if let Some(bound) = out.get_mut(BOUND) {
+            *bound = self.next_id;
+        }
+        out.extend(self.declarations);
+        out.extend(self.functions);
+        out
     }
 }
 

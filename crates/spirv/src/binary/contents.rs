@@ -23,6 +23,8 @@ pub(crate) struct Contents {
     /// Workgroup sizes by function.
     pub(crate) sizes: HashMap<u32, WorkgroupSize>,
     pub(crate) types: HashMap<u32, Type>,
+    /// The type of each value, inside functions too.
+    pub(crate) value_types: HashMap<u32, u32>,
     /// In the order of declaration.
     pub(crate) constants: Vec<DeclaredConstant>,
     pub(crate) constant_ids: HashSet<u32>,
@@ -126,6 +128,8 @@ pub(crate) struct Global {
     pub(crate) id: u32,
     pub(crate) class: Option<StorageClass>,
     pub(crate) pointee: u32,
+    /// Whether it begins with a value.
+    pub(crate) is_initialised: bool,
 }
 
 /// A function's place.
@@ -139,6 +143,11 @@ pub(crate) struct Function {
 }
 
 impl Contents {
+    /// The type of a value.
+    pub(crate) fn type_of(&self, value: u32) -> Option<&Type> {
+        self.types.get(self.value_types.get(&value)?)
+    }
+
     pub(crate) fn decoration(&self, id: u32, member: Option<u32>, decoration: Decoration) -> Option<u32> {
         self.decorations.get(&(id, member, decoration as u32)).copied()
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
 use super::code::Code;
-use super::words::{BOUND, HEADER_WORDS, instructions, op};
+use super::words::{HEADER_WORDS, instructions, op};
 
 /// How a launch along x is spread.
 #[derive(Clone, Copy, Debug)]
@@ -124,23 +124,18 @@ impl Folder {
     }
 
     /// The module with what was added, and with its own variables in place of the built-in ones.
-    fn put_together(self, words: &[u32], own: &HashMap<u32, u32>, component: u32) -> Vec<u32> {
-        let mut out = words[..HEADER_WORDS].to_vec();
-        out[BOUND] = self.code.next_id;
-        let (mut entry, mut is_decorated, mut is_declared, mut at_start) = (None, false, false, false);
+    fn put_together(mut self, words: &[u32], own: &HashMap<u32, u32>, component: u32) -> Vec<u32> {
+        let begin = std::mem::take(&mut self.code.functions);
+        let mut front = words[..HEADER_WORDS].to_vec();
+        let (mut entry, mut is_in_functions, mut at_start) = (None, false, false);
         for instruction in instructions(words) {
             let op = op(instruction);
-            if !is_decorated && op.is_some_and(|op| op.is_type() || op == Op::Function) {
-                out.extend(&self.code.decorations);
-                is_decorated = true;
-            }
+            is_in_functions |= op == Some(Op::Function);
+            let out = if is_in_functions { &mut self.code.functions } else { &mut front };
             if op == Some(Op::Function) {
-                if !std::mem::replace(&mut is_declared, true) {
-                    out.extend(&self.code.declarations);
-                }
                 at_start = entry == instruction.get(2).copied();
             } else if at_start && !matches!(op, Some(Op::Label | Op::Variable | Op::Line | Op::NoLine)) {
-                out.extend(&self.code.functions);
+                out.extend(&begin);
                 at_start = false;
             }
             match (op, instruction) {
@@ -162,6 +157,6 @@ impl Folder {
                 _ => out.extend(instruction),
             }
         }
-        out
+        self.code.assembled(&front)
     }
 }

@@ -3,8 +3,6 @@
 //! Sizes may be specialisation constants. Whether integers are signed is declared by the multiplication, not by their type.
 //! `vkarray-kernel` compares them with a device, in `fits/matrices.rs`.
 
-use std::collections::HashMap;
-
 use spirv::{CooperativeMatrixOperands, Op};
 
 use super::constants::{Values, scalar_dtype};
@@ -25,8 +23,7 @@ pub(super) fn matrices(
     if !contents.types.values().any(is_matrix) {
         return Ok(Vec::new());
     }
-    let constants = contents.constants.iter().map(|declared| (declared.id, declared.ty));
-    let mut reader = MatrixReader { contents, values, value_types: constants.collect(), found: Vec::new() };
+    let mut reader = MatrixReader { contents, values, found: Vec::new() };
     for function in callers_first(contents, entry.function)? {
         for instruction in instructions_in(words, function.words.clone()) {
             reader.take(&instruction?)?;
@@ -38,7 +35,6 @@ pub(super) fn matrices(
 struct MatrixReader<'a> {
     contents: &'a Contents,
     values: &'a Values,
-    value_types: HashMap<u32, u32>,
     found: Vec<MatrixUse>,
 }
 
@@ -53,8 +49,7 @@ struct Matrix {
 
 impl MatrixReader<'_> {
     fn take(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
-        let (Some(id), Some(ty)) = (instruction.id, instruction.ty) else { return Ok(()) };
-        self.value_types.insert(id, ty);
+        let Some(ty) = instruction.ty else { return Ok(()) };
         if !matches!(self.contents.types.get(&ty), Some(Type::CooperativeMatrix { .. })) {
             return Ok(());
         }
@@ -79,7 +74,7 @@ impl MatrixReader<'_> {
     fn product(&self, instruction: &Instruction<'_>, result: u32) -> Checked<MatrixProduct> {
         let of = |index: usize| {
             let id = instruction.operand(index)?;
-            self.matrix(instruction, self.value_types.get(&id).copied().unwrap_or_default())
+            self.matrix(instruction, self.contents.value_types.get(&id).copied().unwrap_or_default())
         };
         let (a, b, c, result) = (of(0)?, of(1)?, of(2)?, self.matrix(instruction, result)?);
         let flags =

@@ -37,7 +37,7 @@ pub(crate) fn read(words: &[u32]) -> Checked<Contents> {
         }
         reader.take(&instruction)?;
     }
-    reader.finish(words.len())
+    Ok(Contents { value_types: definitions.types, ..reader.finish(words.len())? })
 }
 
 fn check_header(words: &[u32]) -> Checked<u32> {
@@ -276,7 +276,8 @@ impl ModuleReader {
         match self.contents.types.get(&ty) {
             Some(&Type::Pointer { class: of, pointee }) if of == class => {
                 let class = StorageClass::from_u32(class);
-                self.contents.globals.push(Global { at: instruction.at, id, class, pointee });
+                let is_initialised = instruction.operands.len() > 1;
+                self.contents.globals.push(Global { at: instruction.at, id, class, pointee, is_initialised });
                 Ok(())
             }
             _ => {

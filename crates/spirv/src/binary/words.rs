@@ -6,6 +6,8 @@ use std::iter;
 
 use spirv::{ImageOperands, Op};
 
+use super::sections::is_declaration;
+
 /// Words before the first instruction.
 pub const HEADER_WORDS: usize = 5;
 
@@ -36,6 +38,14 @@ pub fn text_words(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize((bytes.len() / 4 + 1) * 4, 0);
     bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+/// The module with more annotations, in front of its first declaration.
+pub fn with_annotations(words: &[u32], annotations: &[u32]) -> Vec<u32> {
+    let is_before = |instruction: &&[u32]| op(instruction).is_none_or(|op| !is_declaration(op) && op != Op::Function);
+    let before: usize = instructions(words).take_while(is_before).map(<[u32]>::len).sum();
+    let (head, rest) = words.split_at((HEADER_WORDS + before).min(words.len()));
+    [head, annotations, rest].concat()
 }
 
 /// What an instruction is; `None` for what the enumeration does not know.

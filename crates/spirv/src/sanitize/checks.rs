@@ -3,11 +3,11 @@
 
 use spirv::{MemorySemantics, Op, Scope};
 
-use super::pointers::{Index, Length};
+use super::pointers::Index;
 use super::prelude::code;
 use super::rewrite::Instrumenter;
 use super::site::Subject;
-use crate::binary::code::with_operands;
+use crate::binary::code::{Length, with_operands};
 use crate::binary::constants::integer;
 use crate::binary::contents::Type;
 use crate::binary::instruction::{Checked, Instruction};
@@ -16,7 +16,7 @@ use crate::binary::instruction::{Checked, Instruction};
 const SHARED: u32 = 1;
 const BUFFERS: u32 = 2;
 
-impl Instrumenter<'_> {
+impl<'a> Instrumenter<'a> {
     /// Writes an instruction behind what is to be called before it.
     pub(super) fn checked_instruction(
         &mut self,
@@ -79,11 +79,7 @@ impl Instrumenter<'_> {
     fn bounds(&mut self, at: &Instruction<'_>, Index { array, value, length }: Index) {
         let is_signed = matches!(self.scalar(value), Some((_, true)));
         let Some(index) = self.as_word(value) else { return };
-        let (word, bool_type) = (self.code.u32_type(), self.code.bool_type());
-        let length = match length {
-            Length::Fixed(length) => self.code.number(length),
-            Length::Runtime { pointer, member } => self.code.value(Op::ArrayLength, word, &[pointer, member]),
-        };
+        let (bool_type, length) = (self.code.bool_type(), self.code.length(length));
         let is_bad = self.code.value(Op::UGreaterThanEqual, bool_type, &[index, length]);
         let array = if array.is_empty() { "a value".to_owned() } else { array };
         self.report(at, Subject::Index { array, is_signed }, (is_bad, code::OUT_OF_RANGE), [index, length]);
@@ -108,7 +104,7 @@ impl Instrumenter<'_> {
         self.call("check", &[is_bad, site, what, a, b]);
     }
 
-    pub(super) fn type_of(&self, value: u32) -> Option<&Type> {
+    pub(super) fn type_of(&self, value: u32) -> Option<&'a Type> {
         self.request.part.contents.types.get(self.types.get(&value)?)
     }
 
@@ -137,14 +133,7 @@ impl Instrumenter<'_> {
 
     /// An integer in 32 bits, cut or filled.
     pub(super) fn as_word(&mut self, value: u32) -> Option<u32> {
-        let op = match self.scalar(value)? {
-            (32, false) => return Some(value),
-            (32, true) => Op::Bitcast,
-            (..32, true) => Op::SConvert,
-            _ => Op::UConvert,
-        };
-        let word = self.code.u32_type();
-        Some(self.code.value(op, word, &[value]))
+        self.code.as_u32(value, self.type_of(value))
     }
 
     /// The words of an integer, the low one first.

@@ -5,12 +5,11 @@
 
 use std::collections::HashMap;
 
-use spirv::{Decoration, Op, StorageClass};
+use spirv::{Decoration, StorageClass};
 
 use super::InstrumentRequest;
 use super::layout::{LayoutRules, Layouts, Run, TypedPart};
 use crate::binary::contents::{Global, Type};
-use crate::binary::words::{instructions, op};
 
 /// In place of an offset: the buffer's notes are not kept.
 pub(crate) const NO_NOTES: u32 = u32::MAX;
@@ -56,13 +55,9 @@ impl Memory {
             buffers: Vec::new(),
             buffer_granule: 4,
         };
-        let initialised: Vec<u32> = instructions(request.part.words)
-            .filter(|words| op(words) == Some(Op::Variable) && words.len() > 4)
-            .map(|words| words[2])
-            .collect();
         for global in &request.part.contents.globals {
             let root = match global.class {
-                Some(StorageClass::Workgroup) => memory.shared(layouts, global, initialised.contains(&global.id)),
+                Some(StorageClass::Workgroup) => memory.shared(layouts, global),
                 Some(StorageClass::StorageBuffer | StorageClass::Uniform) => memory.buffer(request, layouts, global),
                 _ => (Root::Other, layouts.whole(global.pointee, LayoutRules::Declared)),
             };
@@ -71,9 +66,9 @@ impl Memory {
         memory
     }
 
-    fn shared(&mut self, layouts: Layouts<'_>, global: &Global, is_initialised: bool) -> (Root, TypedPart) {
+    fn shared(&mut self, layouts: Layouts<'_>, global: &Global) -> (Root, TypedPart) {
         self.granule = self.granule.min(layouts.granule(global.pointee));
-        self.is_zeroed &= is_initialised;
+        self.is_zeroed &= global.is_initialised;
         if layouts.contents.has(global.pointee, None, Decoration::Block) {
             // Blocks of shared memory lie on top of each other, each from the first byte. They are numbered first.
             let part = layouts.whole(global.pointee, LayoutRules::Declared);

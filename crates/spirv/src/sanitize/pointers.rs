@@ -6,6 +6,7 @@
 use super::layout::{Count, Layouts, TypedPart};
 use super::memory::Root;
 use super::site::MemorySpan;
+use crate::binary::code::Length;
 use crate::binary::contents::Type;
 
 /// A pointer to a part of a variable.
@@ -36,17 +37,6 @@ pub(super) struct Index {
     pub(super) array: String,
     pub(super) value: u32,
     pub(super) length: Length,
-}
-
-/// How many elements there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
-    Fixed(u32),
-    /// The length of the array that ends a struct: a pointer to the struct, and the member's number.
-    Runtime {
-        pointer: u32,
-        member: u32,
-    },
 }
 
 impl Pointer {

@@ -18,9 +18,8 @@ use crate::binary::code::Code;
 use crate::binary::contents::Type;
 use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
 use crate::binary::lines::text;
-use crate::binary::sections::{is_debug, is_preamble};
 use crate::binary::uses::callers_first;
-use crate::binary::words::{BOUND, instruction, text_words};
+use crate::binary::words::{instruction, instructions, op, text_words};
 
 /// The first version that has storage buffers without an extension.
 const STORAGE_BUFFERS: u32 = 0x0001_0300;
@@ -36,7 +35,7 @@ pub(super) fn rewrite(
 ) -> Checked<(Vec<u32>, Vec<Site>)> {
     let mut rewriter = Instrumenter::new(request, memory, code, prelude);
     let words = request.part.words;
-    let mut sections = Sections::default();
+    let mut front = words[..HEADER_WORDS].to_vec();
     let instrumented: HashSet<usize> =
         callers_first(request.part.contents, request.part.entry.function)?.iter().map(|function| function.at).collect();
     let mut at = HEADER_WORDS;
@@ -57,31 +56,14 @@ pub(super) fn rewrite(
             }
             // Between functions: lines.
             _ if !rewriter.code.functions.is_empty() => rewriter.code.functions.extend(&words[at..end]),
-            op => sections.take(op, &words[at..end]),
+            _ => front.extend(&words[at..end]),
         }
-        rewriter.declared(&instruction)?;
+        if let (Op::String, Some(id)) = (instruction.op(), instruction.id) {
+            rewriter.strings.insert(id, text(instruction.operands));
+        }
         at = end;
     }
-    Ok(rewriter.finish(sections))
-}
-
-/// The words in front of the functions.
-#[derive(Default)]
-struct Sections {
-    capabilities: Vec<u32>,
-    /// Up to the types.
-    preamble: Vec<u32>,
-    declarations: Vec<u32>,
-}
-
-impl Sections {
-    fn take(&mut self, op: Op, words: &[u32]) {
-        match op {
-            Op::Capability => self.capabilities.extend(words),
-            op if self.declarations.is_empty() && (is_preamble(op) || is_debug(op)) => self.preamble.extend(words),
-            _ => self.declarations.extend(words),
-        }
-    }
+    Ok(rewriter.finish(&front))
 }
 
 /// Rewrites a module.
@@ -91,7 +73,7 @@ pub(super) struct Instrumenter<'a> {
     pub(super) memory: &'a Memory,
     pub(super) code: Code,
     pub(super) prelude: Prelude,
-    /// The type of each value.
+    /// The type of each value, also of those that were added.
     pub(super) types: HashMap<u32, u32>,
     pub(super) pointers: HashMap<u32, Pointer>,
     /// Pointers whose indices were checked in the block.
@@ -136,7 +118,7 @@ impl<'a> Instrumenter<'a> {
             memory,
             code,
             prelude,
-            types: HashMap::new(),
+            types: request.part.contents.value_types.clone(),
             pointers,
             checked: HashSet::new(),
             sites: Vec::new(),
@@ -151,19 +133,6 @@ impl<'a> Instrumenter<'a> {
             result: 0,
             interface: Vec::new(),
         }
-    }
-
-    /// Notes what stands in front of the functions.
-    fn declared(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
-        if let (Op::String, Some(id)) = (instruction.op(), instruction.id) {
-            self.strings.insert(id, text(instruction.operands));
-        }
-        self.typed(instruction);
-        Ok(())
-    }
-
-    fn typed(&mut self, instruction: &Instruction<'_>) {
-        self.types.extend(instruction.id.zip(instruction.ty));
     }
 
     fn function(&mut self, id: u32, range: std::ops::Range<usize>) -> Checked<()> {
@@ -194,7 +163,6 @@ impl<'a> Instrumenter<'a> {
     }
 
     fn instruction(&mut self, instruction: &Instruction<'_>, behind: &[Instruction<'_>]) -> Checked<()> {
-        self.typed(instruction);
         let own = &self.request.part.words[instruction.at..instruction.at + instruction.n_words];
         match instruction.op() {
             Op::Function => self.result = instruction.ty.unwrap_or_default(),
@@ -322,34 +290,28 @@ impl<'a> Instrumenter<'a> {
         self.line.map(|[_, line, column]| (line, column))
     }
 
-    /// Puts the module together.
-    fn finish(self, sections: Sections) -> (Vec<u32>, Vec<Site>) {
-        let Self { request, code, prelude, sites, interface, .. } = self;
-        let mut out = request.part.words[..HEADER_WORDS].to_vec();
-        out[BOUND] = code.next_id;
-        out.extend(sections.capabilities);
+    /// Puts the module together. `front` is what stands before its functions.
+    fn finish(self, front: &[u32]) -> (Vec<u32>, Vec<Site>) {
+        let Self { request, mut code, prelude, sites, interface, .. } = self;
+        let mut out = front[..HEADER_WORDS].to_vec();
         let storage = "SPV_KHR_storage_buffer_storage_class";
-        if out[1] < STORAGE_BUFFERS && !request.part.contents.extensions.iter().any(|known| known == storage) {
-            out.extend(instruction(Op::Extension, None, None, &text_words(storage)));
-        }
+        let mut is_missing =
+            out[1] < STORAGE_BUFFERS && !request.part.contents.extensions.iter().any(|known| known == storage);
         let variables: &[u32] = if out[1] < ALL_VARIABLES { &[] } else { &prelude.variables };
-        let mut at = 0;
-        while let Some(&first) = sections.preamble.get(at) {
-            let words = &sections.preamble[at..at + (first >> 16) as usize];
-            at += words.len();
+        for words in instructions(front) {
+            if is_missing && op(words) != Some(Op::Capability) {
+                is_missing = false;
+                out.extend(instruction(Op::Extension, None, None, &text_words(storage)));
+            }
             out.extend(words);
-            if first & 0xffff == Op::EntryPoint as u32 {
+            if op(words) == Some(Op::EntryPoint) {
                 let of_entry: &[u32] = if words[2] == request.part.entry.function { &interface } else { &[] };
                 let start = out.len() - words.len();
                 out.extend(variables.iter().chain(of_entry));
                 out[start] += u32::try_from(variables.len() + of_entry.len()).unwrap_or(0) << 16;
             }
         }
-        out.extend(code.decorations);
-        out.extend(sections.declarations);
-        out.extend(code.declarations);
-        out.extend(code.functions);
-        out.extend(prelude.words);
-        (out, sites)
+        code.functions.extend(prelude.words);
+        (code.assembled(&out), sites)
     }
 }

@@ -5,7 +5,7 @@
 //! `translate/module.rs` for GLSL.
 
 use spirv::{Decoration, Op};
-use vkarray_spirv::internal::{HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{instructions, op, with_annotations};
 
 /// Decorates the results of arithmetic.
 pub(crate) fn with_exact_floats(words: &[u32]) -> Vec<u32> {
@@ -16,16 +16,8 @@ pub(crate) fn with_exact_floats(words: &[u32]) -> Vec<u32> {
         op(instruction).is_some_and(|op| arithmetic.contains(&op))
     };
     let results = instructions(words).filter(is_exact).filter_map(|instruction| instruction.get(2).copied());
-    let decorations = results.flat_map(|id| [3 << 16 | Op::Decorate as u32, id, Decoration::NoContraction as u32]);
-    let before_annotations = |instruction: &&[u32]| op(instruction).is_none_or(|op| !is_declaration(op));
-    let head: usize = instructions(words).take_while(before_annotations).map(<[u32]>::len).sum();
-    let (head, rest) = words.split_at((HEADER_WORDS + head).min(words.len()));
-    head.iter().copied().chain(decorations).chain(rest.iter().copied()).collect()
-}
-
-/// Whether it stands behind the annotations of a module: the first of these is a type.
-fn is_declaration(op: Op) -> bool {
-    (Op::TypeVoid as u32..=Op::TypeForwardPointer as u32).contains(&(op as u32)) || op == Op::Function
+    let decorate = |id| [3 << 16 | Op::Decorate as u32, id, Decoration::NoContraction as u32];
+    with_annotations(words, &results.flat_map(decorate).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -52,7 +44,7 @@ mod tests {
         assert_eq!(decorated(&exact), results.map(|i| i[2]).collect::<Vec<_>>());
         assert_eq!((decorated(&exact).len(), decorated(&plain).len()), (4, 0));
         let last = instructions(&exact).position(|i| i.get(2) == Some(&(Decoration::NoContraction as u32))).unwrap();
-        let first_type = instructions(&exact).position(|i| op(i).is_some_and(is_declaration)).unwrap();
+        let first_type = instructions(&exact).position(|i| op(i).is_some_and(Op::is_type)).unwrap();
         assert!(last < first_type);
     }
 }

@@ -4,8 +4,9 @@
 
 use spirv::{Decoration, Op, StorageClass};
 
-use super::{Bounded, Bounder, IndexBound, unbounded};
+use super::{Bounded, Bounder, unbounded};
 use crate::binary::binding_arrays::{ListLength, non_uniform_capabilities};
+use crate::binary::code::Length;
 use crate::binary::instruction::{Instruction, instruction_at};
 
 impl Bounder<'_> {
@@ -24,7 +25,7 @@ impl Bounder<'_> {
         // The only buffer is picked by a constant, which drivers compile to less, and lavapipe 25.0.7 rightly.
         let bounded = match count {
             1 => self.code.number(0),
-            _ => self.clamped(instruction, index, IndexBound::Fixed(count))?,
+            _ => self.clamped(instruction, index, Length::Fixed(count))?,
         };
         let is_storage = self.contents.has(buffer, None, Decoration::BufferBlock);
         let is_uniform = class == StorageClass::Uniform as u32 && !is_storage;
