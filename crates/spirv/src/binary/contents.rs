@@ -54,46 +54,27 @@ pub(crate) enum WorkgroupSize {
 /// A type, as far as buffers and constants need it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Type {
+    /// A truth value.
     Bool,
-    Int {
-        width: u32,
-        is_signed: bool,
-    },
-    Float {
-        width: u32,
-        is_brain: bool,
-    },
-    Vector {
-        component: u32,
-        len: u32,
-    },
-    Matrix {
-        column: u32,
-        columns: u32,
-    },
-    Array {
-        element: u32,
-        len: u32,
-    },
-    RuntimeArray {
-        element: u32,
-    },
-    Struct {
-        members: Vec<u32>,
-    },
-    Pointer {
-        class: u32,
-        pointee: u32,
-    },
-    /// The numbers are ids of constants.
-    CooperativeMatrix {
-        component: u32,
-        scope: u32,
-        rows: u32,
-        columns: u32,
-        role: u32,
-    },
-    /// The numbers are those of the specification.
+    /// An integer of so many bits.
+    Int { width: u32, is_signed: bool },
+    /// A float of so many bits, IEEE's or a brain float.
+    Float { width: u32, is_brain: bool },
+    /// So many numbers.
+    Vector { component: u32, len: u32 },
+    /// So many vectors.
+    Matrix { column: u32, columns: u32 },
+    /// An array, with the id of the constant that is its length.
+    Array { element: u32, len: u32 },
+    /// An array that is as long as its memory.
+    RuntimeArray { element: u32 },
+    /// A struct with the types of its members.
+    Struct { members: Vec<u32> },
+    /// A pointer into a storage class, by the number of the specification.
+    Pointer { class: u32, pointee: u32 },
+    /// A cooperative matrix, whose numbers are ids of constants.
+    CooperativeMatrix(CooperativeMatrix),
+    /// An image. The numbers are those of the specification.
     Image {
         sampled: u32,
         dim: u32,
@@ -104,11 +85,22 @@ pub(crate) enum Type {
         use_: u32,
         format: u32,
     },
-    SampledImage {
-        image: u32,
-    },
+    /// An image with its sampler.
+    SampledImage { image: u32 },
+    /// A sampler.
     Sampler,
+    /// Any other type, by the instruction that declares it.
     Other(Op),
+}
+
+/// A cooperative matrix: the type of its elements, and its numbers or the ids of the constants that hold them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CooperativeMatrix {
+    pub(crate) component: u32,
+    pub(crate) scope: u32,
+    pub(crate) rows: u32,
+    pub(crate) columns: u32,
+    pub(crate) role: u32,
 }
 
 /// A constant, still without value.

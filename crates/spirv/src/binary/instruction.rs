@@ -110,6 +110,11 @@ impl Instruction<'_> {
         self.grammar.operands.iter().any(|operand| has_parameters(operand.kind))
     }
 
+    /// An id is not what the instruction needs there.
+    pub(crate) fn needs<T>(&self, id: u32, wanted: &'static str) -> Checked<T> {
+        self.fault(Malformed::Kind { op: self.name(), id, wanted })
+    }
+
     /// The operand at a place that the grammar of its instruction promises.
     pub(crate) fn operand(&self, index: usize) -> Checked<u32> {
         self.operands.get(index).copied().map_or_else(|| fault_missing(self.grammar, self.at), Ok)

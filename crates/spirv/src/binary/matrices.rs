@@ -6,10 +6,9 @@
 use spirv::{CooperativeMatrixOperands, Op};
 
 use super::constants::{Values, scalar_dtype};
-use super::contents::{Contents, EntryPoint, Type};
+use super::contents::{Contents, CooperativeMatrix, EntryPoint, Type};
 use super::instruction::{Checked, Instruction, instructions_in};
 use super::uses::callers_first;
-use crate::error::Malformed;
 use crate::signature::{MatrixProduct, MatrixRole, MatrixUse};
 
 /// What the functions that are reached from an entry point do with cooperative matrices, each once.
@@ -19,7 +18,7 @@ pub(super) fn matrices(
     entry: &EntryPoint,
     values: &Values,
 ) -> Checked<Vec<MatrixUse>> {
-    let is_matrix = |ty: &Type| matches!(ty, Type::CooperativeMatrix { .. });
+    let is_matrix = |ty: &Type| matches!(ty, Type::CooperativeMatrix(_));
     if !contents.types.values().any(is_matrix) {
         return Ok(Vec::new());
     }
@@ -38,25 +37,16 @@ struct MatrixReader<'a> {
     found: Vec<MatrixUse>,
 }
 
-/// A matrix's type, its numbers known.
-struct Matrix {
-    component: u32,
-    scope: u32,
-    rows: u32,
-    columns: u32,
-    role: u32,
-}
-
 impl MatrixReader<'_> {
     fn take(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
         let Some(ty) = instruction.ty else { return Ok(()) };
-        if !matches!(self.contents.types.get(&ty), Some(Type::CooperativeMatrix { .. })) {
+        if !matches!(self.contents.types.get(&ty), Some(Type::CooperativeMatrix(_))) {
             return Ok(());
         }
         let found = if instruction.op() == Op::CooperativeMatrixMulAddKHR {
             MatrixUse::Product(self.product(instruction, ty)?)
         } else {
-            let Matrix { component, scope, rows, columns, role } = self.matrix(instruction, ty)?;
+            let CooperativeMatrix { component, scope, rows, columns, role } = self.matrix(instruction, ty)?;
             let role = match role {
                 0 => MatrixRole::A,
                 1 => MatrixRole::B,
@@ -96,15 +86,15 @@ impl MatrixReader<'_> {
         })
     }
 
-    fn matrix(&self, instruction: &Instruction<'_>, ty: u32) -> Checked<Matrix> {
-        let problem = |id, wanted| Malformed::Kind { op: instruction.name(), id, wanted };
-        let Some(&Type::CooperativeMatrix { component, scope, rows, columns, role }) = self.contents.types.get(&ty)
-        else {
-            return instruction.fault(problem(ty, "a cooperative matrix"));
+    /// The matrix of a type, with its numbers.
+    fn matrix(&self, instruction: &Instruction<'_>, ty: u32) -> Checked<CooperativeMatrix> {
+        let Some(&Type::CooperativeMatrix(matrix)) = self.contents.types.get(&ty) else {
+            return instruction.needs(ty, "a cooperative matrix");
         };
-        let number = |id| self.values.count(id).map_or_else(|| instruction.fault(problem(id, "a number")), Ok);
+        let CooperativeMatrix { component, scope, rows, columns, role } = matrix;
+        let number = |id| self.values.count(id).map_or_else(|| instruction.needs(id, "a number"), Ok);
         let [scope, rows, columns, role] = [number(scope)?, number(rows)?, number(columns)?, number(role)?];
-        Ok(Matrix { component, scope, rows, columns, role })
+        Ok(CooperativeMatrix { component, scope, rows, columns, role })
     }
 
     /// The name of an element's type.

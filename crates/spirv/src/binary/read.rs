@@ -9,7 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 use spirv::{AddressingModel, ExecutionMode, ExecutionModel, FPEncoding, Op, StorageClass};
 
-use super::contents::{Contents, DeclaredConstant, EntryPoint, Function, Global, Type, WorkgroupSize, is_address};
+use super::contents::{
+    Contents, CooperativeMatrix, DeclaredConstant, EntryPoint, Function, Global, Type, WorkgroupSize, is_address,
+};
 use super::instruction::{Checked, HEADER_WORDS, Instruction, MalformedAt, instructions_in};
 use super::sections::{is_debug, is_declaration, is_local, is_of_extension, is_preamble};
 use crate::binary::extensions::is_optional_set;
@@ -251,7 +253,7 @@ impl ModuleReader {
                 let ty = self.read_type(instruction)?;
                 // A struct that holds itself, in place of a pointer to itself, would have no end.
                 if self.ahead.iter().any(|(_, ahead)| *ahead == id) && !is_address(&ty) {
-                    return instruction.fault(Malformed::Kind { op: instruction.name(), id, wanted: "a pointer" });
+                    return instruction.needs(id, "a pointer");
                 }
                 self.contents.types.insert(id, ty);
                 Ok(())
@@ -280,10 +282,7 @@ impl ModuleReader {
                 self.contents.globals.push(Global { at: instruction.at, id, class, pointee, is_initialised });
                 Ok(())
             }
-            _ => {
-                let wanted = "a pointer to its memory";
-                instruction.fault(Malformed::Kind { op: instruction.name(), id: ty, wanted })
-            }
+            _ => instruction.needs(ty, "a pointer to its memory"),
         }
     }
 
@@ -296,7 +295,7 @@ impl ModuleReader {
         if self.contents.types.contains_key(&id) {
             return Ok(id);
         }
-        instruction.fault(Malformed::Kind { op: instruction.name(), id, wanted: "a type" })
+        instruction.needs(id, "a type")
     }
 
     fn read_type(&self, instruction: &Instruction<'_>) -> Checked<Type> {
@@ -314,8 +313,7 @@ impl ModuleReader {
             Op::TypeArray => {
                 let len = operand(1)?;
                 if !self.contents.constant_ids.contains(&len) {
-                    let (op, wanted) = (instruction.name(), "a constant");
-                    return instruction.fault(Malformed::Kind { op, id: len, wanted });
+                    return instruction.needs(len, "a constant");
                 }
                 Type::Array { element: part(0)?, len }
             }
@@ -324,13 +322,13 @@ impl ModuleReader {
                 Type::Struct { members: (0..instruction.operands.len()).map(part).collect::<Checked<_>>()? }
             }
             Op::TypePointer => Type::Pointer { class: operand(0)?, pointee: part(1)? },
-            Op::TypeCooperativeMatrixKHR => Type::CooperativeMatrix {
+            Op::TypeCooperativeMatrixKHR => Type::CooperativeMatrix(CooperativeMatrix {
                 component: part(0)?,
                 scope: operand(1)?,
                 rows: operand(2)?,
                 columns: operand(3)?,
                 role: operand(4)?,
-            },
+            }),
             Op::TypeImage => Type::Image {
                 sampled: part(0)?,
                 dim: operand(1)?,

@@ -82,7 +82,7 @@ impl TypeReader<'_> {
             Type::Struct { members } => self.structure(id, members, depth, parts),
             ty @ Type::Pointer { pointee, .. } if is_address(ty) => Ok(ElementType::Address(self.leads_to(*pointee))),
             Type::Pointer { .. } => self.holds("a pointer"),
-            Type::CooperativeMatrix { .. } => self.holds(Resource::CooperativeMatrix.what()),
+            Type::CooperativeMatrix(_) => self.holds(Resource::CooperativeMatrix.what()),
             Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler => self.holds(HANDLE),
             Type::Other(op) => self.holds(resource(*op).what()),
         }
@@ -271,7 +271,7 @@ impl TypeReader<'_> {
             Type::Struct { members } => self.shared_struct(members, parts)?,
             Type::RuntimeArray { .. } => return self.layout("an array in workgroup memory has no length"),
             Type::Pointer { .. } => (8, 8),
-            Type::CooperativeMatrix { .. } => return self.holds(Resource::CooperativeMatrix.what()),
+            Type::CooperativeMatrix(_) => return self.holds(Resource::CooperativeMatrix.what()),
             Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler => return self.holds(HANDLE),
             Type::Other(op) => return self.holds(resource(*op).what()),
         };
