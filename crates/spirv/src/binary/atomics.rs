@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use spirv::{Op, StorageClass};
 
-use crate::binary::words::{instructions, op};
+use crate::binary::instruction::{HEADER_WORDS, instructions_in};
 use crate::signature::{Capability, FloatAtomic, FloatAtomicOp};
 
 /// A type of numbers.
@@ -22,43 +22,24 @@ enum Number {
 pub(crate) fn atomics(words: &[u32]) -> BTreeSet<Capability> {
     let (mut numbers, mut types, mut pointers) = (HashMap::new(), HashMap::new(), HashMap::new());
     let mut found = BTreeSet::new();
-    for instruction in instructions(words) {
-        match (op(instruction), instruction) {
-            (Some(Op::TypeInt), &[_, id, 64, ..]) => drop(numbers.insert(id, Number::WideInteger)),
-            (Some(Op::TypeFloat), &[_, id, bits, ..]) => {
+    for instruction in instructions_in(words, HEADER_WORDS..words.len()).map_while(Result::ok) {
+        match (instruction.op(), instruction.id, instruction.operands) {
+            (Op::TypeInt, Some(id), [64, ..]) => drop(numbers.insert(id, Number::WideInteger)),
+            (Op::TypeFloat, Some(id), &[bits, ..]) => {
                 numbers.extend(u8::try_from(bits).ok().map(|bits| (id, Number::Float(bits))));
             }
-            (Some(Op::TypePointer), &[_, id, class, pointee]) => {
+            (Op::TypePointer, Some(id), &[class, pointee]) => {
                 let is_shared = class == StorageClass::Workgroup as u32;
                 types.extend(numbers.get(&pointee).map(|number| (id, (*number, is_shared))));
             }
-            (Some(made), &[_, ty, id, ..]) if makes_pointer(made) => {
-                pointers.extend(types.get(&ty).map(|pointee| (id, *pointee)));
+            (op, _, operands) => {
+                let pointee = operands.first().and_then(|pointer| pointers.get(pointer));
+                found.extend(pointee.and_then(|pointee| needed(op, *pointee)));
             }
-            (Some(made), _) => {
-                let place = if made == Op::AtomicStore { 1 } else { 3 };
-                let pointee = instruction.get(place).and_then(|pointer| pointers.get(pointer));
-                found.extend(pointee.and_then(|pointee| needed(made, *pointee)));
-            }
-            (None, _) => {}
         }
+        pointers.extend(instruction.id.zip(instruction.ty.and_then(|ty| types.get(&ty).copied())));
     }
     found
-}
-
-fn makes_pointer(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Variable
-            | Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::CopyObject
-            | Op::FunctionParameter
-            | Op::FunctionCall
-            | Op::Select
-            | Op::Phi
-    )
 }
 
 /// What an operation on a number needs.

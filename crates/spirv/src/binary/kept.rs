@@ -19,7 +19,7 @@ use crate::signature;
 
 /// The module without what the entry point leaves unused; `None` if it declares no capability that is unused.
 pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Checked<Option<Vec<u32>>> {
-    let mut marks = Marks::new(words, contents)?;
+    let mut marks = Marks::new(words)?;
     if marks.has_debug_info {
         return Ok(None);
     }
@@ -51,29 +51,21 @@ struct Marks {
     /// Ids whose declarations are still to be looked at.
     roots: Vec<u32>,
     has_debug_info: bool,
-    /// Where each function ends, by where it begins.
-    ends: HashMap<usize, usize>,
 }
 
 impl Marks {
-    fn new(words: &[u32], contents: &Contents) -> Checked<Self> {
-        let mut marks = Self {
-            ends: contents.functions.values().map(|function| (function.at, function.words.end)).collect(),
-            ..Self::default()
-        };
-        let mut at = HEADER_WORDS;
-        while let Some(instruction) = instruction_at(words, at)? {
+    fn new(words: &[u32]) -> Checked<Self> {
+        let (mut marks, mut is_in_function) = (Self::default(), false);
+        for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+            let instruction = instruction?;
+            is_in_function |= instruction.op() == Op::Function;
             match instruction.op() {
-                Op::Function => {
-                    at = marks.ends.get(&at).copied().unwrap_or(words.len());
-                    continue;
-                }
-                // Others stand in functions.
+                Op::FunctionEnd => is_in_function = false,
+                _ if is_in_function => {}
                 Op::ExtInst => marks.has_debug_info = true,
                 op if is_always_kept(op) => marks.ids.extend(instruction.id),
-                _ => marks.declared.extend(instruction.id.map(|id| (id, at))),
+                _ => marks.declared.extend(instruction.id.map(|id| (id, instruction.at))),
             }
-            at += instruction.n_words;
         }
         Ok(marks)
     }
@@ -131,37 +123,32 @@ impl Marks {
         if !capabilities.contains(&(Capability::Shader as u32)) {
             result.extend([2 << 16 | Op::Capability as u32, Capability::Shader as u32]); // Others had implied it.
         }
-        let mut at = HEADER_WORDS;
-        while let Some(instruction) = instruction_at(words, at)? {
-            let (end, is_kept) = match instruction.op() {
-                Op::Function => {
-                    let end = self.ends.get(&at).copied().unwrap_or(words.len());
-                    (end, self.functions.contains(&at))
-                }
-                op => (at + instruction.n_words, self.keeps(op, &instruction, entry, capabilities)?),
-            };
-            if is_kept {
-                result.extend(&words[at..end]);
+        let mut is_kept_function = None;
+        for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
+            let instruction = instruction?;
+            if instruction.op() == Op::Function {
+                is_kept_function = Some(self.functions.contains(&instruction.at));
             }
-            at = end;
+            let is_kept = is_kept_function.map_or_else(|| self.keeps(&instruction, entry, capabilities), Ok)?;
+            if is_kept {
+                result.extend(&words[instruction.at..instruction.at + instruction.n_words]);
+            }
+            if instruction.op() == Op::FunctionEnd {
+                is_kept_function = None;
+            }
         }
         Ok(result)
     }
 
-    fn keeps(&self, op: Op, instruction: &Instruction<'_>, entry: &EntryPoint, capabilities: &[u32]) -> Checked<bool> {
-        Ok(match op {
+    /// Whether an instruction outside of functions is kept.
+    fn keeps(&self, instruction: &Instruction<'_>, entry: &EntryPoint, capabilities: &[u32]) -> Checked<bool> {
+        Ok(match instruction.op() {
             Op::Capability => capabilities.contains(&instruction.operand(0)?),
             Op::Extension => is_extension_needed(&instruction.text(0)?, capabilities),
             Op::EntryPoint => instruction.at == entry.at,
             Op::ExecutionMode | Op::ExecutionModeId => instruction.operand(0)? == entry.function,
-            Op::Name
-            | Op::MemberName
-            | Op::Decorate
-            | Op::DecorateId
-            | Op::DecorateString
-            | Op::MemberDecorate
-            | Op::MemberDecorateString
-            | Op::TypeForwardPointer => self.ids.contains(&instruction.operand(0)?),
+            Op::Name | Op::MemberName | Op::TypeForwardPointer => self.ids.contains(&instruction.operand(0)?),
+            op if op.is_annotation() => self.ids.contains(&instruction.operand(0)?),
             _ => instruction.id.is_none_or(|id| self.ids.contains(&id)),
         })
     }
