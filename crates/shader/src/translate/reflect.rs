@@ -101,12 +101,8 @@ fn image(dim: naga::ImageDimension, is_array: bool, class: naga::ImageClass) -> 
 }
 
 fn declared(access: StorageAccess) -> Access {
-    match (access.intersects(StorageAccess::LOAD | StorageAccess::ATOMIC), access.contains(StorageAccess::STORE)) {
-        (true, true) => Access::ReadWrite,
-        (false, true) => Access::Write,
-        (_, false) if access.contains(StorageAccess::ATOMIC) => Access::ReadWrite,
-        (_, false) => Access::Read,
-    }
+    let [loads, stores] = [StorageAccess::LOAD, StorageAccess::STORE].map(|of| of | StorageAccess::ATOMIC);
+    Access::of(access.intersects(loads), access.intersects(stores))
 }
 
 fn param(module: &naga::Module, variable: &GlobalVariable, used: GlobalUse) -> Param {

@@ -105,11 +105,7 @@ pub(super) fn signature(
     }
     let SignatureReader { mut signature, mut addresses, .. } = reader;
     signature.params.append(&mut addresses);
-    signature.reached = uses.get(&ANYWHERE).map(|used| match (used.reads, used.writes) {
-        (true, true) => Access::ReadWrite,
-        (false, true) => Access::Write,
-        (_, false) => Access::Read,
-    });
+    signature.reached = uses.get(&ANYWHERE).map(|used| Access::of(used.reads, used.writes));
     signature.entry.clone_from(&entry.name);
     signature.workgroup_size = workgroup_size;
     signature.extensions.clone_from(&contents.extensions);
@@ -214,11 +210,7 @@ impl SignatureReader<'_> {
         let param = param.ok_or_else(|| unsupported(Resource::Image))?;
         let has = |decoration| self.contents.has(global.id, None, decoration);
         let is_storage = param.image().is_some_and(|image| image.role == ImageRole::Storage);
-        let access = match (is_storage, has(Decoration::NonWritable), has(Decoration::NonReadable)) {
-            (false, _, _) | (true, true, _) => Access::Read,
-            (true, false, true) => Access::Write,
-            (true, false, false) => Access::ReadWrite,
-        };
+        let access = Access::of(!has(Decoration::NonReadable), is_storage && !has(Decoration::NonWritable));
         let (group, binding) = self.place(global, name)?;
         let (reads, writes) = (used.reads, used.writes && access != Access::Read);
         self.bind(Param { name: name.to_owned(), group, binding, access, reads, writes, ..param })
@@ -276,12 +268,9 @@ impl SignatureReader<'_> {
             let of_members = (0..).take(members).all(|member| contents.has(block, Some(member), decoration));
             contents.has(global.id, None, decoration) || (members > 0 && of_members)
         };
-        let access = match (kind, has(Decoration::NonWritable), has(Decoration::NonReadable)) {
-            (ParamKind::Uniform, _, _) | (_, true, _) => Access::Read,
-            (_, false, true) => Access::Write,
-            (_, false, false) => Access::ReadWrite,
-        };
-        let (reads, writes) = (used.reads, used.writes && kind == ParamKind::Storage);
+        let is_storage = kind == ParamKind::Storage;
+        let access = Access::of(!has(Decoration::NonReadable), is_storage && !has(Decoration::NonWritable));
+        let (reads, writes) = (used.reads, used.writes && is_storage);
         let name = name.to_owned();
         let mut param = Param { name, group, binding, bindings, access, reads, writes, ..Param::of_type(kind, ty) };
         param.unwrap_block();

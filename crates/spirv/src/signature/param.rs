@@ -214,6 +214,18 @@ pub enum Access {
     ReadWrite,
 }
 
+impl Access {
+    /// The access to what is read, written, or both.
+    #[doc(hidden)]
+    pub const fn of(reads: bool, writes: bool) -> Self {
+        match (reads, writes) {
+            (true, true) => Self::ReadWrite,
+            (false, true) => Self::Write,
+            (_, false) => Self::Read,
+        }
+    }
+}
+
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
