@@ -57,15 +57,22 @@ pub enum ImageDim {
     Buffer,
 }
 
+impl ImageDim {
+    /// The axes of an array for one layer.
+    const fn axes(self) -> &'static [&'static str] {
+        match self {
+            Self::D1 | Self::Buffer => &["width"],
+            Self::D2 => &["height", "width"],
+            Self::D3 => &["depth", "height", "width"],
+        }
+    }
+}
+
 impl ImageType {
     /// The axes of an array for it, for messages. The last one may be left out for texels of one number.
     pub fn axes(&self) -> String {
         let layers = if self.is_array { "layers, " } else { "" };
-        let axes = match self.dim {
-            ImageDim::D1 | ImageDim::Buffer => "width",
-            ImageDim::D2 => "height, width",
-            ImageDim::D3 => "depth, height, width",
-        };
+        let axes = self.dim.axes().join(", ");
         match self.format.map(TexelFormat::channels) {
             None => format!("({layers}{axes}[, channels])"),
             Some(1) => format!("({layers}{axes}[, 1])"),
@@ -75,12 +82,7 @@ impl ImageType {
 
     /// The number of axes of an array for it, without that of the channels.
     pub fn n_axes(&self) -> usize {
-        let own = match self.dim {
-            ImageDim::D1 | ImageDim::Buffer => 1,
-            ImageDim::D2 => 2,
-            ImageDim::D3 => 3,
-        };
-        own + usize::from(self.is_array)
+        self.dim.axes().len() + usize::from(self.is_array)
     }
 }
 
@@ -88,21 +90,15 @@ impl fmt::Display for ImageType {
     /// Spells the type as WGSL does: `texture_2d<f32>`, `texture_storage_3d<rgba8unorm>`; a buffer of texels, which WGSL
     /// has not, as `texel_buffer<f32>`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kind, dim) = match (self.dim, self.role) {
-            (ImageDim::Buffer, _) => ("texel", "buffer"),
-            (dim, role) => {
-                let kind = if role == ImageRole::Storage { "texture_storage" } else { "texture" };
-                let dim = match dim {
-                    ImageDim::D1 => "1d",
-                    ImageDim::D2 => "2d",
-                    _ => "3d",
-                };
-                (kind, dim)
-            }
+        let n_axes = self.dim.axes().len();
+        let kind = match (self.dim, self.role) {
+            (ImageDim::Buffer, _) => "texel_buffer".to_owned(),
+            (_, ImageRole::Storage) => format!("texture_storage_{n_axes}d"),
+            (_, ImageRole::Sampled | ImageRole::Combined) => format!("texture_{n_axes}d"),
         };
         let layers = if self.is_array { "_array" } else { "" };
         let texel = self.format.map_or_else(|| self.scalar.to_string(), |format| format.to_string());
-        f.pad(&format!("{kind}_{dim}{layers}<{texel}>"))
+        f.pad(&format!("{kind}{layers}<{texel}>"))
     }
 }
 
