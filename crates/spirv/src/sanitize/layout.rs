@@ -71,11 +71,7 @@ impl<'a> Layouts<'a> {
         let Some(Type::Struct { members }) = self.ty(part.ty) else { return None };
         let &ty = members.get(index as usize)?;
         if part.rules == LayoutRules::Packed {
-            let mut end = 0_u32;
-            for &before in &members[..index as usize] {
-                let (bytes, alignment) = self.packed(before);
-                end = end.next_multiple_of(alignment).saturating_add(bytes);
-            }
+            let (end, _) = self.packed_members(&members[..index as usize]);
             return Some((end.next_multiple_of(self.packed(ty).1), self.whole(ty, part.rules)));
         }
         let of_member = |decoration| self.contents.decoration(part.ty, Some(index), decoration);
@@ -136,16 +132,18 @@ impl<'a> Layouts<'a> {
                 (bytes.next_multiple_of(alignment).saturating_mul(self.values.count(len).unwrap_or(0)), alignment)
             }
             Some(Type::Struct { members }) => {
-                let (mut end, mut most) = (0_u32, 1);
-                for &member in members {
-                    let (bytes, alignment) = self.packed(member);
-                    end = end.next_multiple_of(alignment).saturating_add(bytes);
-                    most = most.max(alignment);
-                }
+                let (end, most) = self.packed_members(members);
                 (end.next_multiple_of(most), most)
             }
             _ => (4, 4), // A truth value; others are not counted.
         }
+    }
+
+    /// Where the last of these members ends that lie one behind the other, and the largest alignment among them.
+    fn packed_members(&self, members: &[u32]) -> (u32, u32) {
+        members.iter().map(|&member| self.packed(member)).fold((0, 1), |(end, most), (bytes, alignment)| {
+            (u32::next_multiple_of(end, alignment).saturating_add(bytes), most.max(alignment))
+        })
     }
 
     /// Bytes of the smallest number, four at most.
