@@ -3,7 +3,9 @@
 //!
 //! Both limit the nesting of brackets themselves. A chain (`x + x + x …`) nests without brackets, and one that is too long
 //! would end the process, since a stack that overflows cannot be caught. Called by `translate/text.rs` and
-//! `glsl/in_process.rs`.
+//! `glsl/in_process.rs`. Others that look at a text before its compiler does take its words from here too.
+
+use std::ops::Range;
 
 /// The most links of a chain. naga's parser takes 2 s for so many, and up to 3 KiB of stack for each, in a build without
 /// optimisation (naga 30.0, 2026-11-26); the stack of `translate/module.rs` has room for twice as much.
@@ -17,30 +19,42 @@ pub(crate) const TOO_LONG: &str =
 ///
 /// Links are counted for each open bracket, from the last `,` or `;`. An operator of two characters counts as two links.
 pub(crate) fn too_long(text: &str) -> Option<usize> {
-    let mut outer = Vec::new();
-    let (mut links, mut at) = (0, 0);
-    while at < text.len() {
-        at += blank_len(&text[at..]);
-        let Some(c) = text[at..].chars().next() else { break };
-        let is_else = text[at..].starts_with("else");
-        let end = at + if is_else { "else".len() } else { c.len_utf8() };
-        match c {
-            '(' | '[' | '{' => outer.push(std::mem::take(&mut links)),
-            ')' | ']' => links = outer.pop().unwrap_or(0) + 1,
-            '}' => {
-                let goes_on = text[end + blank_len(&text[end..])..].starts_with("else");
+    let (mut outer, mut links) = (Vec::new(), 0);
+    let mut tokens = tokens(text).map(|place| (place.start, &text[place])).peekable();
+    while let Some((at, token)) = tokens.next() {
+        match token {
+            "(" | "[" | "{" => outer.push(std::mem::take(&mut links)),
+            ")" | "]" => links = outer.pop().unwrap_or(0) + 1,
+            "}" => {
+                let goes_on = tokens.peek().is_some_and(|(_, next)| next.starts_with("else"));
                 links = outer.pop().filter(|_| goes_on).unwrap_or(0);
             }
-            ',' | ';' => links = 0,
-            _ if is_else || "+-*/%&|^<>=!~.?".contains(c) => links += 1,
+            "," | ";" => links = 0,
+            _ if token.starts_with("else") || "+-*/%&|^<>=!~.?".contains(token) => links += 1,
             _ => {}
         }
         if links > MOST_LINKS {
             return Some(at);
         }
-        at = end;
     }
     None
+}
+
+/// Where the words of a text stand, and every other character alone, without white space and comments.
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        at += blank_len(&text[at..]);
+        let (start, rest) = (at, &text[at..]);
+        let first = rest.chars().next()?;
+        at += if is_of_word(first) { rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        Some(start..at)
+    })
+}
+
+/// Whether a character is part of a name or a number.
+pub(crate) fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// Bytes of white space and comments at the beginning.

@@ -3,14 +3,18 @@
 
 use std::collections::HashSet;
 
+use crate::chains::tokens;
+
 /// What a token is to a declaration.
 fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// The name of a block that is declared again outside of functions and blocks. The text has no comments and no macros.
+/// The name of a block that is declared again outside of functions and blocks. The text has no comments and
+/// no macros; lines of the preprocessor are left out.
 pub(super) fn redeclared(text: &str) -> Option<&str> {
-    let tokens = tokens(text);
+    let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let tokens: Vec<&str> = code.flat_map(|line| tokens(line).map(move |place| &line[place])).collect();
     let (mut blocks, mut depth) = (HashSet::new(), 0_usize);
     for (at, token) in tokens.iter().enumerate() {
         let token = *token;
@@ -49,22 +53,6 @@ fn past(tokens: &[&str], mut at: usize) -> usize {
         at += 1;
     }
     at
-}
-
-/// Names and numbers, and every other character alone, without lines of the preprocessor.
-fn tokens(text: &str) -> Vec<&str> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut tokens = Vec::new();
-    for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
-        let mut rest = line.trim_start();
-        while let Some(first) = rest.chars().next() {
-            let end =
-                if is_of_name(first) { rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
-            tokens.push(&rest[..end]);
-            rest = rest[end..].trim_start();
-        }
-    }
-    tokens
 }
 
 #[cfg(test)]

@@ -5,13 +5,11 @@
 //! two such casts is computed as a sum of two `f32`. So the cast itself is refused. With `enable wgpu_int16;` it is left
 //! to naga: of vectors of 16-bit integers it is right. Called by `translate/text.rs`.
 
-use std::ops::Range;
-
-use crate::chains::blank_len;
+use crate::chains::tokens;
 
 /// The first cast to a vector of `f16`: where it stands, and what is to be said about it.
 pub(super) fn misread(text: &str) -> Option<(usize, String)> {
-    let words: Vec<Range<usize>> = words(text);
+    let words: Vec<_> = tokens(text).collect();
     let word = |i: usize| words.get(i).map_or("", |range| &text[range.clone()]);
     let aliased = |name: &str| {
         let is_it = |i: &usize| word(*i) == "alias" && word(i + 1) == name && word(i + 2) == "=";
@@ -36,19 +34,6 @@ pub(super) fn misread(text: &str) -> Option<(usize, String)> {
         let sentence = format!("`bitcast<vec{lanes}<f16>>(a)` is not translated: write `{instead}`");
         Some((words[i].start, sentence))
     })
-}
-
-/// Words and signs, without comments.
-fn words(text: &str) -> Vec<Range<usize>> {
-    let (mut found, mut at, is_word) = (Vec::new(), 0, |c: char| c.is_alphanumeric() || c == '_');
-    loop {
-        at += blank_len(&text[at..]);
-        let rest = &text[at..];
-        let Some(first) = rest.chars().next() else { return found };
-        let len = if is_word(first) { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
-        found.push(at..at + len);
-        at += len;
-    }
 }
 
 #[cfg(test)]

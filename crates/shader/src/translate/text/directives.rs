@@ -4,7 +4,7 @@
 //! has the other feature. Spaces stand where a name was, so that lines and columns stay. Called by
 //! `translate/text.rs`.
 
-use crate::chains::blank_len;
+use crate::chains::{blank_len, is_of_word};
 
 /// Words that begin a directive, with the name of a feature that is supported without it.
 const SUPPORTED: [(&str, &str); 5] = [
@@ -39,10 +39,6 @@ pub(super) fn without_supported(text: &str) -> String {
         at += end + 1;
     }
     String::from_utf8(out).expect("whole words gave way to spaces")
-}
-
-fn is_of_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 /// What stands between commas, with where it begins.
