@@ -54,9 +54,7 @@ pub mod internal {
         with_annotations,
     };
     pub use crate::binary::zero_shared::with_zeroed_shared;
-    pub use crate::binary::{
-        Binary, Check, Chosen, ChosenPart, DeviceBounds, EntryOptions, matrices_of, with_bounded_bindings, with_checks,
-    };
+    pub use crate::binary::{Binary, Check, Chosen, ChosenPart, DeviceBounds, EntryOptions, matrices_of, with_checks};
     pub use crate::limits::AXES;
     pub use crate::names::nearest;
     pub use crate::sanitize::{InstrumentRequest, REPORT_BYTES, REPORT_WORDS, instrument, place_notes};

@@ -34,17 +34,11 @@ pub(crate) struct EmitRequest<'a> {
     pub(crate) signature: &'a Signature,
 }
 
-/// What was written.
-pub(crate) struct Written {
-    pub(crate) words: Vec<u32>,
-    pub(crate) buffer_bounds: BufferBounds,
-}
-
-/// Writes the entry point, with the strictest bounds check that naga can express for it.
-pub(crate) fn write(request: &EmitRequest<'_>) -> Result<Written> {
+/// Writes the entry point, with the strictest bounds check that naga can express for it; says which that is.
+pub(crate) fn write(request: &EmitRequest<'_>) -> Result<(Vec<u32>, BufferBounds)> {
     let spirv_error =
         |error: WriteError| Error::Unwritable { kernel: request.entry.to_owned(), reason: error.to_string() };
-    let written = |buffer_bounds| write_with(request, buffer_bounds).map(|words| Written { words, buffer_bounds });
+    let written = |buffer_bounds| write_with(request, buffer_bounds).map(|words| (words, buffer_bounds));
     match request.options.bounds {
         Bounds::Unchecked => written(BufferBounds::Unchecked),
         Bounds::Clamped => written(BufferBounds::ClampOnly),

@@ -15,8 +15,8 @@ use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{AddressSpace, ShaderStage, WithSpan};
 use vkarray_spirv::internal::{
-    DeviceBounds, InstrumentRequest, capabilities, counts_workgroups, declared, instrument, matrices_of, nearest,
-    range_of, with_bounded_bindings, with_checks, without_sources,
+    ChosenPart, DeviceBounds, InstrumentRequest, capabilities, counts_workgroups, declared, instrument, matrices_of,
+    nearest, range_of, with_checks, without_sources,
 };
 use vkarray_spirv::{Error as SpirvError, Names, Param, Sanitized, ScalarValue, Signature};
 
@@ -78,10 +78,7 @@ impl Text {
             Err(_) if has_others => Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module),
             validated => validated,
         };
-        let info = validated.map_err(|error| {
-            let (place, report) = refusal(&error, &module, source_name, &linked);
-            Error::Invalid { place, report }
-        })?;
+        let info = validated.map_err(|error| refusal(&error, &module, source_name, &linked))?;
         Ok(Self { source_name: source_name.to_owned(), linked, module, info })
     }
 
@@ -119,7 +116,7 @@ impl Text {
         let is_zeroed_here = !options.assume_written && !options.driver_zeroes;
         let zeroed = if is_zeroed_here { zero_shared::zero(module, info, index)? } else { None };
         let (module, info) = zeroed.as_ref().map_or((module, info), |(module, info)| (module, info));
-        let mut written = emit::write(&emit::EmitRequest {
+        let (words, buffer_bounds) = emit::write(&emit::EmitRequest {
             module,
             info,
             entry,
@@ -128,26 +125,22 @@ impl Text {
             is_robust,
             signature: &signature,
         })?;
-        if options.bounds != Bounds::Unchecked && signature.params.iter().any(|param| param.bindings.is_list()) {
-            let (words, non_uniform) = (&written.words, options.non_uniform_bindings);
-            written.words = with_bounded_bindings(&self.source_name, entry, words, non_uniform)?;
-        }
-        signature.capabilities = capabilities(&declared(&written.words), &written.words);
-        signature.add_capabilities_of_lists();
         let is_bounded = options.bounds == Bounds::Unchecked
             || bounds::have_matrices_inside(module, index, options.word_matrices != WordMatrices::Words);
-        emit::check_cooperative(entry, &signature.capabilities, is_bounded)?;
-        signature.matrices = matrices_of(&self.source_name, &written.words, entry, &signature.capabilities)?;
-        signature.subgroups = options.subgroups;
         let names = &lined.map(|(_, names)| names).unwrap_or_default();
-        let (spirv, sanitized) = self.with_checks(written.words, &signature, options, names)?;
+        let (spirv, sanitized) = self.with_checks(words, &signature, options, names)?;
+        signature.capabilities = capabilities(&declared(&spirv), &spirv);
+        signature.add_capabilities_of_lists();
+        emit::check_cooperative(entry, &signature.capabilities, is_bounded)?;
+        signature.matrices = matrices_of(&self.source_name, &spirv, entry, &signature.capabilities)?;
+        signature.subgroups = options.subgroups;
         let is_clamped = sanitized.is_some() && options.bounds != Bounds::Unchecked;
         Ok(Translated {
             counts_workgroups: counts_workgroups(&spirv),
             spirv,
             signature,
             entry: entry.to_owned(),
-            buffer_bounds: if is_clamped { BufferBounds::Clamp } else { written.buffer_bounds },
+            buffer_bounds: if is_clamped { BufferBounds::Clamp } else { buffer_bounds },
             specialization: Vec::new(),
             sanitized,
             source_name: self.source_name.clone(),
@@ -161,13 +154,12 @@ impl Text {
             return Ok(()); // Asked when it was parsed.
         }
         let validated = validator().validate(module);
-        validated.map(drop).map_err(|error| {
-            let (place, report) = refusal(&error, module, &self.source_name, &self.linked);
-            Error::Invalid { place, report }
-        })
+        validated.map(drop).map_err(|error| refusal(&error, module, &self.source_name, &self.linked))
     }
 
-    /// The words with the sanitizer's checks, if the options have them.
+    /// The words with the sanitizer's checks, if the options have them. The indices of a kernel with checks get bounds here, and
+    /// those into arrays of bindings: naga compares such an index with the number of buffers, and asks for the length of the
+    /// buffer that it picks in any case.
     fn with_checks(
         &self,
         words: Vec<u32>,
@@ -175,14 +167,22 @@ impl Text {
         options: &Options,
         names: &HashMap<(u32, u32), String>,
     ) -> Result<(Vec<u32>, Option<Sanitized>)> {
-        let Some(sanitize) = options.sanitize else { return Ok((words, None)) };
+        let has_lists = signature.params.iter().any(|param| param.bindings.is_list());
+        let of_naga = DeviceBounds { buffers: true, matrices: true, non_uniform: options.non_uniform_bindings };
+        let bounds = match options.sanitize {
+            _ if options.bounds == Bounds::Unchecked => None,
+            Some(_) => Some(DeviceBounds::default()),
+            None => has_lists.then_some(of_naga),
+        };
         let source_name = self.source_name.as_str();
-        let bounds = (options.bounds != Bounds::Unchecked).then(DeviceBounds::default);
-        let words = without_sources(&words);
-        Ok(with_checks(source_name, words, signature, bounds, &|part| {
+        let Some(sanitize) = options.sanitize else {
+            return Ok(with_checks(source_name, words, signature, bounds, None)?);
+        };
+        let checks = |part: ChosenPart<'_>| {
             let compile = emit::write_checks;
             instrument(&InstrumentRequest { source_name, part, names, wraps_shifts: true, sanitize, compile })
-        })?)
+        };
+        Ok(with_checks(source_name, without_sources(&words), signature, bounds, Some(&checks))?)
     }
 
     /// Checks the values against the constants' types and renames them to the keys naga expects.
@@ -252,10 +252,11 @@ fn refusal(
     module: &naga::Module,
     source_name: &str,
     linked: &LinkedSource,
-) -> (String, String) {
+) -> Error {
     let shown = linked.report(&error.emit_to_string_with_path(&linked.text, source_name));
     let place = linked.place_of(&shown, error.location(&linked.text));
-    (place, explain::report(explain::of_validator(error.as_inner(), module), "the shader is not valid", &shown))
+    let sentence = explain::of_validator(error.as_inner(), module);
+    Error::Invalid { place, report: explain::report(sentence, "the shader is not valid", &shown) }
 }
 
 /// The line and the column of a byte of a text.

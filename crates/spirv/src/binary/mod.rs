@@ -287,7 +287,7 @@ fn finished<T>(
     Ok((bound(&words, &contents, &Values::compute(&contents, set))?, Some(checked)))
 }
 
-/// An entry point that naga wrote, with checks, and with bounds for its indices if it is to have any.
+/// An entry point that naga wrote, with checks, if there are to be any, and with bounds for its indices, if it is to have any.
 ///
 /// # Errors
 ///
@@ -297,8 +297,11 @@ pub fn with_checks<T>(
     words: Vec<u32>,
     signature: &Signature,
     bounds: Option<DeviceBounds>,
-    checks: &Check<'_, T>,
+    checks: Option<&Check<'_, T>>,
 ) -> Result<(Vec<u32>, Option<T>)> {
+    if bounds.is_none() && checks.is_none() {
+        return Ok((words, None));
+    }
     let binary = Binary::of_words(source_name, words)?;
     let Binary { words, contents } = &binary;
     let values = Values::compute(contents, &BTreeMap::new());
@@ -310,26 +313,7 @@ pub fn with_checks<T>(
         signature,
         whole: contents,
     };
-    finished((source_name, part), bounds, Some(checks), &BTreeMap::new())
-}
-
-/// What naga wrote, with bounds for the indices into arrays of bindings: naga compares such an index with the number of
-/// buffers, and asks for the length of the buffer that it picks in any case.
-///
-/// # Errors
-///
-/// [`Error::Malformed`] and [`Error::Unbounded`].
-pub fn with_bounded_bindings(
-    source_name: &str,
-    entry: &str,
-    words: &[u32],
-    non_uniform: [bool; 2],
-) -> Result<Vec<u32>> {
-    let contents = read::read(words).map_err(|fault| malformed(source_name, fault))?;
-    let values = Values::compute(&contents, &BTreeMap::new());
-    let of_device = DeviceBounds { buffers: true, matrices: true, non_uniform };
-    let bounded = bounded(words, &contents, &values, of_device);
-    bounded.map_err(|refusal| refusal.into_error(source_name, entry, words))
+    finished((source_name, part), bounds, checks, &BTreeMap::new())
 }
 
 /// The cooperative matrices of an entry point that naga wrote.

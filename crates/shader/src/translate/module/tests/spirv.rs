@@ -173,7 +173,7 @@ fn without_checks_the_words_are_those_of_the_shader_itself() {
             is_robust: false,
             signature: &plain.signature,
         };
-        assert_eq!(plain.spirv, crate::translate::emit::write(&request).unwrap().words, "{entry}");
+        assert_eq!(plain.spirv, crate::translate::emit::write(&request).unwrap().0, "{entry}");
     }
 }
 
