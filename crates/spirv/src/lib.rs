@@ -50,7 +50,7 @@ pub mod internal {
     pub use crate::binary::sources::without_sources;
     pub use crate::binary::validator::Validator;
     pub use crate::binary::words::{
-        BOUND, HEADER_WORDS, asks_for_length, instruction, instructions, op, samples_plainly, text_words,
+        BOUND, HEADER_WORDS, asks_for_length, instruction, instructions, new_id, op, samples_plainly, text_words,
         with_annotations,
     };
     pub use crate::binary::zero_shared::with_zeroed_shared;

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
-use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op, text_words};
+use vkarray_spirv::internal::{HEADER_WORDS, instructions, new_id, op, text_words};
 
 use super::compiler::UNIFORMS;
 
@@ -17,7 +17,6 @@ pub(super) fn as_push_constants(words: &[u32]) -> Option<Vec<u32>> {
     let block = block(words)?;
     let mut change = ClassChange {
         out: words[..HEADER_WORDS].to_vec(),
-        next_id: words[BOUND],
         derived: HashSet::from([block.variable]),
         pointers: HashMap::new(),
     };
@@ -34,7 +33,6 @@ pub(super) fn as_push_constants(words: &[u32]) -> Option<Vec<u32>> {
     for instruction in instructions(words) {
         change.take(instruction, &block, &types);
     }
-    change.out[BOUND] = change.next_id;
     Some(change.out)
 }
 
@@ -66,7 +64,6 @@ fn block(words: &[u32]) -> Option<UniformBlock> {
 
 struct ClassChange {
     out: Vec<u32>,
-    next_id: u32,
     /// The block, and pointers into it.
     derived: HashSet<u32>,
     /// Pointers to push constants, by the pointer to uniform memory in whose place they stand.
@@ -81,8 +78,7 @@ impl ClassChange {
                     && [Decoration::DescriptorSet as u32, Decoration::Binding as u32].contains(&decoration) => {}
             (Some(Op::TypePointer), &[first, id, _, pointee]) if types.contains(&id) => {
                 self.out.extend(instruction);
-                let own = self.next_id;
-                self.next_id += 1;
+                let own = new_id(&mut self.out);
                 self.pointers.insert(id, own);
                 self.out.extend([first, own, StorageClass::PushConstant as u32, pointee]);
             }

@@ -15,7 +15,7 @@ use super::instruction::{Checked, Instruction};
 use super::reflect::place;
 use super::sections::is_declaration;
 use super::uses::Use;
-use super::words::{BOUND, HEADER_WORDS, instruction, instructions, op, text_words};
+use super::words::{HEADER_WORDS, instruction, instructions, new_id, op, text_words};
 use crate::signature::{Bindings, MAX_COUNTED};
 
 /// The length of an array of bindings.
@@ -74,13 +74,8 @@ pub(super) fn counted(
 /// Replaces the types of variables: each with its id, the length of its array, and the array's type.
 fn with_lengths(words: &[u32], contents: &Contents, variables: &[(u32, u32, u32)]) -> Vec<u32> {
     let mut out = words[..HEADER_WORDS].to_vec();
-    let mut next = words[BOUND];
-    let mut new_id = || {
-        next += 1;
-        next - 1
-    };
     let known = contents.types.iter().find(|(_, ty)| **ty == Type::Int { width: 32, is_signed: false });
-    let u32_type = known.map_or_else(&mut new_id, |(id, _)| *id);
+    let u32_type = known.map_or_else(|| new_id(&mut out), |(id, _)| *id);
     let others =
         contents.globals.iter().filter(|global| matches!(contents.types[&global.pointee], Type::RuntimeArray { .. }));
     let keeps_others = others.count() > variables.len(); // Arrays of images without a length.
@@ -101,7 +96,7 @@ fn with_lengths(words: &[u32], contents: &Contents, variables: &[(u32, u32, u32)
                     continue;
                 };
                 let Some((element, _)) = buffers_in(contents, ty) else { continue };
-                let [len, array, pointer] = [new_id(), new_id(), new_id()];
+                let [len, array, pointer] = [(); 3].map(|()| new_id(&mut out));
                 out.extend([4 << 16 | Op::Constant as u32, u32_type, len, count]);
                 out.extend([4 << 16 | Op::TypeArray as u32, array, element, len]);
                 out.extend([4 << 16 | Op::TypePointer as u32, pointer, class, array]);
@@ -111,7 +106,6 @@ fn with_lengths(words: &[u32], contents: &Contents, variables: &[(u32, u32, u32)
             _ => out.extend(instruction),
         }
     }
-    out[BOUND] = next;
     out
 }
 

@@ -26,6 +26,14 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
     })
 }
 
+/// A new id of a module: the bound of ids, which grows by one.
+pub fn new_id(module: &mut [u32]) -> u32 {
+    let id = module[BOUND];
+    // Only a module that is no output of a compiler comes near the end.
+    module[BOUND] = id.wrapping_add(1);
+    id
+}
+
 /// The words of an instruction.
 pub fn instruction(op: Op, ty: Option<u32>, id: Option<u32>, operands: &[u32]) -> Vec<u32> {
     let mut words: Vec<u32> = [op as u32].into_iter().chain(ty).chain(id).chain(operands.iter().copied()).collect();

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use spirv::{Op, StorageClass};
 
-use super::words::{BOUND, HEADER_WORDS, instructions, op};
+use super::words::{HEADER_WORDS, instructions, new_id, op};
 
 /// The module with a null initialiser on each variable of workgroup memory that has none.
 pub fn with_zeroed_shared(words: &[u32]) -> Vec<u32> {
@@ -19,8 +19,7 @@ pub fn with_zeroed_shared(words: &[u32]) -> Vec<u32> {
             (Some(Op::TypePointer), &[_, id, _, pointee]) => drop(pointees.insert(id, pointee)),
             (Some(Op::Variable), &[first, ty, id, class]) if class == StorageClass::Workgroup as u32 => {
                 if let Some(&pointee) = pointees.get(&ty) {
-                    let null = out[BOUND];
-                    out[BOUND] += 1;
+                    let null = new_id(&mut out);
                     out.extend([3 << 16 | Op::ConstantNull as u32, pointee, null]);
                     out.extend([first + (1 << 16), ty, id, class, null]);
                     continue;

@@ -12,23 +12,16 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Decoration, Op, StorageClass};
-use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op};
+use vkarray_spirv::internal::{HEADER_WORDS, instruction, instructions, new_id, op};
 
 /// Rewrites a module of SPIR-V 1.4 or later.
 pub(crate) fn with_plain_types(words: &[u32]) -> Vec<u32> {
     let Some((header, _)) = words.split_at_checked(HEADER_WORDS) else { return words.to_vec() };
-    let mut ids = Ids { bound: header[BOUND] };
-    let plan = TypeRewrites::new(&DeclaredTypes::read(words), &mut ids);
-    let mut rewriter =
-        Rewriter { plan, ids, constants: HashMap::new(), pointers: HashMap::new(), out: header.to_vec() };
+    let mut out = header.to_vec();
+    let plan = TypeRewrites::new(&DeclaredTypes::read(words), &mut out);
+    let mut rewriter = Rewriter { plan, constants: HashMap::new(), pointers: HashMap::new(), out };
     instructions(words).for_each(|instruction| rewriter.rewrite(instruction));
-    let Rewriter { mut out, ids, .. } = rewriter;
-    out[BOUND] = ids.bound;
-    out
-}
-
-fn word(op: Op, n_words: u32) -> u32 {
-    n_words << 16 | op as u32
+    rewriter.out
 }
 
 /// Whether the device chooses where the parts of such a variable lie.
@@ -41,20 +34,6 @@ fn is_layout(decoration: u32) -> bool {
     [D::ArrayStride, D::Offset, D::MatrixStride, D::ColMajor, D::RowMajor]
         .map(|layout| layout as u32)
         .contains(&decoration)
-}
-
-/// Hands out numbers for new results.
-struct Ids {
-    bound: u32,
-}
-
-impl Ids {
-    fn next(&mut self) -> u32 {
-        let id = self.bound;
-        // Only a module that naga did not write comes near the end.
-        self.bound = self.bound.wrapping_add(1);
-        id
-    }
 }
 
 /// The arrays, structs and pointers that a module declares.
@@ -115,14 +94,14 @@ struct TypeRewrites {
 }
 
 impl TypeRewrites {
-    fn new(types: &DeclaredTypes, ids: &mut Ids) -> Self {
+    fn new(types: &DeclaredTypes, out: &mut [u32]) -> Self {
         let (plain, laid_out) = (types.closure(&types.plain), types.closure(&types.laid_out));
         let mut twins = HashMap::new();
         for (id, parts) in &types.composites {
             // A type that only plain memory holds needs a twin as well if a part of it has one: its values keep the part.
             let is_shared = laid_out.contains(id) || parts.iter().any(|part| twins.contains_key(part));
             if plain.contains(id) && is_shared {
-                twins.entry(*id).or_insert_with(|| ids.next());
+                twins.entry(*id).or_insert_with(|| new_id(out));
             }
         }
         let pointers = types.pointers.iter().copied().filter(|(_, pointee)| twins.contains_key(pointee)).collect();
@@ -137,7 +116,6 @@ impl TypeRewrites {
 /// Walks the module once, in order.
 struct Rewriter {
     plan: TypeRewrites,
-    ids: Ids,
     /// Twins of constants.
     constants: HashMap<u32, u32>,
     /// Pointers to twins, with the type of the values that go through them.
@@ -177,7 +155,7 @@ impl Rewriter {
                 self.out.extend(instruction);
             }
             (Op::Load, [first, ty, id, pointer, rest @ ..]) if self.pointers.contains_key(pointer) => {
-                let loaded = self.ids.next();
+                let loaded = new_id(&mut self.out);
                 self.out.extend([*first, self.plan.twin_or_same(*ty), loaded, *pointer].iter().chain(rest));
                 self.copy(*ty, *id, loaded);
             }
@@ -202,7 +180,7 @@ impl Rewriter {
     /// Declares the twin of a constant, if its type has one.
     fn constant(&mut self, [first, ty, id]: [u32; 3], parts: &[u32]) {
         if let Some(&ty) = self.plan.twins.get(&ty) {
-            let twin = self.ids.next();
+            let twin = new_id(&mut self.out);
             let parts = parts.iter().map(|part| self.constants.get(part).copied().unwrap_or(*part));
             self.out.extend([first, ty, twin].into_iter().chain(parts));
             self.constants.insert(id, twin);
@@ -224,13 +202,13 @@ impl Rewriter {
     /// The value, of this type, as one of its twin.
     fn converted(&mut self, ty: u32, value: u32) -> u32 {
         self.constants.get(&value).copied().unwrap_or_else(|| {
-            let twin = self.ids.next();
+            let twin = new_id(&mut self.out);
             self.copy(self.plan.twin_or_same(ty), twin, value);
             twin
         })
     }
 
     fn copy(&mut self, ty: u32, id: u32, from: u32) {
-        self.out.extend([word(Op::CopyLogical, 4), ty, id, from]);
+        self.out.extend(instruction(Op::CopyLogical, Some(ty), Some(id), &[from]));
     }
 }

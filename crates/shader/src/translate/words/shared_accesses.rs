@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use spirv::{Capability, MemoryAccess, MemorySemantics, Op, StorageClass};
-use vkarray_spirv::internal::{HEADER_WORDS, declared, instructions, op};
+use vkarray_spirv::internal::{HEADER_WORDS, declared, instructions, new_id, op};
 
 /// The operand of an access that is not private.
 const SHARED: u32 = MemoryAccess::NON_PRIVATE_POINTER.bits();
@@ -45,8 +45,7 @@ pub(crate) fn with_shared_accesses(words: Vec<u32>) -> Vec<u32> {
         if let (Some(Op::Constant), &[first, ty, id, value]) = (op(instruction), instruction)
             && let Some(visible) = semantics.get_mut(&id)
         {
-            *visible = out[3];
-            out[3] += 1;
+            *visible = new_id(&mut out);
             out.extend([first, ty, *visible, value | VISIBLE]);
         }
         if let Some(id) = semantics_of(instruction)
