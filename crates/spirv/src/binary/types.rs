@@ -60,11 +60,8 @@ impl TypeReader<'_> {
 
     fn read(&self, id: u32, matrix: Option<MatrixLayout>, depth: u32, parts: &mut u32) -> Read<ElementType> {
         *parts += 1;
-        for (count, limit, what) in [(depth, MAX_DEPTH, "types within types"), (*parts, MAX_PARTS, "parts of a type")] {
-            if count > limit {
-                return Err(Malformed::TooMany { what, count: count.into(), limit: limit.into() });
-            }
-        }
+        Malformed::check_count("types within types", depth, MAX_DEPTH)?;
+        Malformed::check_count("parts of a type", *parts, MAX_PARTS)?;
         match &self.contents.types[&id] {
             Type::Bool => self.holds("a truth value"),
             Type::Int { .. } | Type::Float { .. } => self.scalar(id).map(ElementType::Scalar),
@@ -73,10 +70,7 @@ impl TypeReader<'_> {
             }
             Type::Matrix { column, columns } => self.matrix(*column, *columns, matrix),
             Type::Array { element, len } => {
-                let Some(len) = self.values.count(*len).filter(|&len| len > 0) else {
-                    return self.layout("the length of an array is no number above 0");
-                };
-                self.array(id, *element, Some(len), (matrix, depth, parts))
+                self.array(id, *element, Some(self.array_len(*len)?), (matrix, depth, parts))
             }
             Type::RuntimeArray { element } => self.array(id, *element, None, (matrix, depth, parts)),
             Type::Struct { members } => self.structure(id, members, depth, parts),
@@ -137,6 +131,12 @@ impl TypeReader<'_> {
             return self.layout(format!("a matrix has lines of {line} bytes, {stride} apart"));
         }
         Ok(ElementType::Matrix { columns, rows, scalar, stride, is_row_major })
+    }
+
+    /// The length of an array, which a constant holds.
+    fn array_len(&self, len: u32) -> Read<u32> {
+        let len = self.values.count(len).filter(|&len| len > 0);
+        len.map_or_else(|| self.layout("the length of an array is no number above 0"), Ok)
     }
 
     fn array(
@@ -243,10 +243,7 @@ impl TypeReader<'_> {
     /// Size and alignment of a type in workgroup memory, which the device lays out. Vulkan bounds it by these.
     pub(super) fn shared(&self, id: u32, parts: &mut u32) -> Read<(u64, u64)> {
         *parts += 1;
-        if *parts > MAX_PARTS {
-            let (count, limit) = ((*parts).into(), MAX_PARTS.into());
-            return Err(Malformed::TooMany { what: "parts of a type", count, limit });
-        }
+        Malformed::check_count("parts of a type", *parts, MAX_PARTS)?;
         let (bytes, alignment) = match &self.contents.types[&id] {
             Type::Bool => (4, 4),
             Type::Int { .. } | Type::Float { .. } => {
@@ -262,9 +259,7 @@ impl TypeReader<'_> {
                 (u64::from(lanes(*columns)?) * alignment, alignment)
             }
             Type::Array { element, len } => {
-                let Some(len) = self.values.count(*len).filter(|&len| len > 0) else {
-                    return self.layout("the length of an array is no number above 0");
-                };
+                let len = self.array_len(*len)?;
                 let (bytes, alignment) = self.shared(*element, parts)?;
                 (bytes.next_multiple_of(alignment).saturating_mul(len.into()), alignment)
             }

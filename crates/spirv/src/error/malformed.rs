@@ -105,3 +105,11 @@ pub enum Malformed {
     #[error("constants {names} have the same number {id}, but different types")]
     SameConstant { id: u32, names: Names },
 }
+
+impl Malformed {
+    /// Refuses more of something than the limit.
+    pub(crate) fn check_count(what: &'static str, count: u32, limit: u32) -> Result<(), Self> {
+        let (count, limit) = (count.into(), limit.into());
+        if count > limit { Err(Self::TooMany { what, count, limit }) } else { Ok(()) }
+    }
+}

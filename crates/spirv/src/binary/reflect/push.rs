@@ -24,10 +24,7 @@ impl SignatureReader<'_> {
             return Err(Malformed::Unplaced { variable: name.to_owned(), what: "block type" });
         };
         let bytes = bytes.next_multiple_of(4);
-        if bytes > MAX_PUSH_BYTES {
-            let (count, limit) = (bytes.into(), MAX_PUSH_BYTES.into());
-            return Err(Malformed::TooMany { what: "bytes of push constants", count, limit });
-        }
+        Malformed::check_count("bytes of push constants", bytes, MAX_PUSH_BYTES)?;
         if fields.iter().any(|field| field.ty.runtime_array().is_some()) {
             let what = "push constants have no fixed length".to_owned();
             return Err(Malformed::Layout { variable: name.to_owned(), what });
