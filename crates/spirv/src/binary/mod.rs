@@ -34,7 +34,7 @@ pub(crate) mod validator;
 pub(crate) mod words;
 pub(crate) mod zero_shared;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use spirv::ExecutionModel;
 
@@ -147,18 +147,15 @@ impl Binary {
 
     /// Refuses a module for another interface, and entry points that a name does not tell apart.
     fn check_stages(&self) -> Result<(), MalformedAt> {
-        let mut names = std::collections::HashSet::new();
+        let mut names = HashSet::new();
+        let fault = |entry: &EntryPoint, problem| Err(MalformedAt { word: entry.at, problem });
         for entry in self.compute() {
             if !names.insert(&entry.name) {
-                return Err(MalformedAt {
-                    word: entry.at,
-                    problem: Malformed::EntryTwice { name: entry.name.clone() },
-                });
+                return fault(entry, Malformed::EntryTwice { name: entry.name.clone() });
             }
             if entry.name.is_empty() || entry.name.chars().any(char::is_control) {
                 let what = format!("an entry point called {:?}", entry.name);
-                let advice = "give it a name that can be printed";
-                return Err(MalformedAt { word: entry.at, problem: Malformed::Foreign { what, advice } });
+                return fault(entry, Malformed::Foreign { what, advice: "give it a name that can be printed" });
             }
         }
         let kernel = self.contents.entry_points.iter().find(|entry| entry.model == Some(ExecutionModel::Kernel));
@@ -166,7 +163,7 @@ impl Binary {
             Some(entry) if names.is_empty() => {
                 let what = format!("`{}`, an OpenCL kernel,", entry.name.escape_debug());
                 let advice = "compile it with clspv, which makes a GLCompute entry point of it";
-                Err(MalformedAt { word: entry.at, problem: Malformed::Foreign { what, advice } })
+                fault(entry, Malformed::Foreign { what, advice })
             }
             _ => Ok(()),
         }

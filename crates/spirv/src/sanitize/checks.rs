@@ -184,14 +184,12 @@ impl<'a> Instrumenter<'a> {
         let first = usize::from(instruction.op() == Op::FunctionCall);
         let (left, right) = (instruction.operand(first)?, instruction.operand(first + 1)?);
         let types = [left, right].map(|value| self.types.get(&value).copied());
-        let ([Some(left_type), Some(right_type)], Some((width, _))) = (types, self.scalar(right)) else {
+        let width = self.scalar(right).map(|(width, _)| width);
+        let width = width.filter(|&width| !self.divides_all(right, is_signed, width));
+        let ([Some(left_type), Some(right_type)], Some(width)) = (types, width) else {
             self.code.functions.extend(with_operands(instruction, instruction.operands));
             return Ok(());
         };
-        if self.divides_all(right, is_signed, width) {
-            self.code.functions.extend(with_operands(instruction, instruction.operands));
-            return Ok(());
-        }
         let truth = self.truth_like(right_type);
         let zero = self.constant(right_type, 0);
         let mut is_bad = self.code.value(Op::IEqual, truth, &[right, zero]);
