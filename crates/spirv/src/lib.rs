@@ -42,7 +42,7 @@ pub use signature::{
 /// What serves the crates of shaders and of kernels alone.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::binary::binding_arrays::{non_uniform_capabilities, with_capabilities};
+    pub use crate::binary::binding_arrays::{non_uniform_capabilities, with_capabilities, with_index_capabilities};
     pub use crate::binary::capabilities::{capabilities, declared};
     pub use crate::binary::extensions::SERVED;
     pub use crate::binary::folded::{FoldedLaunch, counts_workgroups, with_folded_launch};

@@ -9,7 +9,7 @@ use naga::back::spv::{
 };
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use vkarray_spirv::internal::{declared, non_uniform_capabilities, with_capabilities};
+use vkarray_spirv::internal::{declared, non_uniform_capabilities, with_index_capabilities};
 use vkarray_spirv::{Capability as KernelCapability, ParamKind, Signature};
 
 use crate::error::{Error, Result};
@@ -121,7 +121,7 @@ fn write_with(request: &EmitRequest<'_>, buffer_bounds: BufferBounds) -> std::re
     if options.word_matrices != WordMatrices::Words {
         words = with_word_matrices(&words, options.word_matrices);
     }
-    let words = with_index_capabilities(words, request.signature);
+    let words = with_list_capabilities(words, request.signature);
     Ok(if options.exact_floats { with_exact_floats(&words) } else { words })
 }
 
@@ -139,13 +139,13 @@ pub(crate) fn write_checks(text: &str) -> Vec<u32> {
 }
 
 /// Declares what indices that differ between invocations need in arrays of bindings, which naga leaves out.
-fn with_index_capabilities(words: Vec<u32>, signature: &Signature) -> Vec<u32> {
+fn with_list_capabilities(words: Vec<u32>, signature: &Signature) -> Vec<u32> {
     if !declared(&words).contains(&(Capability::ShaderNonUniform as u32)) {
         return words;
     }
     let lists = signature.params.iter().filter(|param| param.bindings.is_list());
     let needed = lists.flat_map(|param| non_uniform_capabilities(param.kind == ParamKind::Uniform));
-    with_capabilities(&words, &needed.collect::<Vec<_>>())
+    with_index_capabilities(&words, &needed.collect::<Vec<_>>())
 }
 
 /// What naga's writer may ask of the device. Left out are those it can do without: 8-bit integers and, unless wanted, the

@@ -109,34 +109,26 @@ fn with_lengths(words: &[u32], contents: &Contents, variables: &[(u32, u32, u32)
     out
 }
 
-/// The module with more capabilities. An extension provides those of descriptor indexing in modules before SPIR-V 1.5.
-pub fn with_capabilities(words: &[u32], capabilities: &[Capability]) -> Vec<u32> {
+/// The module with capabilities of descriptor indexing, which an extension provides in modules before SPIR-V 1.5.
+pub fn with_index_capabilities(words: &[u32], capabilities: &[Capability]) -> Vec<u32> {
     const VERSION_1_5: u32 = 0x0001_0500;
-    let mut out = words[..HEADER_WORDS].to_vec();
-    let (mut present, mut rest) = (Vec::new(), Vec::new());
-    let mut has_extension = words[1] >= VERSION_1_5 || capabilities.is_empty();
-    for instruction in instructions(words) {
-        match (op(instruction), instruction) {
-            (Some(Op::Capability), &[_, capability]) => {
-                present.push(capability);
-                out.extend(instruction);
-            }
-            _ => rest.push(instruction),
+    let is_of_extension = words[1] < VERSION_1_5 && !capabilities.is_empty();
+    with_capabilities(words, capabilities, is_of_extension.then_some("SPV_EXT_descriptor_indexing"))
+}
+
+/// The module with these capabilities and this extension, each declared once.
+pub fn with_capabilities(words: &[u32], capabilities: &[Capability], extension: Option<&str>) -> Vec<u32> {
+    let is_capability = |instruction: &&[u32]| op(instruction) == Some(Op::Capability);
+    let (mut front, rest): (Vec<&[u32]>, Vec<&[u32]>) = instructions(words).partition(is_capability);
+    let wanted: Vec<_> = capabilities.iter().map(|&of| [2 << 16 | Op::Capability as u32, of as u32]).collect();
+    for capability in &wanted {
+        if !front.contains(&capability.as_slice()) {
+            front.push(capability);
         }
     }
-    for capability in capabilities.iter().map(|capability| *capability as u32) {
-        if !present.contains(&capability) {
-            present.push(capability);
-            out.extend([2 << 16 | Op::Capability as u32, capability]);
-        }
-    }
-    let name = text_words("SPV_EXT_descriptor_indexing");
-    has_extension |= rest.iter().any(|instruction| op(instruction) == Some(Op::Extension) && instruction[1..] == name);
-    if !has_extension {
-        out.extend(instruction(Op::Extension, None, None, &name));
-    }
-    rest.into_iter().for_each(|instruction| out.extend(instruction));
-    out
+    let extension = extension.map(|name| instruction(Op::Extension, None, None, &text_words(name)));
+    front.extend(extension.as_deref().filter(|extension| !rest.contains(extension)));
+    [&words[..HEADER_WORDS], &front.concat(), &rest.concat()].concat()
 }
 
 /// The capabilities of arrays of bindings whose index may differ between invocations.

@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use spirv::{Decoration, Op, StorageClass};
 
 use super::DeviceBounds;
-use super::binding_arrays::{buffers_in, declares_computed_index, with_capabilities};
+use super::binding_arrays::{buffers_in, declares_computed_index, with_index_capabilities};
 use super::code::{Code, Length};
 use super::constants::Values;
 use super::contents::{Contents, Type};
@@ -62,7 +62,7 @@ pub(super) fn bounded(
     }
     let Bounder { code, capabilities, .. } = bounder;
     let result = code.assembled(&front);
-    Ok(if capabilities.is_empty() { result } else { with_capabilities(&result, &capabilities) })
+    Ok(if capabilities.is_empty() { result } else { with_index_capabilities(&result, &capabilities) })
 }
 
 /// Whether an instruction promises that the arithmetic of another never overflows. Where it does all the same, the result is

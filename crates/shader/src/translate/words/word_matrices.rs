@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use spirv::{Capability, CooperativeMatrixOperands as Signed, FPEncoding, Op};
-use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instruction, instructions, op, text_words};
+use vkarray_spirv::internal::{BOUND, HEADER_WORDS, instructions, op, with_capabilities};
 
 /// What the numbers of a cooperative matrix are that WGSL loads from words (`u32`), the lowest bits first.
 ///
@@ -43,17 +43,13 @@ pub(crate) fn with_word_matrices(words: &[u32], numbers: WordMatrices) -> Vec<u3
         _ => None,
     });
     let sum = sum.unwrap_or(new_sum);
-    let (head, types) = head_and_types(numbers, number, sum);
+    let (capabilities, types) = declarations(numbers, number, sum);
     let mut out = words[..HEADER_WORDS].to_vec();
     out[BOUND] += 3;
-    let (mut is_head, mut has_types, mut has_inner) = (true, false, false);
+    let (mut has_types, mut has_inner) = (false, false);
     let (mut word, mut float, mut constants) = (None, None, HashMap::new());
     for instruction in instructions(words) {
         let found = op(instruction);
-        if is_head && found != Some(Op::Capability) {
-            is_head = false;
-            out.extend_from_slice(&head);
-        }
         // Other types are made of these, so what comes before the first of them comes before all uses.
         if !has_types && matches!(found, Some(Op::TypeVoid | Op::TypeBool | Op::TypeInt | Op::TypeFloat)) {
             has_types = true;
@@ -92,25 +88,21 @@ pub(crate) fn with_word_matrices(words: &[u32], numbers: WordMatrices) -> Vec<u3
         }
         out.extend_from_slice(instruction);
     }
-    out
+    let extension = (numbers == WordMatrices::Bf16).then_some("SPV_KHR_bfloat16");
+    with_capabilities(&out, capabilities, extension)
 }
 
-/// The capabilities and the extension of a type, and its declaration; with `i8` that of the type of sums, too.
-fn head_and_types(numbers: WordMatrices, number: u32, sum: u32) -> (Vec<u32>, Vec<u32>) {
-    let capability = |of: Capability| [2 << 16 | Op::Capability as u32, of as u32];
+/// The capabilities of a type, and its declaration; with `i8` that of the type of sums, too.
+fn declarations(numbers: WordMatrices, number: u32, sum: u32) -> (&'static [Capability], Vec<u32>) {
     let int = |id, bits| [4 << 16 | Op::TypeInt as u32, id, bits, 1];
     match numbers {
-        WordMatrices::Words => (Vec::new(), Vec::new()),
-        WordMatrices::F16 => {
-            (capability(Capability::Float16).to_vec(), vec![3 << 16 | Op::TypeFloat as u32, number, 16])
-        }
-        WordMatrices::I8 => (capability(Capability::Int8).to_vec(), [int(number, 8), int(sum, 32)].concat()),
-        WordMatrices::Bf16 => {
-            let of = [Capability::BFloat16TypeKHR, Capability::BFloat16CooperativeMatrixKHR];
-            let mut head = of.map(capability).concat();
-            head.extend(instruction(Op::Extension, None, None, &text_words("SPV_KHR_bfloat16")));
-            (head, vec![4 << 16 | Op::TypeFloat as u32, number, 16, FPEncoding::BFloat16KHR as u32])
-        }
+        WordMatrices::Words => (&[], Vec::new()),
+        WordMatrices::F16 => (&[Capability::Float16], vec![3 << 16 | Op::TypeFloat as u32, number, 16]),
+        WordMatrices::I8 => (&[Capability::Int8], [int(number, 8), int(sum, 32)].concat()),
+        WordMatrices::Bf16 => (
+            &[Capability::BFloat16TypeKHR, Capability::BFloat16CooperativeMatrixKHR],
+            vec![4 << 16 | Op::TypeFloat as u32, number, 16, FPEncoding::BFloat16KHR as u32],
+        ),
     }
 }
 
@@ -120,7 +112,7 @@ mod tests {
 
     use super::*;
     use crate::{Module, Options, Source, Unvalidated};
-    use vkarray_spirv::internal::Validator;
+    use vkarray_spirv::internal::{Validator, text_words};
 
     const TEXT: &str = "enable wgpu_cooperative_matrix;
         @group(0) @binding(0) var<storage, read_write> x: array<vec4<u32>>;
