@@ -45,7 +45,7 @@ pub mod internal {
     pub use crate::binary::binding_arrays::{non_uniform_capabilities, with_capabilities, with_index_capabilities};
     pub use crate::binary::capabilities::{capabilities, declared};
     pub use crate::binary::extensions::SERVED;
-    pub use crate::binary::folded::{FoldedLaunch, counts_workgroups, with_folded_launch};
+    pub use crate::binary::folded::{counts_workgroups, with_folded_launch};
     pub use crate::binary::lines::line_of;
     pub use crate::binary::sources::without_sources;
     pub use crate::binary::validator::Validator;

@@ -8,8 +8,6 @@
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use vkarray_spirv::Signature;
-use vkarray_spirv::internal::FoldedLaunch;
 
 /// How a launch along x is spread over the axes of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,13 +32,6 @@ impl Fold {
     #[doc(hidden)]
     pub fn capacity([x, y, z]: [u32; 3]) -> u32 {
         x.saturating_mul(y).saturating_mul(z)
-    }
-
-    /// What the words of a kernel are changed for.
-    pub(crate) fn launch(self, signature: &Signature) -> FoldedLaunch {
-        let [row, n_rows, _] = self.axes;
-        let (n_workgroups, size) = (self.n_workgroups, signature.workgroup_size[0]);
-        FoldedLaunch { axes: [row, n_rows], n_workgroups, size }
     }
 
     /// The dispatches of a launch of `n` workgroups, which together are those and no more.

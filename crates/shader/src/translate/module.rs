@@ -18,6 +18,7 @@ use vkarray_spirv::internal::{
 use crate::error::{Error, Result};
 use crate::glsl;
 use crate::translate::emit::write_checks;
+use crate::translate::fold::Fold;
 use crate::translate::options::{Bounds, BufferBounds, Options, Translated};
 use crate::translate::sizes::Sizes;
 use crate::translate::source::{Language, Source, Trust};
@@ -180,8 +181,9 @@ impl Module {
                 Parsed::Text(text) => text.translate(entry, constants, options)?,
                 Parsed::Binary(binary, trust) => self.take_spirv((binary, *trust), entry, constants, options)?,
             };
-            if let Some(fold) = options.fold {
-                translated.spirv = with_folded_launch(&translated.spirv, fold.launch(&translated.signature));
+            if let Some(Fold { axes: [row, n_rows, _], n_workgroups }) = options.fold {
+                let size = translated.signature.workgroup_size[0];
+                translated.spirv = with_folded_launch(&translated.spirv, [row, n_rows], n_workgroups, size);
             }
             Ok(translated)
         })

@@ -11,17 +11,6 @@ use spirv::{BuiltIn, Decoration, Op, StorageClass};
 use super::code::Code;
 use super::words::{HEADER_WORDS, instructions, op};
 
-/// How a launch along x is spread.
-#[derive(Clone, Copy, Debug)]
-pub struct FoldedLaunch {
-    /// Workgroups that fit the axes x and y.
-    pub axes: [u32; 2],
-    /// Workgroups in all, for a kernel that reads their number.
-    pub n_workgroups: Option<u32>,
-    /// Invocations of a workgroup along x.
-    pub size: u32,
-}
-
 /// The variables that hold a built-in value.
 fn built_in(words: &[u32], wanted: BuiltIn) -> Option<u32> {
     let is_it = |words: &&[u32]| {
@@ -37,7 +26,10 @@ pub fn counts_workgroups(words: &[u32]) -> bool {
 }
 
 /// The module with the numbers of a launch along x. A module that asks for none of them stays as it is.
-pub fn with_folded_launch(words: &[u32], launch: FoldedLaunch) -> Vec<u32> {
+///
+/// `axes` are the workgroups that fit the axes x and y, `n_workgroups` those in all, for a kernel that reads their number, and
+/// `size` are the invocations of a workgroup along x.
+pub fn with_folded_launch(words: &[u32], axes: [u32; 2], n_workgroups: Option<u32>, size: u32) -> Vec<u32> {
     let replaced = [BuiltIn::GlobalInvocationId, BuiltIn::WorkgroupId, BuiltIn::NumWorkgroups];
     let replaced: Vec<(BuiltIn, u32)> =
         replaced.into_iter().filter_map(|built_in_| Some((built_in_, built_in(words, built_in_)?))).collect();
@@ -50,10 +42,10 @@ pub fn with_folded_launch(words: &[u32], launch: FoldedLaunch) -> Vec<u32> {
     let class = StorageClass::Private as u32;
     let pointer = folder.code.once(Op::TypePointer, None, &[class, folder.vector]);
     let component = folder.code.once(Op::TypePointer, None, &[class, folder.word]);
-    let workgroup = folder.workgroup(workgroup, launch);
+    let workgroup = folder.workgroup(workgroup, axes);
     let mut own = HashMap::new();
     for (wanted, variable) in replaced {
-        let value = folder.value(wanted, (workgroup, local), launch);
+        let value = folder.value(wanted, (workgroup, local), n_workgroups, size);
         let private = folder.code.declare(Op::Variable, Some(pointer), &[class]);
         folder.interface.push(private);
         folder.code.push(Op::Store, &[private, value]);
@@ -102,22 +94,21 @@ impl Folder {
     }
 
     /// The number of this workgroup, unfolded.
-    fn workgroup(&mut self, variable: u32, launch: FoldedLaunch) -> u32 {
-        let ([x, y, z], [row, n_rows]) = (self.components(variable), launch.axes);
+    fn workgroup(&mut self, variable: u32, [row, n_rows]: [u32; 2]) -> u32 {
+        let [x, y, z] = self.components(variable);
         let rows = self.multiply_add(z, n_rows, y);
         self.multiply_add(rows, row, x)
     }
 
     /// A built-in value as the shader is to see it.
-    fn value(&mut self, wanted: BuiltIn, of: (u32, u32), launch: FoldedLaunch) -> u32 {
-        let (workgroup, local) = of;
+    fn value(&mut self, wanted: BuiltIn, (workgroup, local): (u32, u32), n_workgroups: Option<u32>, size: u32) -> u32 {
         let mut number = |value: u32| self.code.number(value);
         let components = match wanted {
-            BuiltIn::NumWorkgroups => [number(launch.n_workgroups.unwrap_or(0)), number(1), number(1)],
+            BuiltIn::NumWorkgroups => [number(n_workgroups.unwrap_or(0)), number(1), number(1)],
             BuiltIn::WorkgroupId => [workgroup, number(0), number(0)],
             _ => {
                 let [x, y, z] = self.components(local);
-                [self.multiply_add(workgroup, launch.size, x), y, z]
+                [self.multiply_add(workgroup, size, x), y, z]
             }
         };
         self.code.value(Op::CompositeConstruct, self.vector, &components)
