@@ -33,64 +33,52 @@ fn quoted(message: &str) -> Vec<&str> {
     message.split(['`', '"']).skip(1).step_by(2).collect()
 }
 
-/// How messages of naga's parser of WGSL begin and end, and the sentence that replaces them.
-const OF_PARSER: [(&str, &str, &str); 16] = [
+/// Messages of naga's parser of WGSL, with `…` for what may stand between beginning and end, and the sentence that replaces
+/// them.
+const OF_PARSER: [(&str, &str); 16] = [
     (
-        "Parser recursion limit exceeded",
-        "",
+        "Parser recursion limit exceeded…",
         "too many brackets or blocks are inside each other: use several statements or functions",
     ),
-    ("expected", "found \"\"", "the text ends too early: a `}` or `)` is missing"),
-    ("expected `;`, found \"?\"", "", "WGSL has no `a ? b : c`: write `select(c, b, a)`, the value for false first"),
-    ("expected `,`, found \";\"", "", "what stands here is separated by `,`, not by `;`"),
+    ("expected…found \"\"", "the text ends too early: a `}` or `)` is missing"),
+    ("expected `;`, found \"?\"…", "WGSL has no `a ? b : c`: write `select(c, b, a)`, the value for false first"),
+    ("expected `,`, found \";\"…", "what stands here is separated by `,`, not by `;`"),
     (
-        "expected assignment",
-        "",
+        "expected assignment…",
         "this is no statement of WGSL: variables are declared with `var name = value;` or, if they do not change, \
          `let name = value;`",
     ),
     (
-        "expected global item",
-        "found \"#\"",
+        "expected global item…found \"#\"",
         "WGSL has no `#define` and no `#include`: declare a `const`, or add the other text with `Source::with`",
     ),
     (
-        "invalid left-hand side of assignment",
-        "",
+        "invalid left-hand side of assignment…",
         "this cannot be changed: declare it with `var` in place of `let`, or copy the argument to a `var`",
     ),
     (
-        "increment/decrement operation requires",
-        "",
+        "increment/decrement operation requires…",
         "`++` and `--` change a `var` of type `i32` or `u32`; for other types write `+= 1`",
     ),
+    ("workgroup size is missing…", "an entry point needs the size of its workgroups: `@compute @workgroup_size(64)`"),
     (
-        "workgroup size is missing",
-        "",
-        "an entry point needs the size of its workgroups: `@compute @workgroup_size(64)`",
-    ),
-    (
-        "expected global declaration, but found a global directive",
-        "",
+        "expected global declaration, but found a global directive…",
         "`enable`, `requires` and `diagnostic` stand before all else in the shader's own text, not in a library",
     ),
-    ("variable", "attribute", "a buffer needs both of its numbers: `@group(0) @binding(0)`"),
-    ("unknown address space: `push_constant`", "", "push constants are declared with `var<immediate>`"),
-    ("the `f16` enable extension is not enabled", "", "`f16` needs `enable f16;` as the shader's first line"),
+    ("variable…attribute", "a buffer needs both of its numbers: `@group(0) @binding(0)`"),
+    ("unknown address space: `push_constant`…", "push constants are declared with `var<immediate>`"),
+    ("the `f16` enable extension is not enabled…", "`f16` needs `enable f16;` as the shader's first line"),
     (
-        "this operation is not supported in a const context",
-        "",
+        "this operation is not supported in a const context…",
         "a `const` is computed before the shader runs: use `let` for a value that the kernel computes",
     ),
     (
-        "atomic variables cannot be accessed directly",
-        "",
+        "atomic variables cannot be accessed directly…",
         "an atomic variable is read and changed by functions: `atomicLoad(&a)`, `atomicStore(&a, value)`, \
          `atomicAdd(&a, value)`",
     ),
     (
-        "atomic operation is done on a pointer to a non-atomic",
-        "",
+        "atomic operation is done on a pointer to a non-atomic…",
         "atomic functions take a pointer to an atomic type: declare it `atomic<u32>`, `atomic<i32>` or `atomic<f32>`, \
          an array as `array<atomic<u32>>`",
     ),
@@ -99,8 +87,10 @@ const OF_PARSER: [(&str, &str, &str); 16] = [
 /// A sentence for what naga's parser of WGSL refuses.
 pub(super) fn of_parser(error: &ParseError) -> Option<String> {
     let message = error.message();
-    let fits = |&&(start, end, _): &&(&str, &str, &str)| message.starts_with(start) && message.ends_with(end);
-    OF_PARSER.iter().find(fits).map(|&(_, _, sentence)| sentence.to_owned()).or_else(|| with_names(message))
+    let fits = |(pattern, _): &&(&str, &str)| {
+        pattern.split_once('…').is_some_and(|(start, end)| message.starts_with(start) && message.ends_with(end))
+    };
+    OF_PARSER.iter().find(fits).map(|&(_, sentence)| sentence.to_owned()).or_else(|| with_names(message))
 }
 
 /// A sentence that repeats names or types of the message.
