@@ -231,19 +231,15 @@ fn element_type(module: &naga::Module, handle: Handle<Type>) -> ElementType {
 
 /// The host's name for a shader's scalar.
 pub(crate) fn dtype(scalar: naga::Scalar) -> DType {
-    match (scalar.kind, scalar.width) {
-        (ScalarKind::Bool, _) => DType::Bool,
-        (ScalarKind::Sint, 2) => DType::I16,
-        (ScalarKind::Sint, 4) => DType::I32,
-        (ScalarKind::Sint, 8) => DType::I64,
-        (ScalarKind::Uint, 2) => DType::U16,
-        (ScalarKind::Uint, 4) => DType::U32,
-        (ScalarKind::Uint, 8) => DType::U64,
-        (ScalarKind::Float, 2) => DType::F16,
-        (ScalarKind::Float, 4) => DType::F32,
-        (ScalarKind::Float, 8) => DType::F64,
-        (kind, width) => unreachable!("the validator admits no {kind:?} of {width} bytes"),
-    }
+    let letter = match scalar.kind {
+        ScalarKind::Bool => return DType::Bool,
+        ScalarKind::Sint => 'i',
+        ScalarKind::Uint => 'u',
+        ScalarKind::Float => 'f',
+        kind => unreachable!("the validator admits no {kind:?}"),
+    };
+    let bits = 8 * u32::from(scalar.width);
+    DType::of_kind(letter, bits).unwrap_or_else(|| unreachable!("the validator admits no number of {bits} bits"))
 }
 
 /// The named constants that survive in `resolved`, with their defaults from `declared`.

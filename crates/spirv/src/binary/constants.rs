@@ -210,22 +210,13 @@ fn literal(contents: &Contents, declared: &DeclaredConstant) -> Option<ScalarVal
 
 /// The host's name for a number type of the module.
 pub(crate) fn scalar_dtype(ty: &Type) -> Option<DType> {
-    Some(match ty {
-        Type::Bool => DType::Bool,
-        Type::Int { width: 8, is_signed: true } => DType::I8,
-        Type::Int { width: 8, .. } => DType::U8,
-        Type::Int { width: 16, is_signed: true } => DType::I16,
-        Type::Int { width: 16, .. } => DType::U16,
-        Type::Int { width: 32, is_signed: true } => DType::I32,
-        Type::Int { width: 32, .. } => DType::U32,
-        Type::Int { width: 64, is_signed: true } => DType::I64,
-        Type::Int { width: 64, .. } => DType::U64,
-        Type::Float { width: 16, is_brain: true } => DType::BF16,
-        Type::Float { width: 16, .. } => DType::F16,
-        Type::Float { width: 32, .. } => DType::F32,
-        Type::Float { width: 64, .. } => DType::F64,
-        _ => return None,
-    })
+    match *ty {
+        Type::Bool => Some(DType::Bool),
+        Type::Int { width, is_signed } => DType::of_kind(if is_signed { 'i' } else { 'u' }, width),
+        Type::Float { width: 16, is_brain: true } => Some(DType::BF16),
+        Type::Float { width, .. } => DType::of_kind('f', width),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
