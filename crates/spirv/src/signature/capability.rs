@@ -37,14 +37,9 @@ pub enum FloatAtomicOp {
     MinMax,
 }
 
-impl FloatAtomic {
-    const fn add(bits: u8) -> Capability {
-        Capability::FloatAtomic(Self { bits, op: FloatAtomicOp::Add, is_shared: false })
-    }
-
-    const fn min_max(bits: u8) -> Capability {
-        Capability::FloatAtomic(Self { bits, op: FloatAtomicOp::MinMax, is_shared: false })
-    }
+/// What a capability of SPIR-V stands for, which does not say where the float is.
+const fn float_atomic(bits: u8, op: FloatAtomicOp) -> Capability {
+    Capability::FloatAtomic(FloatAtomic { bits, op, is_shared: false })
 }
 
 impl fmt::Display for FloatAtomic {
@@ -89,12 +84,12 @@ macro_rules! capabilities {
                         | Spirv::ImageBuffer | Spirv::SampledBuffer | Spirv::ShaderNonUniform,
                     ) => return None,
                     $($(Some($(Spirv::$spirv)|+) => Self::$name,)?)*
-                    Some(Spirv::AtomicFloat16AddEXT) => FloatAtomic::add(16),
-                    Some(Spirv::AtomicFloat32AddEXT) => FloatAtomic::add(32),
-                    Some(Spirv::AtomicFloat64AddEXT) => FloatAtomic::add(64),
-                    Some(Spirv::AtomicFloat16MinMaxEXT) => FloatAtomic::min_max(16),
-                    Some(Spirv::AtomicFloat32MinMaxEXT) => FloatAtomic::min_max(32),
-                    Some(Spirv::AtomicFloat64MinMaxEXT) => FloatAtomic::min_max(64),
+                    Some(Spirv::AtomicFloat16AddEXT) => float_atomic(16, FloatAtomicOp::Add),
+                    Some(Spirv::AtomicFloat32AddEXT) => float_atomic(32, FloatAtomicOp::Add),
+                    Some(Spirv::AtomicFloat64AddEXT) => float_atomic(64, FloatAtomicOp::Add),
+                    Some(Spirv::AtomicFloat16MinMaxEXT) => float_atomic(16, FloatAtomicOp::MinMax),
+                    Some(Spirv::AtomicFloat32MinMaxEXT) => float_atomic(32, FloatAtomicOp::MinMax),
+                    Some(Spirv::AtomicFloat64MinMaxEXT) => float_atomic(64, FloatAtomicOp::MinMax),
                     _ => Self::Other(number),
                 })
             }
