@@ -165,7 +165,7 @@ pub fn instrument(request: &InstrumentRequest<'_>) -> Result<(Vec<u32>, Sanitize
         binding: plan.binding,
         sites,
         shadow_bytes_per_group: if plan.is_shadow_in_report { plan.shadow_bytes() } else { 0 },
-        buffers: memory.buffers,
+        buffers: memory.buffers.clone(),
         buffer_granule: memory.buffer_granule,
         shared_bytes: plan.shared_bytes(),
     };

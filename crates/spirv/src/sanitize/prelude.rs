@@ -73,44 +73,30 @@ codes! {
 }
 
 /// What the functions depend on.
-pub(super) struct PreludeParams {
+pub(super) struct PreludeParams<'a> {
+    memory: &'a Memory,
+    max_rounds: u32,
     pub(super) group: u32,
     pub(super) binding: u32,
     invocations: u64,
-    granule: u32,
     /// Granules of shared memory.
     n_granules: u32,
-    /// Bytes of a granule of the buffers that are noted.
-    buffer_granule: u32,
-    n_buffers: usize,
-    zero_shared: bool,
-    max_rounds: u32,
     /// Whether the notes are in the report's buffer, and not in shared memory.
     pub(super) is_shadow_in_report: bool,
 }
 
-impl PreludeParams {
-    pub(super) fn new(request: &InstrumentRequest<'_>, memory: &Memory, invocations: u64) -> Self {
+impl<'a> PreludeParams<'a> {
+    pub(super) fn new(request: &InstrumentRequest<'_>, memory: &'a Memory, invocations: u64) -> Self {
         let signature = request.part.signature;
         let (group, binding) = match signature.params.last() {
             None => (0, 0),
             Some(last) => last.binding.checked_add(1).map_or((last.group + 1, 0), |next| (last.group, next)),
         };
-        let (granule, n_granules) = (memory.granule, memory.shared_bytes / memory.granule);
+        let n_granules = memory.shared_bytes / memory.granule;
         let beside = signature.shared_bytes.next_multiple_of(4) + 4 * u64::from(n_granules + ARRIVAL_WORDS);
         let is_shadow_in_report = beside > u64::from(request.sanitize.max_shared_bytes);
-        Self {
-            group,
-            binding,
-            invocations,
-            granule,
-            n_granules,
-            buffer_granule: memory.buffer_granule,
-            n_buffers: memory.buffers.len(),
-            zero_shared: memory.is_zeroed,
-            max_rounds: request.sanitize.max_rounds.max(1),
-            is_shadow_in_report,
-        }
+        let max_rounds = request.sanitize.max_rounds.max(1);
+        Self { memory, max_rounds, group, binding, invocations, n_granules, is_shadow_in_report }
     }
 
     /// Bytes of the notes of one workgroup.
@@ -125,7 +111,7 @@ impl PreludeParams {
 }
 
 /// The functions as a shader without an entry point.
-pub(super) fn text(plan: &PreludeParams) -> String {
+pub(super) fn text(plan: &PreludeParams<'_>) -> String {
     let mut text = String::new();
     let (place, declared) = if plan.is_shadow_in_report {
         ("report.notes[first_note + at]", String::new())
@@ -133,13 +119,15 @@ pub(super) fn text(plan: &PreludeParams) -> String {
         let n = plan.n_granules.max(1);
         ("shadow[at]", format!("var<workgroup> shadow: array<atomic<u32>, {n}>;"))
     };
-    let (first_notes, buffers) = match plan.n_buffers {
+    let (first_notes, buffers) = match plan.memory.buffers.len() {
         0 => (String::new(), ""),
         n => (format!("first_notes: array<u32, {n}>,"), include_str!("buffers.wgsl")),
     };
-    let notes = if plan.is_shadow_in_report || plan.n_buffers > 0 { "notes: array<atomic<u32>>," } else { "" };
-    let PreludeParams { group, binding, invocations, granule, n_granules, buffer_granule, max_rounds, .. } = plan;
-    let initial = u32::from(plan.zero_shared) << code::KIND_SHIFT;
+    let notes =
+        if plan.is_shadow_in_report || !plan.memory.buffers.is_empty() { "notes: array<atomic<u32>>," } else { "" };
+    let PreludeParams { group, binding, invocations, n_granules, max_rounds, .. } = plan;
+    let Memory { granule, buffer_granule, is_zeroed, .. } = plan.memory;
+    let initial = u32::from(*is_zeroed) << code::KIND_SHIFT;
     let _ = write!(
         text,
         "struct Finding {{ claim: atomic<u32>, site: u32, what: u32, a: u32, b: u32, x: u32, y: u32, z: u32 }}
