@@ -46,7 +46,7 @@ impl<'a> Instrumenter<'a> {
             }
             Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic => self.shift(instruction)?,
             Op::ControlBarrier => return self.barrier(instruction, own, behind),
-            Op::MemoryBarrier => self.ordered |= self.orders(instruction, 0),
+            Op::MemoryBarrier => self.state.ordered |= self.orders(instruction, 0),
             _ if instruction.name().starts_with("Atomic") => return self.atomic(instruction, own),
             _ => {}
         }
@@ -68,7 +68,7 @@ impl<'a> Instrumenter<'a> {
         instruction.ids(|_| false, &mut ids)?;
         for id in ids {
             let Some(indices) = self.pointers.get(&id).map(|pointer| pointer.indices.clone()) else { continue };
-            if !indices.is_empty() && self.checked.insert(id) {
+            if !indices.is_empty() && self.state.checked.insert(id) {
                 indices.into_iter().for_each(|index| self.bounds(instruction, index));
             }
         }
@@ -89,7 +89,8 @@ impl<'a> Instrumenter<'a> {
     fn component(&mut self, instruction: &Instruction<'_>, place: usize) -> Checked<()> {
         let (vector, value) = (instruction.operand(0)?, instruction.operand(place)?);
         let Some(&Type::Vector { len, .. }) = self.type_of(vector) else { return Ok(()) };
-        let named = self.position().and_then(|position| self.request.names.get(&position));
+        let position = self.state.line.map(|[_, line, column]| (line, column));
+        let named = position.and_then(|position| self.request.names.get(&position));
         let name = named.map(String::as_str).or_else(|| self.request.part.contents.name(vector));
         let array = name.unwrap_or("a value").to_owned();
         if self.request.part.values.count(value).is_none_or(|index| index >= len) {
@@ -290,7 +291,7 @@ impl<'a> Instrumenter<'a> {
         let at_once = |part: &&Instruction<'_>| matches!(part.op(), Op::Line | Op::NoLine | Op::MemoryBarrier);
         let next = behind.iter().take_while(at_once).filter(|part| part.op() == Op::MemoryBarrier);
         let next = next.fold(0, |orders, part| orders | self.orders(part, 0));
-        let orders = self.orders(barrier, 1) | next | std::mem::take(&mut self.ordered);
+        let orders = self.orders(barrier, 1) | next | std::mem::take(&mut self.state.ordered);
         let site = self.site(barrier.at, Subject::Barrier);
         self.call("arrive", &[site]);
         // The counters are in shared memory, so that has to be ordered even where the shader's own is not.

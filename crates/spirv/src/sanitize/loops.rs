@@ -56,7 +56,7 @@ pub(super) fn loops_of(instructions: &[Instruction<'_>]) -> Checked<HashMap<u32,
 impl Instrumenter<'_> {
     /// Cuts the header that is open: what follows goes into its second part.
     pub(super) fn count_round(&mut self, before: &Instruction<'_>) {
-        let Some(CountedLoop { label, tail, merge, continues, control }) = self.header.take() else { return };
+        let Some(CountedLoop { label, tail, merge, continues, control }) = self.state.header.take() else { return };
         let (site, bool_type) = (self.site(before.at, Subject::Loop), self.code.bool_type());
         let is_endless = self.call_for("is_endless", bool_type, &[site]);
         let continues = if continues == label { tail } else { continues };
@@ -65,10 +65,10 @@ impl Instrumenter<'_> {
         self.code.push(Op::LoopMerge, &operands);
         self.code.push(Op::BranchConditional, &[is_endless, end, tail]);
         self.code.label(end);
-        if matches!(self.request.part.contents.types.get(&self.result), Some(Type::Other(Op::TypeVoid)) | None) {
+        if matches!(self.request.part.contents.types.get(&self.state.result), Some(Type::Other(Op::TypeVoid)) | None) {
             self.code.push(Op::Return, &[]);
         } else {
-            let zero = self.code.once(Op::ConstantNull, Some(self.result), &[]);
+            let zero = self.code.once(Op::ConstantNull, Some(self.state.result), &[]);
             self.code.push(Op::ReturnValue, &[zero]);
         }
         self.code.label(tail);
@@ -78,7 +78,7 @@ impl Instrumenter<'_> {
     pub(super) fn phi(&mut self, phi: &Instruction<'_>) {
         let mut operands = phi.operands.to_vec();
         for from in operands.iter_mut().skip(1).step_by(2) {
-            *from = self.tails.get(from).copied().unwrap_or(*from);
+            *from = self.state.tails.get(from).copied().unwrap_or(*from);
         }
         self.code.functions.extend(instruction(Op::Phi, phi.ty, phi.id, &operands));
     }

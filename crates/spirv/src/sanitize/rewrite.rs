@@ -16,7 +16,7 @@ use super::pointers::Pointer;
 use super::site::{Site, SitePlace, Subject};
 use crate::binary::code::Code;
 use crate::binary::contents::Type;
-use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instructions_in};
+use crate::binary::instruction::{Checked, HEADER_WORDS, Instruction, instruction_at, instructions_in};
 use crate::binary::lines::text;
 use crate::binary::uses::callers_first;
 use crate::binary::words::{instruction, instructions, op, text_words};
@@ -39,8 +39,7 @@ pub(super) fn rewrite(
     let instrumented: HashSet<usize> =
         callers_first(request.part.contents, request.part.entry.function)?.iter().map(|function| function.at).collect();
     let mut at = HEADER_WORDS;
-    while at < words.len() {
-        let Some(instruction) = instructions_in(words, at..words.len()).next().transpose()? else { break };
+    while let Some(instruction) = instruction_at(words, at)? {
         let end = at + instruction.n_words;
         match instruction.op() {
             Op::Function => {
@@ -76,18 +75,27 @@ pub(super) struct Instrumenter<'a> {
     /// The type of each value, also of those that were added.
     pub(super) types: HashMap<u32, u32>,
     pub(super) pointers: HashMap<u32, Pointer>,
-    /// Pointers whose indices were checked in the block.
-    pub(super) checked: HashSet<u32>,
     sites: Vec<Site>,
     /// Texts by their ids.
     strings: HashMap<u32, String>,
+    /// What holds in the function that is written, up to here.
+    pub(super) state: FunctionState,
+    /// Variables that the entry point's interface lacks.
+    interface: Vec<u32>,
+}
+
+/// What holds at a place of a function.
+#[derive(Default)]
+pub(super) struct FunctionState {
+    /// Pointers whose indices were checked in the block.
+    pub(super) checked: HashSet<u32>,
     /// The line that is open: file, line, column.
-    line: Option<[u32; 3]>,
+    pub(super) line: Option<[u32; 3]>,
     /// How far the function lies behind where it lies in the module as it was given.
     moved: usize,
     /// Barriers of memory since the last barrier at which invocations wait.
     pub(super) ordered: u32,
-    pub(super) loops: HashMap<u32, CountedLoop>,
+    loops: HashMap<u32, CountedLoop>,
     /// Of each block that was cut in two, the second part, which the blocks behind it come from.
     pub(super) tails: HashMap<u32, u32>,
     /// The loop whose header is open, and that is still to be counted.
@@ -96,8 +104,6 @@ pub(super) struct Instrumenter<'a> {
     is_cut: bool,
     /// The type of the function's result.
     pub(super) result: u32,
-    /// Variables that the entry point's interface lacks.
-    interface: Vec<u32>,
 }
 
 impl<'a> Instrumenter<'a> {
@@ -120,17 +126,9 @@ impl<'a> Instrumenter<'a> {
             prelude,
             types: request.part.contents.value_types.clone(),
             pointers,
-            checked: HashSet::new(),
             sites: Vec::new(),
             strings: HashMap::new(),
-            line: None,
-            moved: 0,
-            ordered: 0,
-            loops: HashMap::new(),
-            tails: HashMap::new(),
-            header: None,
-            is_cut: false,
-            result: 0,
+            state: FunctionState::default(),
             interface: Vec::new(),
         }
     }
@@ -139,14 +137,12 @@ impl<'a> Instrumenter<'a> {
         let words = self.request.part.words;
         let instructions: Vec<_> = instructions_in(words, range.clone()).collect::<Checked<_>>()?;
         let origin = self.request.part.whole.functions.get(&id).map_or(range.start, |function| function.at);
-        self.moved = range.start.wrapping_sub(origin);
-        self.loops = loops_of(&instructions)?;
-        self.tails.clear();
-        for header in self.loops.values_mut() {
+        let (moved, loops) = (range.start.wrapping_sub(origin), loops_of(&instructions)?);
+        self.state = FunctionState { moved, loops, ..FunctionState::default() };
+        for header in self.state.loops.values_mut() {
             header.tail = self.code.new_id();
-            self.tails.insert(header.label, header.tail);
+            self.state.tails.insert(header.label, header.tail);
         }
-        (self.line, self.ordered) = (None, 0);
         let mut begins = id == self.request.part.entry.function;
         for (index, instruction) in instructions.iter().enumerate() {
             let is_start = matches!(
@@ -165,14 +161,14 @@ impl<'a> Instrumenter<'a> {
     fn instruction(&mut self, instruction: &Instruction<'_>, behind: &[Instruction<'_>]) -> Checked<()> {
         let own = &self.request.part.words[instruction.at..instruction.at + instruction.n_words];
         match instruction.op() {
-            Op::Function => self.result = instruction.ty.unwrap_or_default(),
-            Op::Line => self.line = instruction.operands.first_chunk().copied(),
-            Op::NoLine => self.line = None,
+            Op::Function => self.state.result = instruction.ty.unwrap_or_default(),
+            Op::Line => self.state.line = instruction.operands.first_chunk().copied(),
+            Op::NoLine => self.state.line = None,
             Op::Label => {
                 let label = instruction.id.unwrap_or_default();
-                self.checked.clear();
-                self.header = self.loops.get(&label).cloned();
-                self.is_cut = self.header.is_some();
+                self.state.checked.clear();
+                self.state.header = self.state.loops.get(&label).cloned();
+                self.state.is_cut = self.state.header.is_some();
             }
             Op::Phi => {
                 self.phi(instruction);
@@ -181,7 +177,7 @@ impl<'a> Instrumenter<'a> {
             Op::Variable | Op::FunctionParameter => self.variable(instruction),
             Op::LoopMerge => {
                 self.count_round(instruction);
-                if self.is_cut {
+                if self.state.is_cut {
                     return Ok(()); // It stands in the first part of the header.
                 }
             }
@@ -268,12 +264,12 @@ impl<'a> Instrumenter<'a> {
 
     /// Notes a place that is checked, and returns its number. Each barrier is a place of its own.
     pub(super) fn site(&mut self, at: usize, subject: Subject) -> u32 {
-        let place = match self.line {
+        let place = match self.state.line {
             Some([file, line, column]) => {
                 let file = self.strings.get(&file).filter(|file| !file.is_empty()).cloned();
                 SitePlace::Line { file: file.filter(|file| file != self.request.source_name), line, column }
             }
-            None => SitePlace::Word(at.wrapping_sub(self.moved)),
+            None => SitePlace::Word(at.wrapping_sub(self.state.moved)),
         };
         let site = Site { place, subject };
         let is_alone = site.subject == Subject::Barrier;
@@ -283,11 +279,6 @@ impl<'a> Instrumenter<'a> {
             self.sites.len() - 1
         });
         self.code.number(u32::try_from(index).unwrap_or(u32::MAX))
-    }
-
-    /// The line and the column that are open.
-    pub(super) fn position(&self) -> Option<(u32, u32)> {
-        self.line.map(|[_, line, column]| (line, column))
     }
 
     /// Puts the module together. `front` is what stands before its functions.
