@@ -63,7 +63,8 @@ impl Marks {
                 Op::FunctionEnd => is_in_function = false,
                 _ if is_in_function => {}
                 Op::ExtInst => marks.has_debug_info = true,
-                op if is_always_kept(op) => marks.ids.extend(instruction.id),
+                // These are always kept.
+                Op::ExtInstImport | Op::String => marks.ids.extend(instruction.id),
                 _ => marks.declared.extend(instruction.id.map(|id| (id, instruction.at))),
             }
         }
@@ -152,10 +153,6 @@ impl Marks {
             _ => instruction.id.is_none_or(|id| self.ids.contains(&id)),
         })
     }
-}
-
-fn is_always_kept(op: Op) -> bool {
-    matches!(op, Op::ExtInstImport | Op::String)
 }
 
 /// What the kept part of a module needs of the device.

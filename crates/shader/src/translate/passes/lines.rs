@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use naga::{Block, Expression, Function, Handle, Module, Range, Statement};
+use naga::{Block, Expression, Function, Module, Range, Statement};
 
 use super::block::inner_blocks;
 
@@ -33,7 +33,8 @@ fn split(block: Block, function: &Function) -> Block {
     for (mut statement, span) in block.span_into_iter() {
         if let Statement::Emit(range) = &statement {
             for handle in range.clone() {
-                out.push(emit(handle), function.expressions.get_span(handle));
+                let emit = Statement::Emit(Range::new_from_bounds(handle, handle));
+                out.push(emit, function.expressions.get_span(handle));
             }
             continue;
         }
@@ -43,8 +44,4 @@ fn split(block: Block, function: &Function) -> Block {
         out.push(statement, span);
     }
     out
-}
-
-fn emit(handle: Handle<Expression>) -> Statement {
-    Statement::Emit(Range::new_from_bounds(handle, handle))
 }
