@@ -187,9 +187,9 @@ impl Binary {
         checks: Option<&Check<'_, T>>,
     ) -> Result<(Chosen, Option<T>)> {
         let set = self.constant_values(entry, given)?;
-        self.check_numbers().map_err(|fault| malformed(source_name, fault))?;
-        let whole = self.entry(entry);
         let faulty = |fault| malformed(source_name, fault);
+        self.check_numbers().map_err(faulty)?;
+        let whole = self.entry(entry);
         let read = |words: Vec<u32>| read::read(&words).map(|contents| Self { words, contents });
         let part = kept(&self.words, &self.contents, whole).map_err(faulty)?.map(read).transpose().map_err(faulty)?;
         let part = part.as_ref().unwrap_or(self);
@@ -208,8 +208,7 @@ impl Binary {
         if let Some(address) = signature.address().filter(|_| !options.assume_addresses) {
             return Err(Error::Addresses { kernel: entry.to_owned(), address });
         }
-        signature.matrices =
-            matrices(words, contents, point, &values).map_err(|fault| malformed(source_name, fault))?;
+        signature.matrices = matrices(words, contents, point, &values).map_err(faulty)?;
         let part =
             ChosenPart { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
         let (spirv, checked) = finished((source_name, part), options.bounds, checks, &set)?;
