@@ -63,7 +63,7 @@ impl Marks {
                 Op::FunctionEnd => is_in_function = false,
                 _ if is_in_function => {}
                 Op::ExtInst => marks.has_debug_info = true,
-                // These are always kept.
+                // Sets of instructions and texts are always kept.
                 Op::ExtInstImport | Op::String => marks.ids.extend(instruction.id),
                 _ => marks.declared.extend(instruction.id.map(|id| (id, instruction.at))),
             }
