@@ -12,7 +12,7 @@ use super::words::{BOUND, instruction, instructions, op, with_annotations};
 /// How many elements there are of what is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// So many.
+    /// This number.
     Fixed(u32),
     /// As many as the array that ends a struct has: a pointer to the struct, and the member's number.
     Runtime { pointer: u32, member: u32 },

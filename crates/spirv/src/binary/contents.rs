@@ -60,9 +60,9 @@ pub(crate) enum Type {
     Int { width: u32, is_signed: bool },
     /// A float of so many bits, IEEE's or a brain float.
     Float { width: u32, is_brain: bool },
-    /// So many numbers.
+    /// A vector of numbers.
     Vector { component: u32, len: u32 },
-    /// So many vectors.
+    /// A matrix, as its columns.
     Matrix { column: u32, columns: u32 },
     /// An array, with the id of the constant that is its length.
     Array { element: u32, len: u32 },

@@ -161,15 +161,6 @@ impl DType {
         NAMED.iter().find(|row| row.0 == self)
     }
 
-    /// The number of so many bits whose kind NumPy gives this letter: `i`, `u` or `f`.
-    #[doc(hidden)]
-    pub fn of_kind(kind: char, bits: u32) -> Option<Self> {
-        let is_it = |(dtype, .., typestr): &&(Self, &str, &str, &str)| {
-            typestr.starts_with(kind) && dtype.itemsize() * 8 == bits
-        };
-        NAMED.iter().find(is_it).map(|row| row.0)
-    }
-
     /// Bytes of one element.
     pub const fn itemsize(self) -> u32 {
         match self {

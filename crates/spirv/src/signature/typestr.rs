@@ -68,6 +68,15 @@ impl DType {
         Some((*dtype, order))
     }
 
+    /// The number of so many bits whose kind NumPy gives this letter: `i`, `u` or `f`.
+    #[doc(hidden)]
+    pub fn of_kind(kind: char, bits: u32) -> Option<Self> {
+        let is_it = |(dtype, .., typestr): &&(Self, &str, &str, &str)| {
+            typestr.starts_with(kind) && dtype.itemsize() * 8 == bits
+        };
+        NAMED.iter().find(is_it).map(|row| row.0)
+    }
+
     /// Whether elements with this type string can be read as `wanted`: the same type, or brain floats from two opaque bytes.
     pub fn reads_as(self, wanted: Self) -> bool {
         self == wanted || (wanted == Self::BF16 && self == Self::Record(2))
