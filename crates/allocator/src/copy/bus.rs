@@ -14,7 +14,7 @@ use crate::allocator::{Allocator, Block};
 use crate::error::Result;
 use crate::kind::MemoryKind;
 use crate::memory::route::explain;
-use crate::memory::{CopyQueue, CopyRequest, HostSide, Load, Route, Via, route};
+use crate::memory::{CopyQueue, CopyRequest, Fact, HostSide, Route, Via, route};
 
 /// The text for a copy that got a route which its request excludes.
 pub(super) const EXCLUDED: &str = "the request excludes all other routes";
@@ -36,41 +36,20 @@ impl<'a> Moment<'a> {
     /// The route of a copy from or to `block`, which is the device's side of the request.
     pub(super) fn route(&self, block: &Block, request: &CopyRequest) -> Result<Route> {
         block.device().check_lost()?; // Checked before a lock is taken.
-        Ok(route(request, block.allocator().bus(), self)?.route)
-    }
-}
-
-impl Load for Moment<'_> {
-    fn waits(&self) -> Result<bool> {
-        Ok(self.stream.pending_wait()?.is_some())
+        Ok(route(request, block.allocator().bus(), |fact| self.holds(fact))?.route)
     }
 
-    fn is_busy(&self) -> bool {
-        self.is_busy
-    }
-
-    fn is_source_written(&self) -> Result<bool> {
-        self.pages.map_or(Ok(false), |(block, range)| block.is_written(range))
-    }
-
-    fn is_behind(&self) -> Result<bool> {
-        Ok(!self.stream.query()?)
-    }
-
-    fn has_transfer_queue(&self) -> bool {
-        self.stream.has_transfer_queues()
-    }
-
-    fn is_alone(&self, direction: Direction) -> bool {
-        self.stream.is_idle_beside(direction)
-    }
-
-    fn is_in_job(&self) -> bool {
-        self.stream.is_in_job()
-    }
-
-    fn is_single(&self) -> bool {
-        self.stream.is_single()
+    fn holds(&self, fact: Fact) -> Result<bool> {
+        Ok(match fact {
+            Fact::Waiting => self.stream.pending_wait()?.is_some(),
+            Fact::Busy => self.is_busy,
+            Fact::SourceWritten => self.pages.map_or(Ok(false), |(block, range)| block.is_written(range))?,
+            Fact::Behind => !self.stream.query()?,
+            Fact::TransferQueue => self.stream.has_transfer_queues(),
+            Fact::Alone(direction) => self.stream.is_idle_beside(direction),
+            Fact::InJob => self.stream.is_in_job(),
+            Fact::Single => self.stream.is_single(),
+        })
     }
 }
 

@@ -20,5 +20,5 @@ pub use exported::{ExportedMemory, IpcHandle};
 pub(crate) use mapping::HostIntent;
 pub use mapping::Mapping;
 pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
-pub(crate) use route::{BlockSide, Bus, ChunkPlan, CopyQueue, CopyRequest, HostSide, Load, Route, Via, route};
+pub(crate) use route::{BlockSide, Bus, ChunkPlan, CopyQueue, CopyRequest, Fact, HostSide, Route, Via, route};
 pub use route::{is_by_rows, is_packed_first};

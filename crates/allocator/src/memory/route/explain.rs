@@ -4,71 +4,26 @@ use std::fmt;
 
 use vkarray_driver::Direction;
 
-use super::{BlockSide, Bus, CopyQueue, CopyRequest, HostSide, Load, Route, Via, route};
+use super::{BlockSide, Bus, CopyQueue, CopyRequest, Fact, HostSide, Route, Via, route};
 use crate::error::Result;
-
-/// Answers that are fixed beforehand.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct FixedLoad {
-    pub(crate) waits: bool,
-    pub(crate) is_busy: bool,
-    pub(crate) is_source_written: bool,
-    pub(crate) is_behind: bool,
-    pub(crate) has_one_queue: bool,
-    pub(crate) is_in_job: bool,
-    pub(crate) is_single: bool,
-}
-
-impl Load for FixedLoad {
-    fn waits(&self) -> Result<bool> {
-        Ok(self.waits)
-    }
-
-    fn is_busy(&self) -> bool {
-        self.is_busy
-    }
-
-    fn is_source_written(&self) -> Result<bool> {
-        Ok(self.is_source_written)
-    }
-
-    fn is_behind(&self) -> Result<bool> {
-        Ok(self.is_behind)
-    }
-
-    fn has_transfer_queue(&self) -> bool {
-        !self.has_one_queue
-    }
-
-    fn is_alone(&self, _: Direction) -> bool {
-        !self.is_behind
-    }
-
-    fn is_in_job(&self) -> bool {
-        self.is_in_job
-    }
-
-    fn is_single(&self) -> bool {
-        self.is_single
-    }
-}
 
 /// A line for each copy of that many bytes, not zero: from and to a slice and pinned memory, on an idle device and
 /// behind a kernel that uses the bytes.
 pub(crate) fn explain(bytes: u64, bus: &Bus, block: BlockSide, has_transfer_queue: bool) -> Result<String> {
     let unit = [16, 8, 4].into_iter().find(|&unit| bytes.is_multiple_of(u64::from(unit)));
-    let (idle, pinned) = (
-        FixedLoad { has_one_queue: !has_transfer_queue, ..FixedLoad::default() },
-        HostSide::Pinned { is_read_fast: true },
-    );
+    let pinned = HostSide::Pinned { is_read_fast: true };
     let mut lines = String::new();
     for (direction, way) in [(Direction::ToDevice, "upload from"), (Direction::ToHost, "download to")] {
         for (host, name) in [(HostSide::Slice, "a slice"), (pinned, "pinned memory")] {
-            for (load, moment) in
-                [(idle, "idle"), (FixedLoad { is_busy: true, is_behind: true, ..idle }, "behind a kernel")]
-            {
+            for (is_behind, moment) in [(false, "idle"), (true, "behind a kernel")] {
+                let holds = |fact| match fact {
+                    Fact::TransferQueue => has_transfer_queue,
+                    Fact::Busy | Fact::Behind => is_behind,
+                    Fact::Alone(_) => !is_behind,
+                    Fact::Waiting | Fact::SourceWritten | Fact::InJob | Fact::Single => false,
+                };
                 let request = CopyRequest { direction, bytes, n_runs: 1, host, block, unit, is_beside: false };
-                let routed = route(&request, bus, &load)?;
+                let routed = route(&request, bus, |fact| Ok(holds(fact)))?;
                 lines += &format!("{way} {name}, {moment}: {}: {}\n", routed.route, routed.reason);
             }
         }

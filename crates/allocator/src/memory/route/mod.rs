@@ -1,10 +1,10 @@
 //! How bytes cross between the host and the device: one pure function, [`route`], and its one table of thresholds.
 //!
 //! Code that copies between the host and a block describes the copy as a [`CopyRequest`], asks once, and carries out
-//! the [`Route`]. Answers that depend on the moment come from a [`Load`]. Only a row that needs an answer asks for it,
-//! since each answer costs a lock or a call of the driver. A route in place may be refused when it is carried out, if
-//! work or another thread uses the bytes by then. The copy is then routed again, with [`Load::is_busy`]. The reasons
-//! are in `docs/decisions/018-host-copies-use-staging-slots.md` and
+//! the [`Route`]. Whether a [`Fact`] of the moment holds is asked of the caller. Only a row that needs a fact asks for
+//! it, since each answer costs a lock or a call of the driver. A route in place may be refused when it is carried out,
+//! if work or another thread uses the bytes by then. The copy is then routed again, with [`Fact::Busy`]. The reasons are
+//! in `docs/decisions/018-host-copies-use-staging-slots.md` and
 //! `docs/decisions/052-small-jobs-are-one-submission.md`.
 
 mod explain;
@@ -148,37 +148,25 @@ pub(crate) struct Bus {
     pub(crate) n_threads: usize,
 }
 
-/// The facts about the moment that routes depend on. Each answer may cost a lock or a call of the driver.
-pub(crate) trait Load {
-    /// Whether the stream waits for a point that the program named.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Driver`](crate::Error::Driver) if the driver refuses the question.
-    fn waits(&self) -> Result<bool>;
-    /// Whether work, or another thread, is known to use bytes of the block. Carrying out a route in place finds this
-    /// out.
-    fn is_busy(&self) -> bool;
-    /// Whether unfinished work writes the host's side of an upload from imported pages.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Driver`](crate::Error::Driver) if the driver refuses the question.
-    fn is_source_written(&self) -> Result<bool>;
-    /// Whether some of the stream's work is unfinished.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Driver`](crate::Error::Driver) if the driver refuses the question.
-    fn is_behind(&self) -> Result<bool>;
-    /// Whether the stream has a queue for transfers.
-    fn has_transfer_queue(&self) -> bool;
-    /// Whether the stream and its transfer queue of this direction are idle.
-    fn is_alone(&self, direction: Direction) -> bool;
-    /// Whether the next operation is probably one of a few between two waits of a thread.
-    fn is_in_job(&self) -> bool;
-    /// Whether the next operation is probably waited for alone, on a device that is idle.
-    fn is_single(&self) -> bool;
+/// A fact about the moment that routes depend on. Each answer may cost a lock or a call of the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fact {
+    /// The stream waits for a point that the program named.
+    Waiting,
+    /// Work, or another thread, is known to use bytes of the block. Carrying out a route in place finds this out.
+    Busy,
+    /// Unfinished work writes the host's side of an upload from imported pages.
+    SourceWritten,
+    /// Some of the stream's work is unfinished.
+    Behind,
+    /// The stream has a queue for transfers.
+    TransferQueue,
+    /// The stream and its transfer queue of this direction are idle.
+    Alone(Direction),
+    /// The next operation is probably one of a few between two waits of a thread.
+    InJob,
+    /// The next operation is probably waited for alone, on a device that is idle.
+    Single,
 }
 
 /// How bytes cross.
@@ -282,12 +270,13 @@ impl Bus {
     }
 }
 
-/// Decides how bytes cross between the host and the device: by the first row whose condition holds.
+/// Decides how bytes cross between the host and the device: by the first row whose condition holds. `holds` says whether
+/// a fact is true.
 ///
 /// # Errors
 ///
-/// The errors of `load`.
-pub(crate) fn route(request: &CopyRequest, bus: &Bus, load: &impl Load) -> Result<Routed> {
+/// The errors of `holds`.
+pub(crate) fn route(request: &CopyRequest, bus: &Bus, holds: impl Fn(Fact) -> Result<bool>) -> Result<Routed> {
     let &CopyRequest { direction, bytes, n_runs, host, block, unit, .. } = request;
     let is_up = direction == Direction::ToDevice;
     let (is_slice, is_pinned) =
@@ -302,20 +291,20 @@ pub(crate) fn route(request: &CopyRequest, bus: &Bus, load: &impl Load) -> Resul
         return because(Route::Rows, "a kernel copies short rows faster than a region for each");
     }
     if host == HostSide::Later && bytes <= MAX_IN_SLOT {
-        return command(request, load, Via::Pinned, "nobody waits for the copy yet, so it has memory of its own");
+        return command(request, &holds, Via::Pinned, "nobody waits for the copy yet, so it has memory of its own");
     }
     if !is_up && is_slice && bus.is_read_in_place(block, bytes) {
         return because(in_place, "the host reads the memory where it is sooner than the device copies it");
     }
-    if is_up && host == HostSide::Imported && (bytes > MAX_IN_SLOT || load.is_source_written()?) {
-        return command(request, load, Via::Direct, "the device reaches the imported pages");
+    if is_up && host == HostSide::Imported && (bytes > MAX_IN_SLOT || holds(Fact::SourceWritten)?) {
+        return command(request, &holds, Via::Direct, "the device reaches the imported pages");
     }
-    if is_up && n_runs == 1 && bytes <= bus.most_written(block, host) && !load.is_busy() && !load.waits()? {
+    if is_up && n_runs == 1 && bytes <= bus.most_written(block, host) && !holds(Fact::Busy)? && !holds(Fact::Waiting)? {
         return because(in_place, "nothing uses the memory, and the host writes it before the device would have begun");
     }
     if let Some(unit) = unit.filter(|_| n_runs == 1 && bytes <= bus.most_by_kernel())
         && !block.kind.is_in_host_memory()
-        && (is_pinned || !is_up && is_slice && load.is_behind()?)
+        && (is_pinned || !is_up && is_slice && holds(Fact::Behind)?)
     {
         return because(Route::Kernel { unit }, "between kernels a kernel copies few bytes sooner than a command");
     }
@@ -324,12 +313,12 @@ pub(crate) fn route(request: &CopyRequest, bus: &Bus, load: &impl Load) -> Resul
             Route::Command { queue: CopyQueue::Own, via: Via::Fill },
             "the device fills memory faster than the host writes it",
         ),
-        HostSide::Pinned { .. } => command(request, load, Via::Direct, "the device reaches pinned memory"),
-        HostSide::Imported if !is_up => command(request, load, Via::Direct, "the device reaches the imported pages"),
-        _ if bytes <= MAX_IN_SLOT => command(request, load, Via::Slot, "the device does not reach the slice"),
+        HostSide::Pinned { .. } => command(request, &holds, Via::Direct, "the device reaches pinned memory"),
+        HostSide::Imported if !is_up => command(request, &holds, Via::Direct, "the device reaches the imported pages"),
+        _ if bytes <= MAX_IN_SLOT => command(request, &holds, Via::Slot, "the device does not reach the slice"),
         _ => {
             let via = Via::Chunks(ChunkPlan::new(bytes, bus.n_threads));
-            command(request, load, via, "the device does not reach the slice, and several slots overlap two copies")
+            command(request, &holds, via, "the device does not reach the slice, and several slots overlap two copies")
         }
     }
 }
@@ -345,16 +334,21 @@ pub fn is_packed_first(n_runs: u64, bytes: u64) -> bool {
 }
 
 /// A command, and its queue.
-fn command(request: &CopyRequest, load: &impl Load, via: Via, reason: &'static str) -> Result<Routed> {
+fn command(
+    request: &CopyRequest,
+    holds: impl Fn(Fact) -> Result<bool>,
+    via: Via,
+    reason: &'static str,
+) -> Result<Routed> {
     let bytes = match via {
         Via::Chunks(plan) => plan.chunk as u64,
         _ => request.bytes,
     };
     let is_beside = match bytes {
-        _ if request.block.kind.is_in_host_memory() || !load.has_transfer_queue() => false,
+        _ if request.block.kind.is_in_host_memory() || !holds(Fact::TransferQueue)? => false,
         _ if request.is_beside => true,
-        MIN_BESIDE.. => !(request.bytes <= MAX_IN_JOB && load.is_in_job() || load.is_single()),
-        ..=MAX_ALONE_BESIDE => request.direction == Direction::ToHost && load.is_alone(request.direction),
+        MIN_BESIDE.. => !(request.bytes <= MAX_IN_JOB && holds(Fact::InJob)? || holds(Fact::Single)?),
+        ..=MAX_ALONE_BESIDE => request.direction == Direction::ToHost && holds(Fact::Alone(request.direction))?,
         _ => false,
     };
     let queue = if is_beside { CopyQueue::Transfer(request.direction) } else { CopyQueue::Own };
