@@ -81,7 +81,7 @@ impl Allocator {
 impl Block {
     /// A request for a copy of one run between this block and the host, without a kernel.
     pub(super) fn request(&self, direction: Direction, bytes: u64, host: HostSide) -> CopyRequest {
-        CopyRequest { direction, bytes, n_runs: 1, host, block: self.side(), unit: None, is_beside: false }
+        CopyRequest { direction, bytes, host, block: self.side(), unit: None, is_beside: false }
     }
 
     /// Copies bytes of another block to this one at `offset` as [`Block::copy_from_block`] does, unless a kernel copies
@@ -123,7 +123,6 @@ impl Block {
                 Route::InPlace { .. } => moment.is_busy = true,
                 Route::Kernel { unit } => return Ok(Some(unit)),
                 Route::Command { queue, .. } => break queue,
-                Route::Rows | Route::PackFirst => unreachable!("{EXCLUDED}"),
             }
         };
         // SAFETY: the blocks are alive, and their memory outlives their last uses, which are recorded with the accesses.

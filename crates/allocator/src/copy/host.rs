@@ -184,7 +184,6 @@ impl Block {
             }
             Route::InPlace { .. } => self.read_in_order(stream, offset, target)?,
             Route::Command { queue, .. } => self.read_through((stream, queue), offset, target, SlotSize::Small)?,
-            _ => unreachable!("{EXCLUDED}"),
         }
         Ok(None)
     }

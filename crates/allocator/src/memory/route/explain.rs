@@ -22,7 +22,7 @@ pub(crate) fn explain(bytes: u64, bus: &Bus, block: BlockSide, has_transfer_queu
                     Fact::Alone(_) => !is_behind,
                     Fact::Waiting | Fact::SourceWritten | Fact::InJob | Fact::Single => false,
                 };
-                let request = CopyRequest { direction, bytes, n_runs: 1, host, block, unit, is_beside: false };
+                let request = CopyRequest { direction, bytes, host, block, unit, is_beside: false };
                 let routed = route(&request, bus, |fact| Ok(holds(fact)))?;
                 lines += &format!("{way} {name}, {moment}: {}: {}\n", routed.route, routed.reason);
             }
@@ -36,8 +36,6 @@ impl fmt::Display for Route {
         match self {
             Self::InPlace { n_threads } => write!(f, "in place by the host, threads: {n_threads}"),
             Self::Kernel { unit } => write!(f, "a kernel, in units of {unit} bytes"),
-            Self::Rows => f.write_str("a kernel, row by row"),
-            Self::PackFirst => f.write_str("packed on the device first"),
             Self::Command { queue, via } => {
                 let queue = match queue {
                     CopyQueue::Own => "the stream's queue",

@@ -90,15 +90,14 @@ pub(crate) const EXPORTED_PART: u64 = 8 * MIB;
 /// measured.
 pub(crate) const MAX_PATTERN: u64 = 4 * KIB;
 
-/// A copy between the host and a block.
+/// A copy of one run of bytes between the host and a block. Copies of several runs are cut by the array crate, which
+/// asks [`is_by_rows`] and [`is_packed_first`] how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CopyRequest {
     /// The direction of the bytes.
     pub(crate) direction: Direction,
     /// The number of bytes, not zero.
     pub(crate) bytes: u64,
-    /// The number of contiguous runs of the bytes, all of one length.
-    pub(crate) n_runs: u64,
     /// The memory that holds the bytes on the host's side.
     pub(crate) host: HostSide,
     /// The memory that holds the bytes on the device's side.
@@ -182,8 +181,6 @@ pub(crate) enum Route {
         /// The bytes of a unit.
         unit: u32,
     },
-    /// A kernel copies many rows.
-    Rows,
     /// A command of the device.
     Command {
         /// The queue that runs it.
@@ -191,8 +188,6 @@ pub(crate) enum Route {
         /// The memory that the command goes through.
         via: Via,
     },
-    /// The device packs the runs first. The packed bytes are routed anew.
-    PackFirst,
 }
 
 /// The queue of a command.
@@ -277,19 +272,13 @@ impl Bus {
 ///
 /// The errors of `holds`.
 pub(crate) fn route(request: &CopyRequest, bus: &Bus, holds: impl Fn(Fact) -> Result<bool>) -> Result<Routed> {
-    let &CopyRequest { direction, bytes, n_runs, host, block, unit, .. } = request;
+    let &CopyRequest { direction, bytes, host, block, unit, .. } = request;
     let is_up = direction == Direction::ToDevice;
     let (is_slice, is_pinned) =
         (matches!(host, HostSide::Slice | HostSide::Later), matches!(host, HostSide::Pinned { .. }));
     let in_place = Route::InPlace { n_threads: n_threads(bytes, bus.n_threads) };
     let because = |route, reason| Ok(Routed { route, reason });
 
-    if is_slice && n_runs > 1 || host == HostSide::Imported && is_packed_first(n_runs, bytes) {
-        return because(Route::PackFirst, "many short runs take longer to copy one by one than to pack on the device");
-    }
-    if unit.is_some() && is_by_rows(n_runs, bytes / n_runs) {
-        return because(Route::Rows, "a kernel copies short rows faster than a region for each");
-    }
     if host == HostSide::Later && bytes <= MAX_IN_SLOT {
         return command(request, &holds, Via::Pinned, "nobody waits for the copy yet, so it has memory of its own");
     }
@@ -299,10 +288,10 @@ pub(crate) fn route(request: &CopyRequest, bus: &Bus, holds: impl Fn(Fact) -> Re
     if is_up && host == HostSide::Imported && (bytes > MAX_IN_SLOT || holds(Fact::SourceWritten)?) {
         return command(request, &holds, Via::Direct, "the device reaches the imported pages");
     }
-    if is_up && n_runs == 1 && bytes <= bus.most_written(block, host) && !holds(Fact::Busy)? && !holds(Fact::Waiting)? {
+    if is_up && bytes <= bus.most_written(block, host) && !holds(Fact::Busy)? && !holds(Fact::Waiting)? {
         return because(in_place, "nothing uses the memory, and the host writes it before the device would have begun");
     }
-    if let Some(unit) = unit.filter(|_| n_runs == 1 && bytes <= bus.most_by_kernel())
+    if let Some(unit) = unit.filter(|_| bytes <= bus.most_by_kernel())
         && !block.kind.is_in_host_memory()
         && (is_pinned || !is_up && is_slice && holds(Fact::Behind)?)
     {

@@ -5,7 +5,7 @@ use super::*;
 use Direction::{ToDevice as Up, ToHost as Down};
 use HostSide::{Imported, Later, Pattern, Slice};
 use MemoryKind::{Device, Shared, WriteCombined};
-use Route::{Kernel, PackFirst, Rows};
+use Route::Kernel;
 
 const PINNED: HostSide = HostSide::Pinned { is_read_fast: true };
 
@@ -70,16 +70,12 @@ const HIDDEN: BlockSide = BlockSide { kind: Device, is_addressed: false };
 
 /// A copy of one run that a kernel could do.
 fn one(direction: Direction, bytes: u64, host: HostSide, block: BlockSide) -> CopyRequest {
-    CopyRequest { direction, bytes, n_runs: 1, host, block, unit: Some(16), is_beside: false }
+    CopyRequest { direction, bytes, host, block, unit: Some(16), is_beside: false }
 }
 
 /// A copy that no kernel does.
 fn unaligned(direction: Direction, bytes: u64, host: HostSide, block: BlockSide) -> CopyRequest {
     CopyRequest { unit: None, ..one(direction, bytes, host, block) }
-}
-
-fn rows(n_runs: u64, row: u64, host: HostSide) -> CopyRequest {
-    CopyRequest { n_runs, ..one(Up, n_runs * row, host, seen(Device)) }
 }
 
 const fn in_place(n_threads: usize) -> Route {
@@ -194,13 +190,24 @@ fn copies_between_pinned_memory_and_a_gpu() {
             (one(Down, 256 * KIB, PINNED, HIDDEN), IDLE, beside(Down, Direct)),
             (one(Down, 256 * KIB + 4, PINNED, HIDDEN), IDLE, own(Direct)),
             (one(Down, 256 * MIB, PINNED, HIDDEN), BUSY, beside(Down, Direct)),
-            (rows(3, 64 * KIB, PINNED), IDLE, own(Direct)),
-            (rows(4096, 64 * KIB, PINNED), IDLE, beside(Up, Direct)),
-            (rows(3, 64 * KIB - 1, PINNED), IDLE, Rows),
-            (rows(4097, 64 * KIB, PINNED), IDLE, Rows),
-            (CopyRequest { unit: None, ..rows(3, 16, PINNED) }, IDLE, own(Direct)),
         ],
     );
+}
+
+#[test]
+fn short_rows_are_copied_by_a_kernel_and_short_runs_are_packed() {
+    // The runs, the bytes of each, and whether a kernel copies them.
+    for (n_runs, run, expected) in
+        [(1, 4, false), (3, 64 * KIB, false), (4096, 64 * KIB, false), (3, 64 * KIB - 1, true), (4097, 64 * KIB, true)]
+    {
+        assert_eq!(is_by_rows(n_runs, run), expected, "{n_runs} of {run}");
+    }
+    // The runs, the bytes of all, and whether they are packed on the device first.
+    for (n_runs, bytes, expected) in
+        [(4, 32, false), (5, 40, true), (5, 5 * (256 * KIB - 1), true), (5, 5 * 256 * KIB, false)]
+    {
+        assert_eq!(is_packed_first(n_runs, bytes), expected, "{n_runs} of {bytes} bytes in all");
+    }
 }
 
 #[test]
@@ -233,8 +240,6 @@ fn copies_of_registered_memory_and_of_patterns() {
             (unaligned(Up, MIB, Imported, HIDDEN), IDLE, beside(Up, Direct)),
             (unaligned(Down, 64 * KIB, Imported, HIDDEN), IDLE, beside(Down, Direct)),
             (unaligned(Down, 4, Imported, HIDDEN), BUSY, own(Direct)),
-            (rows(5, 256 * KIB - 1, Imported), IDLE, PackFirst),
-            (rows(5, 8, Slice), IDLE, PackFirst),
             (one(Up, 128 * KIB, Pattern, seen(Device)), IDLE, in_place(1)),
             (one(Up, 128 * KIB + 1, Pattern, seen(Device)), IDLE, own(Fill)),
             (one(Up, 16, Pattern, seen(Device)), WAITS, own(Fill)),
@@ -376,7 +381,6 @@ fn check_conditions(request: &CopyRequest, load: &FixedLoad, route: Route) {
         Route::InPlace { .. } if direction == Up => block.is_addressed && !load.is_busy && !load.waits,
         Route::InPlace { .. } => block.is_addressed && matches!(host, Slice | Later),
         Kernel { unit: with } => unit == Some(with) && bytes <= MAX_BY_KERNEL && !block.kind.is_in_host_memory(),
-        Rows | PackFirst => false,
         Route::Command { queue, via } => {
             let is_on_queue = queue == CopyQueue::Own
                 || queue == CopyQueue::Transfer(direction) && !load.has_one_queue && !block.kind.is_in_host_memory();
