@@ -14,6 +14,7 @@ mod statistics;
 mod tracking;
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -183,16 +184,20 @@ unsafe impl<A: Adaptor> MemoryManager for A {
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
         let asked = AdaptorRequest { size, kind: MemoryKind::Pinned, label: BlockLabel::new() };
-        let guard = AfterGuard::begin(self, &asked)?;
         // SAFETY: the caller keeps this function's contract, which is the same as that of the manager inside.
-        let given = unsafe { self.inner().mempin(owner, pointer, size, mapped) };
-        guard.end(given)
+        observed(self, &asked, || unsafe { self.inner().mempin(owner, pointer, size, mapped) })
     }
 
     unsafe fn memfree(&self, memory: MemoryPointer) {
-        let returned = ReturnGuard { adaptor: self, memory: Some(memory) };
-        self.freeing(returned.memory.as_ref().expect("taken when it is dropped"));
-        drop(returned);
+        let bytes = memory.size();
+        let told = catch_unwind(AssertUnwindSafe(|| self.freeing(&memory)));
+        // SAFETY: the caller keeps the same contract; by the contract of `Adaptor`, the manager inside is the manager that
+        // gave the memory out.
+        let freed = catch_unwind(AssertUnwindSafe(|| unsafe { self.inner().memfree(memory) }));
+        self.freed(bytes);
+        if let Err(panic) = told.and(freed) {
+            resume_unwind(panic);
+        }
     }
 
     fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
@@ -207,70 +212,28 @@ fn allocate<A: Adaptor, P: AsRef<MemoryPointer>>(
     request: &AdaptorRequest,
     ask: impl Fn() -> Result<P>,
 ) -> Result<P> {
-    let guard = AfterGuard::begin(adaptor, request)?;
-    let mut attempt = 1_u32;
-    loop {
-        match ask() {
-            Err(error) if adaptor.retry(request, &error, attempt) => attempt = attempt.saturating_add(1),
-            outcome => return guard.end(outcome),
+    observed(adaptor, request, || {
+        let mut attempt = 1_u32;
+        loop {
+            match ask() {
+                Err(error) if adaptor.retry(request, &error, attempt) => attempt = attempt.saturating_add(1),
+                outcome => return outcome,
+            }
         }
-    }
+    })
 }
 
-/// Memory on its way back to the manager inside. The guard gives it back also when [`Adaptor::freeing`] panics.
-struct ReturnGuard<'a, A: Adaptor> {
-    adaptor: &'a A,
-    memory: Option<MemoryPointer>,
-}
-
-impl<A: Adaptor> Drop for ReturnGuard<'_, A> {
-    fn drop(&mut self) {
-        let Some(memory) = self.memory.take() else { return };
-        let _freed = FreedGuard { adaptor: self.adaptor, bytes: memory.size() };
-        // SAFETY: only `memfree` makes this guard, and its caller keeps the same contract; by the contract of
-        // `Adaptor`, the manager inside is the manager that gave the memory out.
-        unsafe { self.adaptor.inner().memfree(memory) };
-    }
-}
-
-/// Calls [`Adaptor::freed`], also when the manager inside panics.
-struct FreedGuard<'a, A: Adaptor> {
-    adaptor: &'a A,
-    bytes: u64,
-}
-
-impl<A: Adaptor> Drop for FreedGuard<'_, A> {
-    fn drop(&mut self) {
-        self.adaptor.freed(self.bytes);
-    }
-}
-
-/// Calls [`Adaptor::after`] exactly once, also when the allocation ends by a panic.
-struct AfterGuard<'a, A: Adaptor> {
-    adaptor: &'a A,
-    request: &'a AdaptorRequest,
-    is_called: bool,
-}
-
-impl<'a, A: Adaptor> AfterGuard<'a, A> {
-    fn begin(adaptor: &'a A, request: &'a AdaptorRequest) -> Result<Self> {
-        adaptor.before(request)?;
-        Ok(Self { adaptor, request, is_called: false })
-    }
-
-    fn end<P: AsRef<MemoryPointer>>(mut self, outcome: Result<P>) -> Result<P> {
-        self.is_called = true;
-        self.adaptor.after(self.request, outcome.as_ref().ok().map(AsRef::as_ref));
-        outcome
-    }
-}
-
-impl<A: Adaptor> Drop for AfterGuard<'_, A> {
-    fn drop(&mut self) {
-        if !self.is_called {
-            self.adaptor.after(self.request, None);
-        }
-    }
+/// Calls [`Adaptor::before`], asks, and calls [`Adaptor::after`] exactly once, also when asking panics.
+fn observed<A: Adaptor, P: AsRef<MemoryPointer>>(
+    adaptor: &A,
+    request: &AdaptorRequest,
+    ask: impl FnOnce() -> Result<P>,
+) -> Result<P> {
+    adaptor.before(request)?;
+    let outcome = catch_unwind(AssertUnwindSafe(ask));
+    let given = outcome.as_ref().ok().and_then(|answer| answer.as_ref().ok());
+    adaptor.after(request, given.map(AsRef::as_ref));
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 #[cfg(test)]

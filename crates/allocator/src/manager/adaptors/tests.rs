@@ -1,6 +1,5 @@
 //! Adaptors over a fake manager: the small adaptors, and what all adaptors have in common.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::thread;
 
