@@ -7,7 +7,7 @@ use vkarray::device::Device;
 use vkarray::memory::{
     ArenaManager, Error as MemoryError, Limiting, ManagerFactory, MemoryManager, PassthroughManager, PoolManager,
 };
-use vkarray_allocator::{Adaptor, AdaptorRequest, MemoryPointer};
+use vkarray_allocator::{Adaptor, MemoryPointer, Request};
 use vkarray_conformance::{Conformance, Faults, Outcome, Report};
 
 use crate::table::{Fault, Table};
@@ -68,11 +68,11 @@ unsafe impl Adaptor for FailsForGood {
         &self.inner
     }
 
-    fn before(&self, _: &AdaptorRequest) -> Result<(), MemoryError> {
+    fn before(&self, _: &Request) -> Result<(), MemoryError> {
         if self.is_over.load(Ordering::Relaxed) { Err(MemoryError::NotInitialized) } else { Ok(()) }
     }
 
-    fn after(&self, _: &AdaptorRequest, given: Option<&MemoryPointer>) {
+    fn after(&self, _: &Request, given: Option<&MemoryPointer>) {
         self.is_over.fetch_or(given.is_none(), Ordering::Relaxed);
     }
 }

@@ -48,8 +48,8 @@ pub use error::{
 pub use interop::{HostTensor, Tensor, TensorShape, tensor_of_bytes};
 pub use kind::{BlockLabel, Bytes, MemoryKind, UsmType};
 pub use manager::adaptors::{
-    Adaptor, AdaptorRequest, AllocationStatistics, Counter, FailureCallback, Limiting, Outstanding, ScopeCounters,
-    StatisticsScope, Tracking, Verdict,
+    Adaptor, AllocationStatistics, Counter, FailureCallback, Limiting, Outstanding, ScopeCounters, StatisticsScope,
+    Tracking, Verdict,
 };
 #[cfg(feature = "allocation-log")]
 pub use manager::adaptors::{LogStep, Logging, read_log};

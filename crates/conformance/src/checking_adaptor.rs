@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk::Handle;
-use vkarray_allocator::{Adaptor, AdaptorRequest, MemoryKind, MemoryManager, MemoryPointer};
+use vkarray_allocator::{Adaptor, MemoryKind, MemoryManager, MemoryPointer, Request};
 use vkarray_driver::Device;
 use vkarray_driver::hazard::LastUse;
 
@@ -45,7 +45,7 @@ impl MemoryRecords {
         self.live_ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn given(&self, request: &AdaptorRequest, memory: &MemoryPointer) {
+    fn given(&self, request: &Request, memory: &MemoryPointer) {
         self.check_shape(request, memory);
         for range in ranges_of(memory) {
             let (overlap, former) = {
@@ -61,7 +61,7 @@ impl MemoryRecords {
         }
     }
 
-    fn check_shape(&self, request: &AdaptorRequest, memory: &MemoryPointer) {
+    fn check_shape(&self, request: &Request, memory: &MemoryPointer) {
         let (size, kind, offset) = (memory.size(), memory.kind(), memory.offset());
         if size != request.size {
             self.report(format!("expected a pointer to the {} bytes asked for, and got {size}", request.size));
@@ -112,7 +112,7 @@ unsafe impl Adaptor for CheckingAdaptor {
         &*self.inner
     }
 
-    fn after(&self, request: &AdaptorRequest, given: Option<&MemoryPointer>) {
+    fn after(&self, request: &Request, given: Option<&MemoryPointer>) {
         if let Some(memory) = given {
             self.records.given(request, memory);
         }

@@ -23,9 +23,9 @@
 //! ```
 
 pub use vkarray_allocator::{
-    Adaptor, AdaptorRequest, AllocationStatistics, Allocator, ArenaManager, Block, BlockLabel, BlockRange, Bytes,
-    Confidence, ConnectionLimit, ConnectionSync, ConnectionTraits, Counter, Counters, DeferCleanup, DeviceMemory,
-    Error, FailureCallback, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible, HostWrite,
+    Adaptor, AllocationStatistics, Allocator, ArenaManager, Block, BlockLabel, BlockRange, Bytes, Confidence,
+    ConnectionLimit, ConnectionSync, ConnectionTraits, Counter, Counters, DeferCleanup, DeviceMemory, Error,
+    FailureCallback, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible, HostWrite,
     INTERFACE_VERSION, Lent, Limiting, LiveBlock, ManagerFactory, MappedMemory, Mapping, MemoryBuilder,
     MemoryConnection, MemoryContext, MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer,
     MemoryState, MigrationPath, OnBoth, OnDevice, OnHost, OomStep, OutOfMemory, Owner, PassthroughManager, Pending,

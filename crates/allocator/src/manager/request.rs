@@ -2,14 +2,15 @@
 
 use crate::kind::{BlockLabel, MemoryKind};
 
-/// A request for device memory.
+/// A request for memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
 pub struct Request {
     /// The number of bytes. Zero bytes are allowed.
     pub size: u64,
-    /// [`MemoryKind::Device`] or [`MemoryKind::Shared`].
+    /// [`MemoryKind::Device`] or [`MemoryKind::Shared`] in a request to a manager; any kind in what an
+    /// [`Adaptor`](crate::Adaptor) is told.
     pub kind: MemoryKind,
     /// The use of the memory, for the report of memory running out.
     pub label: BlockLabel,

@@ -4,9 +4,9 @@
 
 use std::fmt;
 
-use super::{Adaptor, AdaptorRequest};
+use super::Adaptor;
 use crate::error::Error;
-use crate::manager::MemoryManager;
+use crate::manager::{MemoryManager, Request};
 
 /// What to do after memory ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ unsafe impl<M: MemoryManager> Adaptor for FailureCallback<M> {
         &self.inner
     }
 
-    fn retry(&self, request: &AdaptorRequest, error: &Error, attempt: u32) -> bool {
+    fn retry(&self, request: &Request, error: &Error, attempt: u32) -> bool {
         matches!(error, Error::OutOfMemory { .. }) && (self.callback)(request.size, attempt) == Verdict::Retry
     }
 }

@@ -4,9 +4,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Adaptor, AdaptorRequest};
+use super::Adaptor;
 use crate::error::{Error, OutOfMemory, Result, Shortage};
-use crate::manager::MemoryManager;
+use crate::manager::{MemoryManager, Request};
 use crate::memory::MemoryPointer;
 
 /// Refuses allocations beyond a limit, as if memory had run out.
@@ -62,7 +62,7 @@ unsafe impl<M: MemoryManager> Adaptor for Limiting<M> {
     }
 
     /// Reserves the bytes in one atomic step, so that two requests near the limit cannot both be refused.
-    fn before(&self, request: &AdaptorRequest) -> Result<()> {
+    fn before(&self, request: &Request) -> Result<()> {
         let more = |in_use: u64| in_use.checked_add(request.size).filter(|&sum| sum <= self.limit);
         self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map(drop).map_err(|in_use| {
             let mut report = OutOfMemory::new(request.size, request.kind, Shortage::Limit(self.limit));
@@ -72,7 +72,7 @@ unsafe impl<M: MemoryManager> Adaptor for Limiting<M> {
         })
     }
 
-    fn after(&self, request: &AdaptorRequest, given: Option<&MemoryPointer>) {
+    fn after(&self, request: &Request, given: Option<&MemoryPointer>) {
         if given.is_none() {
             self.give_back(request.size);
         }

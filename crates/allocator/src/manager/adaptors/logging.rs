@@ -13,10 +13,10 @@ use ash::vk::Handle;
 use vkarray_driver::Device;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-use super::{Adaptor, AdaptorRequest};
+use super::Adaptor;
 use crate::kind::MemoryKind;
-use crate::manager::MemoryManager;
 use crate::manager::adaptors::log_format::{COLUMNS, LogAction, kind_text};
+use crate::manager::{MemoryManager, Request};
 use crate::memory::MemoryPointer;
 
 /// Writes a log of what a manager gives out and takes back.
@@ -126,7 +126,7 @@ unsafe impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
         self.device.get_or_init(|| Arc::downgrade(device));
     }
 
-    fn after(&self, request: &AdaptorRequest, given: Option<&MemoryPointer>) {
+    fn after(&self, request: &Request, given: Option<&MemoryPointer>) {
         let action = if given.is_some() { LogAction::Allocate } else { LogAction::AllocateFailure };
         self.write(&LogLine { action, memory: given, size: request.size, kind: request.kind, stream: None });
     }

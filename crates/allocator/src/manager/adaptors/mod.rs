@@ -34,22 +34,11 @@ pub use self::logging::Logging;
 pub use self::statistics::{AllocationStatistics, Counter, ScopeCounters, StatisticsScope};
 pub use self::tracking::{Outstanding, Tracking};
 
-/// An allocation as an adaptor sees it: of device memory, of host memory, or of pinning.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AdaptorRequest {
-    /// The number of bytes.
-    pub size: u64,
-    /// The kind of memory.
-    pub kind: MemoryKind,
-    /// The use of the memory, if the request gives it.
-    pub label: BlockLabel,
-}
-
 /// A manager around another one. Every method but [`Adaptor::inner`] has a default that does nothing.
 ///
 /// Every adaptor is a [`MemoryManager`]. An adaptor never owns the memory: its methods get references to what the manager
-/// inside gives out and takes back. All methods are called from any thread, without a lock.
+/// inside gives out and takes back. All methods are called from any thread, without a lock. Host memory and pinning come
+/// as a [`Request`] of that kind, too.
 ///
 /// # Safety
 ///
@@ -65,7 +54,7 @@ pub struct AdaptorRequest {
 /// use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// use vkarray_allocator::{
-///     Adaptor, AdaptorRequest, Allocator, MemoryKind, MemoryManager, MemoryPointer, PoolManager,
+///     Adaptor, Allocator, MemoryKind, MemoryManager, MemoryPointer, PoolManager, Request,
 /// };
 /// # use vkarray_driver::{Device, Instance};
 ///
@@ -77,7 +66,7 @@ pub struct AdaptorRequest {
 ///     fn inner(&self) -> &dyn MemoryManager {
 ///         &self.0
 ///     }
-///     fn after(&self, _: &AdaptorRequest, given: Option<&MemoryPointer>) {
+///     fn after(&self, _: &Request, given: Option<&MemoryPointer>) {
 ///         self.1.fetch_add(u64::from(given.is_some()), Ordering::Relaxed);
 ///     }
 /// }
@@ -116,18 +105,18 @@ pub unsafe trait Adaptor: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// The adaptor's reason to refuse the request. The manager inside is not asked then.
-    fn before(&self, _request: &AdaptorRequest) -> Result<()> {
+    fn before(&self, _request: &Request) -> Result<()> {
         Ok(())
     }
 
     /// Whether to ask again after this failure, the `attempt`-th of one allocation, counted from one. Never called for
     /// pinning.
-    fn retry(&self, _request: &AdaptorRequest, _error: &Error, _attempt: u32) -> bool {
+    fn retry(&self, _request: &Request, _error: &Error, _attempt: u32) -> bool {
         false
     }
 
     /// Called when the manager inside gave memory, or gave none because it failed or panicked.
-    fn after(&self, _request: &AdaptorRequest, _given: Option<&MemoryPointer>) {}
+    fn after(&self, _request: &Request, _given: Option<&MemoryPointer>) {}
 
     /// Called when live memory gets another label.
     fn relabelled(&self, _memory: &MemoryPointer, _label: &BlockLabel) {}
@@ -173,19 +162,18 @@ unsafe impl<A: Adaptor> MemoryManager for A {
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
-        let asked = AdaptorRequest { size: request.size, kind: request.kind, label: request.label.clone() };
-        allocate(self, &asked, || self.inner().memalloc(request))
+        allocate(self, request, || self.inner().memalloc(request))
     }
 
     fn memhostalloc(&self, size: u64, options: HostOptions) -> Result<HostPointer> {
-        let asked = AdaptorRequest { size, kind: options.kind(), label: BlockLabel::new() };
-        allocate(self, &asked, || self.inner().memhostalloc(size, options))
+        allocate(self, &Request::new(size, options.kind()), || self.inner().memhostalloc(size, options))
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, mapped: bool) -> Result<HostPointer> {
-        let asked = AdaptorRequest { size, kind: MemoryKind::Pinned, label: BlockLabel::new() };
         // SAFETY: the caller keeps this function's contract, which is the same as that of the manager inside.
-        observed(self, &asked, || unsafe { self.inner().mempin(owner, pointer, size, mapped) })
+        observed(self, &Request::new(size, MemoryKind::Pinned), || unsafe {
+            self.inner().mempin(owner, pointer, size, mapped)
+        })
     }
 
     unsafe fn memfree(&self, memory: MemoryPointer) {
@@ -209,7 +197,7 @@ unsafe impl<A: Adaptor> MemoryManager for A {
 /// One allocation through an adaptor, with its retries.
 fn allocate<A: Adaptor, P: AsRef<MemoryPointer>>(
     adaptor: &A,
-    request: &AdaptorRequest,
+    request: &Request,
     ask: impl Fn() -> Result<P>,
 ) -> Result<P> {
     observed(adaptor, request, || {
@@ -226,7 +214,7 @@ fn allocate<A: Adaptor, P: AsRef<MemoryPointer>>(
 /// Calls [`Adaptor::before`], asks, and calls [`Adaptor::after`] exactly once, also when asking panics.
 fn observed<A: Adaptor, P: AsRef<MemoryPointer>>(
     adaptor: &A,
-    request: &AdaptorRequest,
+    request: &Request,
     ask: impl FnOnce() -> Result<P>,
 ) -> Result<P> {
     adaptor.before(request)?;

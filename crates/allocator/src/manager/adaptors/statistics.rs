@@ -8,9 +8,9 @@ use std::fmt;
 use vkarray_driver::ProcessId;
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-use super::{Adaptor, AdaptorRequest};
+use super::Adaptor;
 use crate::error::{Error, Result};
-use crate::manager::MemoryManager;
+use crate::manager::{MemoryManager, Request};
 use crate::memory::MemoryPointer;
 
 /// One quantity. It is negative where a scope gave back memory from before it began.
@@ -156,7 +156,7 @@ unsafe impl<M: MemoryManager> Adaptor for AllocationStatistics<M> {
         &self.inner
     }
 
-    fn after(&self, _: &AdaptorRequest, given: Option<&MemoryPointer>) {
+    fn after(&self, _: &Request, given: Option<&MemoryPointer>) {
         if let Some(memory) = given {
             self.stack().innermost().allocated(signed(memory.size()));
         }

@@ -11,9 +11,9 @@ use ash::vk::Handle;
 
 use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
-use super::{Adaptor, AdaptorRequest};
+use super::Adaptor;
 use crate::kind::{BlockLabel, MemoryKind};
-use crate::manager::MemoryManager;
+use crate::manager::{MemoryManager, Request};
 use crate::memory::MemoryPointer;
 
 /// Memory that was given out and not given back.
@@ -120,7 +120,7 @@ unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
         &self.inner
     }
 
-    fn after(&self, request: &AdaptorRequest, given: Option<&MemoryPointer>) {
+    fn after(&self, request: &Request, given: Option<&MemoryPointer>) {
         let Some(memory) = given else { return };
         let backtrace = self.with_backtraces.then(|| Arc::new(Backtrace::force_capture()));
         let mut entries = self.entries();

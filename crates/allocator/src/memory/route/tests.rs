@@ -331,7 +331,7 @@ fn requests() -> impl Iterator<Item = (CopyRequest, &'static Bus, FixedLoad)> {
     ways.flat_map(|(direction, block, host)| {
         let devices = [(&GPU, None), (&GPU, Some(4)), (&CPU, None), (&CPU, Some(4))];
         devices.into_iter().flat_map(move |(bus, unit)| {
-            let request = CopyRequest { direction, bytes: 4, n_runs: 1, host, block, unit, is_beside: false };
+            let request = CopyRequest { direction, bytes: 4, host, block, unit, is_beside: false };
             (0..128).map(move |answers| (request, bus, load(answers)))
         })
     })
