@@ -18,7 +18,7 @@ fn public_types_are_sent_and_shared() {
     is::<(vkarray::Context, vkarray::DeviceNDArray<f32>, vkarray::Kernel, vkarray::Stream, vkarray::Event)>();
     is::<(vkarray::Graph, vkarray::Error, vkarray::Source, vkarray::kernel::ConstArray)>();
     is::<(memory::DeviceMemory, memory::HostMemory, memory::SharedMemory, memory::MemoryState)>();
-    is::<(memory::Allocator, memory::Block, memory::MemoryPointer, memory::MappedMemory, memory::PinnedMemory)>();
+    is::<(memory::Allocator, memory::Block, memory::MemoryPointer, memory::HostPointer)>();
     is::<(memory::PoolManager, memory::PassthroughManager, memory::ArenaManager, memory::HostOnlyMemoryManager)>();
     is::<(array::HostRead<'static, f32>, array::HostWrite<'static, f32>, array::PendingCopy<f32>)>();
     is::<(array::MirroredArray<f32>, array::PinnedArray<Vec<f32>, f32>, memory::Pinned<Vec<u8>>)>();

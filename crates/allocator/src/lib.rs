@@ -59,9 +59,9 @@ pub use manager::{
     Request, Usage, memory_manager_names, register_memory_manager, set_memory_manager,
 };
 pub use memory::{
-    ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, HostPointer, MappedMemory,
-    Mapping, MemoryConnection, MemoryDescription, MemoryPointer, MigrationPath, Owner, PeerFeatures, PinnedMemory,
-    Trial, UnifiedBy, memory_connection,
+    ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, HostPointer, Mapping,
+    MemoryConnection, MemoryDescription, MemoryPointer, MigrationPath, Owner, PeerFeatures, Trial, UnifiedBy,
+    memory_connection,
 };
 #[cfg(unix)]
 pub use memory::{ExportedMemory, IpcHandle};

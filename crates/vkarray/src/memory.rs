@@ -26,13 +26,13 @@ pub use vkarray_allocator::{
     Adaptor, AllocationStatistics, Allocator, ArenaManager, Block, BlockLabel, BlockRange, Bytes, Confidence,
     ConnectionLimit, ConnectionSync, ConnectionTraits, Counter, Counters, DeferCleanup, DeviceMemory, Error,
     FailureCallback, HostMemory, HostOnlyMemoryManager, HostOptions, HostPointer, HostVisible, HostWrite,
-    INTERFACE_VERSION, Lent, Limiting, LiveBlock, ManagerFactory, MappedMemory, Mapping, MemoryBuilder,
-    MemoryConnection, MemoryContext, MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer,
-    MemoryState, MigrationPath, OnBoth, OnDevice, OnHost, OomStep, OutOfMemory, Owner, PassthroughManager, Pending,
-    PendingLimits, PinError, Pinned, PinnedMemory, PoolManager, Reference, Region, RegisteredMemory, RegisteredPath,
-    Request, Result, SharedMemory, Shortage, StableDeref, StatisticsScope, StepOutcome, Tracking, UnifiedBy, Usage,
-    UsmKind, UsmMemory, UsmType, Verdict, connection_between, memory_connection, memory_manager_names,
-    note_connection_failure, register_memory_manager, set_memory_manager,
+    INTERFACE_VERSION, Lent, Limiting, LiveBlock, ManagerFactory, Mapping, MemoryBuilder, MemoryConnection,
+    MemoryContext, MemoryDescription, MemoryInfo, MemoryKind, MemoryManager, MemoryPointer, MemoryState, MigrationPath,
+    OnBoth, OnDevice, OnHost, OomStep, OutOfMemory, Owner, PassthroughManager, Pending, PendingLimits, PinError,
+    Pinned, PoolManager, Reference, Region, RegisteredMemory, RegisteredPath, Request, Result, SharedMemory, Shortage,
+    StableDeref, StatisticsScope, StepOutcome, Tracking, UnifiedBy, Usage, UsmKind, UsmMemory, UsmType, Verdict,
+    connection_between, memory_connection, memory_manager_names, note_connection_failure, register_memory_manager,
+    set_memory_manager,
 };
 #[cfg(unix)]
 pub use vkarray_allocator::{ExportedMemory, IpcHandle};

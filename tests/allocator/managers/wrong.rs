@@ -11,7 +11,7 @@ use vkarray::device::Device;
 use vkarray::memory::{MemoryKind, MemoryManager, PassthroughManager, Usage};
 use vkarray_allocator::{
     Counters, DeferCleanup, Error, ExportedMemory, HostOptions, HostPointer, INTERFACE_VERSION, IpcHandle,
-    MemoryDescription, MemoryInfo, MemoryPointer, Owner, PinnedMemory, Request, Result,
+    MemoryDescription, MemoryInfo, MemoryPointer, Owner, Request, Result,
 };
 
 /// The fault of a manager.
@@ -173,7 +173,7 @@ unsafe impl MemoryManager for Keeping {
         }
         let fresh = || self.inner.memhostalloc(size, options).map(HostPointer::into_pointer);
         let memory = self.take(size, options.kind()).map_or_else(fresh, Ok)?;
-        Ok(HostPointer::Pinned(PinnedMemory::new(self.given(memory)).expect("host memory is mapped")))
+        Ok(HostPointer::new(self.given(memory), false).expect("host memory is mapped"))
     }
 
     unsafe fn mempin(&self, owner: Owner, _: NonNull<u8>, _: u64, _: bool) -> Result<HostPointer> {

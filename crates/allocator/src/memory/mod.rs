@@ -19,6 +19,6 @@ pub use exported::MemoryDescription;
 pub use exported::{ExportedMemory, IpcHandle};
 pub(crate) use mapping::HostIntent;
 pub use mapping::Mapping;
-pub use pointer::{HostPointer, MappedMemory, MemoryPointer, Owner, PinnedMemory};
+pub use pointer::{HostPointer, MemoryPointer, Owner};
 pub(crate) use route::{BlockSide, Bus, ChunkPlan, CopyQueue, CopyRequest, Fact, HostSide, Route, Via, route};
 pub use route::{is_by_rows, is_packed_first};

@@ -191,49 +191,16 @@ impl MemoryPointer {
     }
 }
 
-/// Host memory that kernels address too, from [`MemoryManager::memhostalloc`](crate::MemoryManager::memhostalloc) or
-/// [`MemoryManager::mempin`](crate::MemoryManager::mempin).
+/// Host memory, from [`MemoryManager::memhostalloc`](crate::MemoryManager::memhostalloc) or
+/// [`MemoryManager::mempin`](crate::MemoryManager::mempin): memory that the device copies from and to, and that kernels
+/// may address too.
+#[doc(alias = "MappedMemory")]
+#[doc(alias = "PinnedMemory")]
 #[derive(Debug)]
 #[must_use = "memory that is not given back is leaked"]
-pub struct MappedMemory(MemoryPointer);
-
-/// Host memory that the device copies from and to, from
-/// [`MemoryManager::memhostalloc`](crate::MemoryManager::memhostalloc) or
-/// [`MemoryManager::mempin`](crate::MemoryManager::mempin).
-#[derive(Debug)]
-#[must_use = "memory that is not given back is leaked"]
-pub struct PinnedMemory(MemoryPointer);
-
-macro_rules! host_memory {
-    ($name:ident) => {
-        impl $name {
-            /// Wraps a pointer to memory that the host addresses.
-            ///
-            /// # Errors
-            ///
-            /// The pointer, if it has no mapping.
-            pub fn new(pointer: MemoryPointer) -> Result<Self, MemoryPointer> {
-                if pointer.mapping.is_some() { Ok(Self(pointer)) } else { Err(pointer) }
-            }
-
-            /// The pointer.
-            pub fn into_pointer(self) -> MemoryPointer {
-                self.0
-            }
-        }
-    };
-}
-host_memory!(MappedMemory);
-host_memory!(PinnedMemory);
-
-/// Host memory, addressed by kernels or not.
-#[derive(Debug)]
-#[must_use = "memory that is not given back is leaked"]
-pub enum HostPointer {
-    /// Memory that kernels address.
-    Mapped(MappedMemory),
-    /// Memory that the device copies from and to.
-    Pinned(PinnedMemory),
+pub struct HostPointer {
+    pointer: MemoryPointer,
+    is_mapped: bool,
 }
 
 impl AsRef<MemoryPointer> for MemoryPointer {
@@ -244,9 +211,7 @@ impl AsRef<MemoryPointer> for MemoryPointer {
 
 impl AsRef<MemoryPointer> for HostPointer {
     fn as_ref(&self) -> &MemoryPointer {
-        match self {
-            Self::Mapped(MappedMemory(pointer)) | Self::Pinned(PinnedMemory(pointer)) => pointer,
-        }
+        &self.pointer
     }
 }
 
@@ -257,14 +222,17 @@ impl HostPointer {
     ///
     /// The pointer, if it has no mapping.
     pub fn new(pointer: MemoryPointer, mapped: bool) -> Result<Self, MemoryPointer> {
-        if mapped { MappedMemory::new(pointer).map(Self::Mapped) } else { PinnedMemory::new(pointer).map(Self::Pinned) }
+        if pointer.mapping.is_some() { Ok(Self { pointer, is_mapped: mapped }) } else { Err(pointer) }
+    }
+
+    /// Whether kernels address the memory.
+    pub fn is_mapped(&self) -> bool {
+        self.is_mapped
     }
 
     /// The pointer.
     pub fn into_pointer(self) -> MemoryPointer {
-        match self {
-            Self::Mapped(MappedMemory(pointer)) | Self::Pinned(PinnedMemory(pointer)) => pointer,
-        }
+        self.pointer
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, ScopedJoinHandle};
 
 use vkarray_allocator::{
-    Allocator, Block, BlockLabel, Counters, Error as MemoryError, HostOptions, HostPointer, MemoryKind, Request,
+    Allocator, Block, BlockLabel, Counters, Error as MemoryError, HostOptions, MemoryKind, Request,
 };
 use vkarray_driver::Stream;
 
@@ -55,7 +55,7 @@ pub(super) fn host_options(context: &CheckContext<'_>) -> Result<(), CheckError>
     {
         let options = HostOptions::default().mapped(mapped).portable(portable).wc(wc);
         let memory = supported(manager.memhostalloc(100, options))?;
-        let is_mapped = matches!(memory, HostPointer::Mapped(_));
+        let is_mapped = memory.is_mapped();
         // SAFETY: the manager gave the memory out just now, and nothing used it.
         unsafe { manager.memfree(memory.into_pointer()) };
         expect(is_mapped == mapped, || {

@@ -12,7 +12,7 @@ use crate::kind::{BlockLabel, MemoryKind};
 use crate::manager::OomCounts;
 use crate::manager::{Confidence, MemoryInfo, Pending};
 use crate::manager::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
-use crate::memory::{HostPointer, MemoryPointer, Owner, PinnedMemory};
+use crate::memory::{HostPointer, MemoryPointer, Owner};
 use crate::pending::DeferCleanup;
 
 /// The failure that a fake reports.
@@ -101,14 +101,14 @@ unsafe impl MemoryManager for Fake {
         let pointer = self.give(size, options.kind())?;
         // SAFETY: nothing reads or writes the memory of a fake.
         let pointer = unsafe { pointer.with_mapping(NonNull::dangling()) };
-        Ok(HostPointer::Pinned(PinnedMemory::new(pointer).unwrap()))
+        Ok(HostPointer::new(pointer, false).unwrap())
     }
 
     unsafe fn mempin(&self, owner: Owner, pointer: NonNull<u8>, size: u64, _: bool) -> Result<HostPointer> {
         let memory = self.give(size, MemoryKind::Pinned)?.with_owner(owner);
         // SAFETY: nothing reads or writes the memory of a fake.
         let memory = unsafe { memory.with_mapping(pointer) };
-        Ok(HostPointer::Pinned(PinnedMemory::new(memory).unwrap()))
+        Ok(HostPointer::new(memory, false).unwrap())
     }
 
     unsafe fn memfree(&self, memory: MemoryPointer) {
