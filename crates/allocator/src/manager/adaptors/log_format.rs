@@ -12,25 +12,14 @@ use crate::kind::MemoryKind;
 /// The columns that are written.
 pub(crate) const COLUMNS: [&str; 7] = ["Thread", "Time", "Action", "Pointer", "Size", "Stream", "Kind"];
 
-/// What a line reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogAction {
-    Allocate,
-    AllocateFailure,
-    Free,
-}
+/// The action of a line on memory that was given out.
+pub(crate) const ALLOCATE: &str = "allocate";
 
-impl LogAction {
-    const ALL: [Self; 3] = [Self::Allocate, Self::AllocateFailure, Self::Free];
+/// The action of a line on an allocation that failed.
+pub(crate) const ALLOCATE_FAILURE: &str = "allocate failure";
 
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Self::Allocate => "allocate",
-            Self::AllocateFailure => "allocate failure",
-            Self::Free => "free",
-        }
-    }
-}
+/// The action of a line on memory that was given back.
+pub(crate) const FREE: &str = "free";
 
 /// A kind, as logs spell it.
 pub(crate) fn kind_text(kind: MemoryKind) -> &'static str {
@@ -95,18 +84,19 @@ pub fn read_log(source: impl Read) -> Result<Vec<LogStep>> {
         let line = record.position().map_or(counted, csv::Position::line);
         let (action, pointer, size, kind) = fields(&record, columns).map_err(|reason| refused(line, reason))?;
         steps.push(match action {
-            LogAction::Allocate => {
+            ALLOCATE => {
                 if live.insert(pointer.to_owned(), n_given).is_some() {
                     return Err(refused(line, format!("{pointer} is given out while it is live")));
                 }
                 n_given += 1;
                 LogStep::Allocate { size, kind }
             }
-            LogAction::AllocateFailure => LogStep::Failure { size, kind },
-            LogAction::Free => {
+            ALLOCATE_FAILURE => LogStep::Failure { size, kind },
+            FREE => {
                 let nth = live.remove(pointer);
                 LogStep::Free { nth: nth.ok_or_else(|| refused(line, format!("{pointer} is freed and not live")))? }
             }
+            unknown => return Err(refused(line, format!("there is no action `{unknown}`"))),
         });
     }
     Ok(steps)
@@ -118,11 +108,8 @@ type LogColumns = (usize, usize, usize, Option<usize>);
 fn fields(
     record: &csv::StringRecord,
     (action, pointer, size, kind): LogColumns,
-) -> Result<(LogAction, &str, u64, MemoryKind), String> {
+) -> Result<(&str, &str, u64, MemoryKind), String> {
     let field = |column: usize| record.get(column).unwrap_or_default();
-    let actions = LogAction::ALL.into_iter();
-    let known = actions.clone().find(|known| known.text() == field(action));
-    let action = known.ok_or_else(|| format!("there is no action `{}`", field(action)))?;
     let bytes = field(size).parse().map_err(|_| format!("`{}` is not a number of bytes", field(size)))?;
     let kind = match kind.map(field) {
         None | Some("") => MemoryKind::Device,
@@ -131,7 +118,7 @@ fn fields(
             known.ok_or_else(|| format!("there is no kind `{text}`"))?
         }
     };
-    Ok((action, field(pointer), bytes, kind))
+    Ok((field(action), field(pointer), bytes, kind))
 }
 
 fn refused(line: u64, reason: String) -> Error {

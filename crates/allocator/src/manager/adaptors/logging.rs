@@ -15,7 +15,7 @@ use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
 
 use super::Adaptor;
 use crate::kind::MemoryKind;
-use crate::manager::adaptors::log_format::{COLUMNS, LogAction, kind_text};
+use crate::manager::adaptors::log_format::{ALLOCATE, ALLOCATE_FAILURE, COLUMNS, FREE, kind_text};
 use crate::manager::{MemoryManager, Request};
 use crate::memory::MemoryPointer;
 
@@ -50,15 +50,6 @@ struct LogWriter<W: Write> {
     failure: Option<Arc<csv::Error>>,
 }
 
-/// A line, except thread and time.
-struct LogLine<'a> {
-    action: LogAction,
-    memory: Option<&'a MemoryPointer>,
-    size: u64,
-    kind: MemoryKind,
-    stream: Option<u64>,
-}
-
 impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
     /// Writes to `writer`, which is called under a lock: it must not allocate from this manager. Lines are buffered.
     ///
@@ -80,15 +71,16 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
         self.log().failure.clone()
     }
 
-    fn write(&self, line: &LogLine<'_>) {
-        let pointer = line
-            .memory
-            .map_or_else(String::new, |memory| format!("{:#x}+{}", memory.buffer().as_raw(), memory.offset()));
-        let stream = line.stream.map_or_else(String::new, |number| number.to_string());
-        let (thread, size) = (thread_number().to_string(), line.size.to_string());
+    /// Writes a line. A free has the number of the stream that used the memory last.
+    fn write(&self, action: &str, memory: Option<&MemoryPointer>, size: u64, kind: MemoryKind) {
+        let pointer =
+            memory.map_or_else(String::new, |memory| format!("{:#x}+{}", memory.buffer().as_raw(), memory.offset()));
+        let stream = memory.filter(|_| action == FREE).and_then(|memory| self.last_stream(memory));
+        let stream = stream.map_or_else(String::new, |number| number.to_string());
+        let (thread, size) = (thread_number().to_string(), size.to_string());
         let mut log = self.log();
         let time = time_text(SystemTime::now()); // Taken under the lock, so that times never decrease.
-        let fields = [&thread, &time, line.action.text(), &pointer, &size, &stream, kind_text(line.kind)];
+        let fields = [&thread, &time, action, &pointer, &size, &stream, kind_text(kind)];
         log.write(|writer| writer.write_record(fields));
     }
 
@@ -127,13 +119,12 @@ unsafe impl<M: MemoryManager, W: Write + Send> Adaptor for Logging<M, W> {
     }
 
     fn after(&self, request: &Request, given: Option<&MemoryPointer>) {
-        let action = if given.is_some() { LogAction::Allocate } else { LogAction::AllocateFailure };
-        self.write(&LogLine { action, memory: given, size: request.size, kind: request.kind, stream: None });
+        let action = if given.is_some() { ALLOCATE } else { ALLOCATE_FAILURE };
+        self.write(action, given, request.size, request.kind);
     }
 
     fn freeing(&self, memory: &MemoryPointer) {
-        let (size, kind, stream) = (memory.size(), memory.kind(), self.last_stream(memory));
-        self.write(&LogLine { action: LogAction::Free, memory: Some(memory), size, kind, stream });
+        self.write(FREE, Some(memory), memory.size(), memory.kind());
     }
 }
 
