@@ -126,14 +126,6 @@ impl ArenaManager {
         &*self.shared.upstream
     }
 
-    /// Gives frames back from which no block was given out, with the uses that they came with.
-    fn give_frames_back(&self, memory: Vec<MemoryPointer>, uses: Vec<PendingUses>) {
-        for (frame, uses) in memory.into_iter().zip(uses) {
-            // SAFETY: `initialize` got the frame from the other manager, and no block of it was given out since.
-            unsafe { self.source().memfree(frame.carrying(uses)) };
-        }
-    }
-
     /// The index in the ring of the frame that the memory lies in; `None` if the memory is not the arena's.
     fn frame_of(&self, memory: &MemoryPointer) -> Option<usize> {
         let frames = &self.shared.state.get()?.memory;
@@ -185,9 +177,10 @@ impl ArenaState {
 
 vkarray_driver::debug_fields!(ArenaState, this => current: this.ring().current());
 
-impl Drop for ArenaShared {
-    fn drop(&mut self) {
-        let Some(ArenaState { ring, memory, .. }) = self.state.take() else { return };
+impl ArenaShared {
+    /// Gives frames back to the other manager, with the uses that may still be made of them. A frame with a block that
+    /// never came back is leaked.
+    fn end(&self, ArenaState { ring, memory, .. }: ArenaState) {
         let mut ring = ring.into_inner();
         for (place, mut frame) in memory.into_iter().enumerate() {
             let n_live = ring.n_live(place);
@@ -200,6 +193,14 @@ impl Drop for ArenaShared {
             *frame.last_uses_mut() = ring.take_uses(place);
             // SAFETY: the other manager gave the frame out. All of its blocks came back, and these are their last uses.
             unsafe { self.upstream.memfree(frame) };
+        }
+    }
+}
+
+impl Drop for ArenaShared {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.take() {
+            self.end(state);
         }
     }
 }
@@ -226,28 +227,18 @@ unsafe impl MemoryManager for ArenaManager {
         let label = BlockLabel::new().with_name("frame of an arena");
         let request = Request::new(frame_bytes, MemoryKind::Device).with_label(label);
         let mut memory: Vec<MemoryPointer> = Vec::new();
-        let mut uses = Vec::new();
-        for _ in 0..n_frames {
-            match self.source().memalloc(&request) {
-                Ok(mut frame) => {
-                    uses.push(mem::take(frame.last_uses_mut()));
-                    memory.push(frame);
-                }
-                Err(error) => {
-                    self.give_frames_back(memory, uses);
-                    return Err(error);
-                }
-            }
-        }
+        let taken = (0..n_frames).try_for_each(|_| {
+            memory.push(self.source().memalloc(&request)?);
+            Ok(())
+        });
+        let uses = memory.iter_mut().map(|frame| mem::take(frame.last_uses_mut())).collect();
         let (ring, device) = (Mutex::new(Rank::ArenaFrames, Ring::new(frame_bytes, uses)), Arc::clone(device));
         let state = ArenaState { ring, memory, n_allocated: AtomicU64::new(0), n_freed: AtomicU64::new(0), device };
-        if let Err(ArenaState { memory, ring, .. }) = self.shared.state.set(state) {
-            // Another thread initialised the arena first; its frames serve as well.
-            let mut ring = ring.into_inner();
-            let uses = (0..memory.len()).map(|place| ring.take_uses(place)).collect();
-            self.give_frames_back(memory, uses);
+        let unused = if taken.is_ok() { self.shared.state.set(state).err() } else { Some(state) };
+        if let Some(state) = unused {
+            self.shared.end(state); // Memory ran out, or another thread initialised the arena first, whose frames serve as well.
         }
-        Ok(())
+        taken
     }
 
     fn memalloc(&self, request: &Request) -> Result<MemoryPointer> {
