@@ -227,14 +227,14 @@ impl Allocator {
     /// Asks again if memory ran out and staging memory could be freed.
     #[cold]
     fn retry<R>(&self, error: Error, ask: impl Fn() -> Result<R>) -> Result<R> {
-        if matches!(error, Error::OutOfMemory(_)) && self.free_slots() { ask() } else { Err(error) }
+        if error.is_out_of_memory() && self.free_slots() { ask() } else { Err(error) }
     }
 
     /// As [`retry`](Self::retry), for memory that the manager does not hold, and so for which the manager gives back to the
     /// driver what the device no longer uses.
     #[cold]
     fn retry_outside<R>(&self, error: Error, ask: impl Fn() -> Result<R>) -> Result<R> {
-        if !matches!(error, Error::OutOfMemory(_)) {
+        if !error.is_out_of_memory() {
             return Err(error);
         }
         self.flush()?;

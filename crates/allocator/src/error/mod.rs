@@ -195,6 +195,11 @@ pub(crate) fn check_inside(range: &Range<u64>, size: u64) -> Result<()> {
 }
 
 impl Error {
+    /// Whether memory ran out, against which it may help to free some.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        matches!(self, Self::OutOfMemory(_))
+    }
+
     /// Why the bytes of a range do not lie in memory of `size` bytes.
     #[cold]
     pub(crate) fn outside(&Range { start, end }: &Range<u64>, size: u64) -> Self {

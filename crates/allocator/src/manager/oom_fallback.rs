@@ -20,9 +20,6 @@ pub(crate) trait OomHandler {
     /// Requests the memory, in the form that the steps taken so far have determined.
     fn attempt(&mut self) -> Result<Self::Memory>;
 
-    /// Whether this error is a lack of memory, which a step may help against.
-    fn is_out_of_memory(error: &Error) -> bool;
-
     /// Takes a step.
     fn take(&mut self, step: OomStep) -> Result<StepOutcome>;
 
@@ -69,7 +66,7 @@ impl OomFallback {
     /// Attempts an allocation. When memory runs out, takes one step after the other until an attempt succeeds.
     pub(crate) fn run<C: OomHandler>(&self, allocation: &mut C) -> Result<C::Memory> {
         match allocation.attempt() {
-            Err(error) if C::is_out_of_memory(&error) => self.run_steps(allocation, error),
+            Err(error) if error.is_out_of_memory() => self.run_steps(allocation, error),
             outcome => outcome,
         }
     }
@@ -92,7 +89,7 @@ impl OomFallback {
                     count(&self.helped[step as usize]);
                     return Ok(memory);
                 }
-                Err(error) if C::is_out_of_memory(&error) => last = error,
+                Err(error) if error.is_out_of_memory() => last = error,
                 Err(error) => return Err(error),
             }
         }

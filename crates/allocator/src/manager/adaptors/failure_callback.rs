@@ -66,7 +66,7 @@ unsafe impl<M: MemoryManager> Adaptor for FailureCallback<M> {
     }
 
     fn retry(&self, request: &Request, error: &Error, attempt: u32) -> bool {
-        matches!(error, Error::OutOfMemory { .. }) && (self.callback)(request.size, attempt) == Verdict::Retry
+        error.is_out_of_memory() && (self.callback)(request.size, attempt) == Verdict::Retry
     }
 }
 

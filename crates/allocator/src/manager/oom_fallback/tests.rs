@@ -28,10 +28,6 @@ impl OomHandler for Fake {
         answer.map(|()| self.n_attempts)
     }
 
-    fn is_out_of_memory(error: &Error) -> bool {
-        matches!(error, Error::OutOfMemory(_))
-    }
-
     fn take(&mut self, step: OomStep) -> Result<StepOutcome> {
         self.taken.push(step);
         std::mem::replace(&mut self.steps[step as usize], Err(BROKEN))

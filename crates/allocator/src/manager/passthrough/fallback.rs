@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::PassthroughState;
-use crate::error::{Error, OomStep, OutOfMemory, Result, StepOutcome};
+use crate::error::{OomStep, OutOfMemory, Result, StepOutcome};
 use crate::kind::MemoryKind;
 use crate::manager::{MAX_WAIT, OomHandler};
 use crate::vulkan::{Backing, Chunk};
@@ -34,10 +34,6 @@ impl OomHandler for PassthroughAttempt<'_> {
 
     fn attempt(&mut self) -> Result<Chunk> {
         self.state.source.make(self.size, self.kind, self.backing)
-    }
-
-    fn is_out_of_memory(error: &Error) -> bool {
-        matches!(error, Error::OutOfMemory(_))
     }
 
     fn take(&mut self, step: OomStep) -> Result<StepOutcome> {

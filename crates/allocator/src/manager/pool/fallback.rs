@@ -7,7 +7,7 @@ use super::buffer_range::BufferRange;
 use super::growth::GrowthSize;
 use super::sizing::Need;
 use super::state::PoolState;
-use crate::error::{Error, OomStep, OutOfMemory, Result, StepOutcome};
+use crate::error::{OomStep, OutOfMemory, Result, StepOutcome};
 use crate::manager::{MAX_WAIT, OomHandler};
 use crate::pending::{PendingUses, bytes_by_stream};
 
@@ -73,10 +73,6 @@ impl OomHandler for PoolAttempt<'_> {
 
     fn attempt(&mut self) -> Result<BufferRange> {
         self.state.grow(self.need, self.size)
-    }
-
-    fn is_out_of_memory(error: &Error) -> bool {
-        super::growth::is_out_of_memory(error)
     }
 
     fn take(&mut self, step: OomStep) -> Result<StepOutcome> {

@@ -15,12 +15,6 @@ use crate::kind::MemoryKind;
 use crate::pending::{CompletionQuery, PendingUses};
 use crate::vulkan::{Backing, Chunk};
 
-/// Whether the error says that there is no memory now. Requests larger than any chunk were refused earlier.
-pub(super) fn is_out_of_memory(error: &Error) -> bool {
-    // A driver's stated limit is often not its real one: a smaller chunk, or a later attempt, may succeed.
-    matches!(error, Error::OutOfMemory(_) | Error::TooLarge { .. })
-}
-
 /// How large a chunk is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GrowthSize {
@@ -65,7 +59,7 @@ impl PoolState {
         };
         let chunk = loop {
             match self.make(pool, granules) {
-                Err(error) if is_out_of_memory(&error) && size == GrowthSize::Smaller && granules > need.granules => {
+                Err(error) if error.is_out_of_memory() && size == GrowthSize::Smaller && granules > need.granules => {
                     granules = (granules / 2).max(need.granules);
                 }
                 made => break made?,
@@ -97,7 +91,7 @@ impl PoolState {
                     pool.with(|free_list| free_list.add(chunk, granules));
                     left = left.saturating_sub(granules);
                 }
-                Err(error) if is_out_of_memory(&error) && granules > pool.sizing.smallest() => most = granules / 2,
+                Err(error) if error.is_out_of_memory() && granules > pool.sizing.smallest() => most = granules / 2,
                 Err(error) => return Err(error),
             }
         }

@@ -4,7 +4,7 @@
 //! then memory whose uses are not over, so that the next block's work waits on the device for unrelated work. Waiting on the
 //! host comes last. The reasons are in `docs/decisions/012-the-pool.md`.
 
-use super::growth::{GrowthSize, is_out_of_memory};
+use super::growth::GrowthSize;
 use super::sizing::Need;
 use super::state::{Caller, PoolState};
 use super::thread_cache::{CachedRange, RangeState, ReusePolicy};
@@ -77,7 +77,7 @@ impl PoolState {
                 }
                 MemorySource::Growth => match self.grow(need, GrowthSize::Usual) {
                     Ok(range) => Some(self.admit(need, caller, CachedRange::new(range), true)),
-                    Err(error) if is_out_of_memory(&error) => None,
+                    Err(error) if error.is_out_of_memory() => None,
                     Err(error) => return Err(error),
                 },
                 MemorySource::PendingHere => self.take_cached(need, caller, ReusePolicy::Any),
