@@ -36,14 +36,14 @@ impl Bounce for SharedSlot<'_> {
         let [there, here] = self.sides();
         here.wait_for_copies(part.clone(), Mode::Write)?;
         let queue = source.block.queue_of(source.stream, Direction::ToHost, part.end - part.start)?;
-        source.block.download_into((source.stream, queue), offset, there, part)
+        source.block.record_slot(Direction::ToHost, (source.stream, queue), offset, (there, part))
     }
 
     fn empty(&self, target: &BlockRange<'_>, offset: u64, part: Range<u64>) -> Result<()> {
         let [there, here] = self.sides();
         there.wait_for_copies(part.clone(), Mode::Read)?;
         let queue = target.block.queue_of(target.stream, Direction::ToDevice, part.end - part.start)?;
-        target.block.upload_from((target.stream, queue), offset, here, part)
+        target.block.record_slot(Direction::ToDevice, (target.stream, queue), offset, (here, part))
     }
 }
 

@@ -8,20 +8,11 @@ use std::sync::Arc;
 
 use vkarray_driver::{Device, Graph, GraphNode, GraphRecorder, Recorder, Step};
 
+use super::BlockCommand;
 use crate::allocator::Block;
 use crate::error::Result;
 
-/// The operation of a [`FillNode`].
-#[derive(Debug)]
-struct FillTarget {
-    block: Arc<Block>,
-}
-
-/// The operation of a [`CopyNode`].
-#[derive(Debug)]
-struct CopyMarker;
-
-/// A fill in a graph. Made by [`Block::record_fill`].
+/// A fill in a graph, of the block that the graph keeps for the node. Made by [`Block::record_fill`].
 ///
 /// ```
 /// use vkarray_allocator::{Allocator, MemoryKind};
@@ -42,11 +33,11 @@ struct CopyMarker;
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct FillNode(GraphNode<FillTarget>);
+pub struct FillNode(GraphNode<Arc<Block>>);
 
 /// A copy in a graph. Made by [`Block::record_copy`].
 #[derive(Debug, Clone, Copy)]
-pub struct CopyNode(GraphNode<CopyMarker>);
+pub struct CopyNode(GraphNode<()>);
 
 impl Block {
     /// Adds a fill of the whole block with the four-byte `pattern` to a graph.
@@ -56,7 +47,7 @@ impl Block {
     /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) for a graph of another device; nothing is added then.
     pub fn record_fill(self: &Arc<Self>, graph: &mut GraphRecorder, pattern: u32) -> Result<FillNode> {
         let step = self.fill_step(graph.device(), pattern)?;
-        Ok(FillNode(graph.add(FillTarget { block: Arc::clone(self) }, step)?))
+        Ok(FillNode(graph.add(Arc::clone(self), step)?))
     }
 
     /// Adds a copy of the bytes `range` of `source` to this block at `offset` to a graph.
@@ -72,7 +63,7 @@ impl Block {
         range: Range<u64>,
     ) -> Result<CopyNode> {
         let step = self.copy_step(graph.device(), offset, source, range)?;
-        Ok(CopyNode(graph.add(CopyMarker, step)?))
+        Ok(CopyNode(graph.add((), step)?))
     }
 
     /// Describes a fill of the whole block as a step of a graph; `None` if the block is empty.
@@ -82,15 +73,8 @@ impl Block {
     /// [`Error::ForeignDevice`](crate::Error::ForeignDevice) if the block is of another device.
     pub fn fill_step(self: &Arc<Self>, device: &Arc<Device>, pattern: u32) -> Result<Option<Step>> {
         let Some(fill) = self.checked_fill(device, pattern)? else { return Ok(None) };
-        let (block, accesses) = (Arc::clone(self), fill.accesses.clone());
-        let record = move |recorder: &mut Recorder<'_>| {
-            let _kept = &block;
-            // SAFETY: this closure owns a handle to the block, whose last use is recorded with the access.
-            unsafe { fill.record(recorder) };
-            Ok(())
-        };
-        // SAFETY: the command writes this block alone, and `record` owns a handle to it.
-        Ok(Some(unsafe { Step::new(device, &accesses, record) }))
+        // SAFETY: the fill was checked for this block.
+        Ok(Some(unsafe { step(device, [Arc::clone(self)], fill) }))
     }
 
     /// Describes a copy to this block as a step of a graph; `None` if the range is empty.
@@ -106,16 +90,26 @@ impl Block {
         range: Range<u64>,
     ) -> Result<Option<Step>> {
         let Some(copy) = self.checked_copy(device, offset, source, range)? else { return Ok(None) };
-        let (blocks, accesses) = ([Arc::clone(self), Arc::clone(source)], copy.accesses.clone());
-        let record = move |recorder: &mut Recorder<'_>| {
-            let _kept = &blocks;
-            // SAFETY: this closure owns handles to both blocks, whose last uses are recorded with the accesses.
-            unsafe { copy.record(recorder) };
-            Ok(())
-        };
-        // SAFETY: the command touches the two ranges of the copy and nothing else, and `record` owns handles to both.
-        Ok(Some(unsafe { Step::new(device, &accesses, record) }))
+        // SAFETY: the copy was checked for these blocks.
+        Ok(Some(unsafe { step(device, [Arc::clone(self), Arc::clone(source)], copy) }))
     }
+}
+
+/// A step of a graph that records a command and keeps the blocks.
+///
+/// # Safety
+///
+/// The command was checked for these blocks.
+unsafe fn step<const N: usize>(device: &Arc<Device>, blocks: [Arc<Block>; N], command: BlockCommand) -> Step {
+    let accesses = command.accesses.clone();
+    let record = move |recorder: &mut Recorder<'_>| {
+        let _kept = &blocks;
+        // SAFETY: this closure owns handles to the blocks, whose last uses are recorded with the accesses.
+        unsafe { command.record(recorder) };
+        Ok(())
+    };
+    // SAFETY: the command touches the ranges of the accesses and nothing else, and `record` owns handles to their blocks.
+    unsafe { Step::new(device, &accesses, record) }
 }
 
 impl FillNode {
@@ -125,7 +119,7 @@ impl FillNode {
     ///
     /// [`Error::Driver`](crate::Error::Driver) if the node belongs to another graph; nothing is changed then.
     pub fn set_pattern(self, graph: &mut Graph, pattern: u32) -> Result<()> {
-        let block = Arc::clone(&graph.operation(self.0)?.block);
+        let block = Arc::clone(graph.operation(self.0)?);
         self.set(graph, &block, pattern)
     }
 
@@ -136,7 +130,7 @@ impl FillNode {
     /// The errors of [`FillNode::set_pattern`] and [`Block::record_fill`]; nothing is changed then.
     pub fn set(self, graph: &mut Graph, block: &Arc<Block>, pattern: u32) -> Result<()> {
         let step = block.fill_step(graph.device(), pattern)?;
-        Ok(graph.replace(self.0, FillTarget { block: Arc::clone(block) }, step)?)
+        Ok(graph.replace(self.0, Arc::clone(block), step)?)
     }
 }
 
@@ -156,6 +150,6 @@ impl CopyNode {
     ) -> Result<()> {
         let (block, offset) = target;
         let step = block.copy_step(graph.device(), offset, source, range)?;
-        Ok(graph.replace(self.0, CopyMarker, step)?)
+        Ok(graph.replace(self.0, (), step)?)
     }
 }

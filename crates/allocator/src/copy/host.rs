@@ -12,7 +12,7 @@ use vkarray_driver::{Direction, Stream};
 
 use super::bus::{EXCLUDED, Moment};
 use super::parallel::ParallelCopy;
-use super::{BlockCopy, len};
+use super::{BlockCommand, len};
 use crate::allocator::Block;
 use crate::error::Result;
 use crate::memory::route::MAX_IN_SLOT;
@@ -257,24 +257,8 @@ impl Block {
         offset: u64,
         FilledSlot { slot, part }: FilledSlot<'a>,
     ) -> Result<BorrowedSlot<'a>> {
-        self.upload_from(place, offset, &slot, part)?;
+        self.record_slot(Direction::ToDevice, place, offset, (&slot, part))?;
         Ok(slot)
-    }
-
-    /// Records a copy of a part of a slot to `offset`. The bounds are checked.
-    pub(super) fn upload_from(
-        &self,
-        (stream, queue): (&Stream, CopyQueue),
-        offset: u64,
-        slot: &StagingSlot,
-        part: Range<u64>,
-    ) -> Result<()> {
-        let size = part.end - part.start;
-        let accesses = [slot.read(part.clone()), self.write(offset..offset + size, Stage::Transfer)];
-        let src = (slot.buffer(), slot.buffer_offset() + part.start);
-        let copy = BlockCopy::new(accesses, src, self.place(offset), size, self.is_read_beside());
-        // SAFETY: the block is alive, and the slot goes back to its manager with its last uses; the accesses name both.
-        unsafe { copy.send(stream, queue) }
     }
 
     /// Records a copy from this block to a slot. [`PendingDownload::finish`] copies it on to `target`.
@@ -285,22 +269,31 @@ impl Block {
         target: &'t mut [u8],
         slot: BorrowedSlot<'a>,
     ) -> Result<PendingDownload<'a, 't>> {
-        self.download_into(place, offset, &slot, 0..len(target))?;
+        self.record_slot(Direction::ToHost, place, offset, (&slot, 0..len(target)))?;
         Ok(PendingDownload { slot, target })
     }
 
-    /// Records a copy of the bytes at `offset` to a part of a slot. The bounds are checked.
-    pub(super) fn download_into(
+    /// Records a copy between the bytes at `offset` and a part of a slot. The bounds are checked.
+    pub(super) fn record_slot(
         &self,
+        direction: Direction,
         (stream, queue): (&Stream, CopyQueue),
         offset: u64,
-        slot: &StagingSlot,
-        part: Range<u64>,
+        (slot, part): (&StagingSlot, Range<u64>),
     ) -> Result<()> {
         let size = part.end - part.start;
-        let accesses = [self.read(offset..offset + size, Stage::Transfer), slot.write(part.clone())];
-        let dst = (slot.buffer(), slot.buffer_offset() + part.start);
-        let copy = BlockCopy::new(accesses, self.place(offset), dst, size, true);
+        let (here, there) = (self.place(offset), (slot.buffer(), slot.buffer_offset() + part.start));
+        let range = offset..offset + size;
+        let copy = match direction {
+            Direction::ToDevice => {
+                let accesses = [slot.read(part), self.write(range, Stage::Transfer)];
+                BlockCommand::copy(accesses, there, here, size, self.is_read_beside())
+            }
+            Direction::ToHost => {
+                let accesses = [self.read(range, Stage::Transfer), slot.write(part)];
+                BlockCommand::copy(accesses, here, there, size, true)
+            }
+        };
         // SAFETY: the block is alive, and the slot goes back to its manager with its last uses; the accesses name both.
         unsafe { copy.send(stream, queue) }
     }

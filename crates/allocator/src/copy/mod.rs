@@ -23,6 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ash::vk;
+use smallvec::SmallVec;
 use vkarray_driver::hazard::{BlockAccess, Stage};
 use vkarray_driver::{Device, Label, Recorder, Stream};
 
@@ -93,7 +94,7 @@ impl Block {
         offset: u64,
         source: &Arc<Self>,
         range: Range<u64>,
-    ) -> Result<Option<BlockCopy>> {
+    ) -> Result<Option<BlockCommand>> {
         source.check_bytes(&range)?;
         let (from, size) = (range.clone(), range.end - range.start);
         let to = self.check_range(offset, size)?;
@@ -107,7 +108,7 @@ impl Block {
         }
         let (src, dst) = (source.place(range.start), self.place(offset));
         let accesses = [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)];
-        Ok(Some(BlockCopy::new(accesses, src, dst, size, self.is_read_beside())))
+        Ok(Some(BlockCommand::copy(accesses, src, dst, size, self.is_read_beside())))
     }
 
     /// Writes the four-byte `pattern` repeatedly to the whole block, in the order of `stream`. Returns at once.
@@ -118,7 +119,8 @@ impl Block {
     /// recording.
     pub fn fill(self: &Arc<Self>, stream: &Stream, pattern: u32) -> Result<()> {
         let Some(fill) = self.checked_fill(stream.device(), pattern)? else { return Ok(()) };
-        self.send_fill(stream, &fill)
+        // SAFETY: the block is alive, and its memory outlives its last uses, which are recorded with the access.
+        unsafe { fill.send(stream, CopyQueue::Own) }
     }
 
     /// Fills a range of whole words.
@@ -128,21 +130,12 @@ impl Block {
             return Ok(());
         }
         let fill = self.fill_of(&range, self.write(range.clone(), Stage::Transfer), pattern)?;
-        self.send_fill(stream, &fill)
-    }
-
-    fn send_fill(&self, stream: &Stream, fill: &BlockFill) -> Result<()> {
-        let record = |recorder: &mut Recorder<'_>| {
-            // SAFETY: the buffer outlives its last use, which is recorded with the access.
-            unsafe { fill.record(recorder) };
-            Ok(())
-        };
-        // SAFETY: the command writes the bytes of the access, and at most the end of the block's own last word.
-        unsafe { stream.record(&fill.accesses, record) }
+        // SAFETY: the block is alive, and its memory outlives its last uses, which are recorded with the access.
+        unsafe { fill.send(stream, CopyQueue::Own) }
     }
 
     /// Checks a fill; `None` if the block is empty.
-    pub(crate) fn checked_fill(&self, device: &Arc<Device>, pattern: u32) -> Result<Option<BlockFill>> {
+    pub(crate) fn checked_fill(&self, device: &Arc<Device>, pattern: u32) -> Result<Option<BlockCommand>> {
         check_same_device(device, self.device())?;
         self.check_alive()?;
         if self.size() == 0 {
@@ -153,45 +146,51 @@ impl Block {
         self.fill_of(&whole, self.write(0..u64::MAX, Stage::Transfer), pattern).map(Some)
     }
 
-    fn fill_of(&self, range: &Range<u64>, access: BlockAccess, pattern: u32) -> Result<BlockFill> {
-        let bytes = self.binding(range)?;
-        let (dst, offset, size) = (bytes.buffer, bytes.offset, bytes.range);
-        Ok(BlockFill { accesses: [access], dst, offset, size, pattern, host_reads: self.is_read_beside() })
+    fn fill_of(&self, range: &Range<u64>, access: BlockAccess, pattern: u32) -> Result<BlockCommand> {
+        let vk::DescriptorBufferInfo { buffer: dst, offset, range: bytes } = self.binding(range)?;
+        let command = Command::Fill { dst, offset, pattern };
+        let accesses = SmallVec::from_iter([access]);
+        Ok(BlockCommand { accesses, command, bytes, host_reads: self.is_read_beside() })
     }
 }
 
-/// A copy between blocks that was checked.
+/// A copy or a fill of bytes of blocks that was checked.
 #[derive(Debug)]
-pub(crate) struct BlockCopy<R = [vk::BufferCopy; 1]> {
-    pub(crate) accesses: [BlockAccess; 2],
-    regions: R,
-    /// The bytes of all regions.
+pub(crate) struct BlockCommand {
+    pub(crate) accesses: SmallVec<[BlockAccess; 2]>,
+    command: Command,
+    /// The number of bytes that are written.
     bytes: u64,
-    src: vk::Buffer,
-    dst: vk::Buffer,
+    /// Whether the host may read the bytes afterwards.
     host_reads: bool,
 }
 
-impl BlockCopy {
+/// A command of the device, with its arguments.
+#[derive(Debug)]
+enum Command {
+    Copy { src: vk::Buffer, dst: vk::Buffer, regions: SmallVec<[vk::BufferCopy; 1]> },
+    Fill { dst: vk::Buffer, offset: u64, pattern: u32 },
+}
+
+impl BlockCommand {
     /// A copy of one region, between places in buffers.
-    fn new(
+    fn copy(
         accesses: [BlockAccess; 2],
         (src, src_offset): (vk::Buffer, u64),
         (dst, dst_offset): (vk::Buffer, u64),
         bytes: u64,
         host_reads: bool,
     ) -> Self {
-        let regions = [vk::BufferCopy { src_offset, dst_offset, size: bytes }];
-        Self { accesses, regions, bytes, src, dst, host_reads }
+        let regions = SmallVec::from([vk::BufferCopy { src_offset, dst_offset, size: bytes }]);
+        Self { accesses: accesses.into(), command: Command::Copy { src, dst, regions }, bytes, host_reads }
     }
-}
 
-impl<R: AsRef<[vk::BufferCopy]>> BlockCopy<R> {
-    /// Records the copy on a queue of a stream.
+    /// Records the command on a queue of a stream.
     ///
     /// # Safety
     ///
-    /// The memory on both sides lives until the last uses that are recorded with the accesses are over.
+    /// The memory lives until the last uses that are recorded with the accesses are over. A transfer queue is given for
+    /// a copy alone.
     pub(crate) unsafe fn send(&self, stream: &Stream, queue: CopyQueue) -> Result<()> {
         let record = |recorder: &mut Recorder<'_>| {
             // SAFETY: the caller keeps the memory alive.
@@ -199,7 +198,8 @@ impl<R: AsRef<[vk::BufferCopy]>> BlockCopy<R> {
             Ok(())
         };
         match queue {
-            // SAFETY: the command touches bytes inside the two ranges of the accesses and nothing else.
+            // SAFETY: the command touches bytes inside the ranges of the accesses, and a fill at most the end of the
+            // block's own last word.
             CopyQueue::Own => unsafe { stream.record(&self.accesses, record) },
             // SAFETY: the command is a copy, and touches bytes inside the two ranges of the accesses and nothing else.
             CopyQueue::Transfer(direction) => unsafe { stream.record_beside(direction, &self.accesses, record) },
@@ -208,44 +208,25 @@ impl<R: AsRef<[vk::BufferCopy]>> BlockCopy<R> {
 
     /// # Safety
     ///
-    /// The blocks that the copy was checked for are alive, and outlive the recorded command.
+    /// The blocks that the command was checked for are alive, and outlive the recorded command.
     pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
-        recorder.label(Label::copy(self.bytes));
-        note_host_read(recorder, self.host_reads);
-        let device = recorder.device().raw();
-        // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers alive.
-        unsafe { device.cmd_copy_buffer(recorder.commands(), self.src, self.dst, self.regions.as_ref()) };
-    }
-}
-
-/// A fill of a block that was checked.
-#[derive(Debug)]
-pub(crate) struct BlockFill {
-    pub(crate) accesses: [BlockAccess; 1],
-    dst: vk::Buffer,
-    offset: u64,
-    size: u64,
-    pattern: u32,
-    host_reads: bool,
-}
-
-impl BlockFill {
-    /// # Safety
-    ///
-    /// The block that the fill was checked for is alive, and outlives the recorded command.
-    pub(crate) unsafe fn record(&self, recorder: &mut Recorder<'_>) {
-        recorder.label(Label::fill(self.size));
-        note_host_read(recorder, self.host_reads);
-        let device = recorder.device().raw();
-        // SAFETY: the memory is at least `size` bytes, a multiple of a word, from a multiple of a word on; the caller keeps
-        // it alive.
-        unsafe { device.cmd_fill_buffer(recorder.commands(), self.dst, self.offset, self.size, self.pattern) };
-    }
-}
-
-fn note_host_read(recorder: &mut Recorder<'_>, host_reads: bool) {
-    if host_reads {
-        recorder.host_will_read();
+        let is_copy = matches!(self.command, Command::Copy { .. });
+        recorder.label(if is_copy { Label::copy(self.bytes) } else { Label::fill(self.bytes) });
+        if self.host_reads {
+            recorder.host_will_read();
+        }
+        let (device, commands) = (recorder.device().raw(), recorder.commands());
+        match &self.command {
+            Command::Copy { src, dst, regions } => {
+                // SAFETY: the ranges lie in their buffers and are disjoint; the caller keeps both buffers alive.
+                unsafe { device.cmd_copy_buffer(commands, *src, *dst, regions) };
+            }
+            Command::Fill { dst, offset, pattern } => {
+                // SAFETY: the memory is at least that many bytes, a multiple of a word, from a multiple of a word on; the
+                // caller keeps it alive.
+                unsafe { device.cmd_fill_buffer(commands, *dst, *offset, self.bytes, *pattern) };
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use ash::vk;
 use vkarray_driver::Stream;
 use vkarray_driver::hazard::Stage;
 
-use super::BlockCopy;
+use super::{BlockCommand, Command};
 use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::vulkan::check_same_device;
@@ -110,14 +110,13 @@ impl Block {
             let (src_offset, dst_offset) = (from + region.source, to + region.target);
             vk::BufferCopy { src_offset, dst_offset, size: region.size }
         };
-        let copy = BlockCopy {
-            accesses,
-            regions: regions.iter().map(region_of).collect::<Vec<_>>(),
-            bytes: regions.iter().map(|region| region.size).sum(),
+        let command = Command::Copy {
             src: source.buffer(),
             dst: self.buffer(),
-            host_reads: self.is_read_beside(),
+            regions: regions.iter().map(region_of).collect(),
         };
+        let bytes = regions.iter().map(|region| region.size).sum();
+        let copy = BlockCommand { accesses: accesses.into(), command, bytes, host_reads: self.is_read_beside() };
         let queue = self.queue_from(source, stream, copy.bytes, is_beside)?;
         // SAFETY: no target region shares bytes with another target region or with a source region, which was checked;
         // both blocks outlive their last uses, which are recorded with the accesses.
