@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{iter, mem, thread};
 
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank, assert_none_held};
+use vkarray_driver::lock::{Mutex, Rank, assert_none_held};
 use vkarray_driver::{Device, Error as DriverError, catch_panic, log_in_drop};
 
 use super::defer_guard::DeferCount;
@@ -25,6 +25,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// are still used then.
 #[derive(Debug)]
 pub(crate) struct PendingQueue<T> {
+    /// No caller's code runs under the lock.
     list: Mutex<PendingList<PendingUses, T>>,
     limits: HeapLimits,
     deferrals: DeferCount,
@@ -46,7 +47,7 @@ impl<T> PendingQueue<T> {
 
     /// Adds an item of `bytes` bytes on that heap, which may be freed once `uses` are over. Frees nothing.
     pub(crate) fn push(&self, uses: PendingUses, heap: usize, bytes: u64, item: T) {
-        self.list().push(uses, heap, bytes, item);
+        self.list.lock().push(uses, heap, bytes, item);
     }
 
     /// Frees an item, at once if its uses are over. Otherwise adds it, and frees what is over by now. Never blocks.
@@ -67,12 +68,12 @@ impl<T> PendingQueue<T> {
 
     /// The number of items and their bytes.
     pub(crate) fn pending(&self) -> (usize, u64) {
-        self.list().pending()
+        self.list.lock().pending()
     }
 
     /// The bytes of items on one heap.
     pub(crate) fn bytes_on(&self, heap: usize) -> u64 {
-        self.list().bytes_on(heap)
+        self.list.lock().bytes_on(heap)
     }
 
     /// Whether a guard holds the items back.
@@ -83,7 +84,7 @@ impl<T> PendingQueue<T> {
     /// If the limits are exceeded, frees the items that the device no longer uses. Never blocks.
     pub(crate) fn free_due(&self) -> Result<()> {
         self.device.check_process()?;
-        if self.is_held_back() || !self.list().is_due(&self.limits) { Ok(()) } else { self.free_over().map(drop) }
+        if self.is_held_back() || !self.list.lock().is_due(&self.limits) { Ok(()) } else { self.free_over().map(drop) }
     }
 
     /// Frees the items that the device no longer uses, unless a guard holds them back. Never blocks.
@@ -115,7 +116,7 @@ impl<T> PendingQueue<T> {
         limit: Option<Duration>,
     ) -> Result<Option<usize>> {
         self.device.check_process()?;
-        let uses = select(&self.list());
+        let uses = select(&self.list.lock());
         // No lock is held here: waiting may submit work, and other threads may drop blocks.
         let is_over = uses.wait(&self.device, limit)?;
         let n_freed = self.free_over()?;
@@ -124,7 +125,7 @@ impl<T> PendingQueue<T> {
 
     /// The number of items, and their bytes by stream.
     pub(crate) fn pending_by_stream(&self) -> (usize, Vec<PendingOn>) {
-        let list = self.list();
+        let list = self.list.lock();
         (list.iter().len(), bytes_by_stream(&self.device, list.iter()))
     }
 
@@ -132,9 +133,9 @@ impl<T> PendingQueue<T> {
     /// Items whose query fails stay. Never blocks.
     pub(crate) fn free_over(&self) -> Result<usize> {
         let mut query = CompletionQuery::new(|uses: &mut PendingUses| uses.forget_complete(&self.device));
-        let polled = self.list().poll(&mut query);
+        let polled = self.list.lock().poll(&mut query);
         // The list is locked for each item, and not while it is freed. If freeing one fails, the others are still in it.
-        let freed = free_each(iter::from_fn(|| self.list().take_over()));
+        let freed = free_each(iter::from_fn(|| self.list.lock().take_over()));
         polled?;
         freed
     }
@@ -148,7 +149,7 @@ impl<T> PendingQueue<T> {
             match self.wait_for_all(Some(left)) {
                 Err(_) if !self.device.is_forked() && self.device.check_lost().is_err() => {
                     self.device.drain_after_loss()?;
-                    let all = self.list().take_all();
+                    let all = self.list.lock().take_all();
                     return free_each(all).map(drop);
                 }
                 Err(Error::Driver(refused)) if refused.is_out_of_memory() && !left.is_zero() => thread::sleep(PAUSE),
@@ -161,11 +162,6 @@ impl<T> PendingQueue<T> {
                 Ok(Some(_)) => {} // A destructor dropped more.
             }
         }
-    }
-
-    fn list(&self) -> MutexGuard<'_, PendingList<PendingUses, T>> {
-        // No caller's code runs under the lock.
-        self.list.lock()
     }
 }
 

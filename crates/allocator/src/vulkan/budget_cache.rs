@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 
 /// An answer and the time of the answer.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl<T: Clone> BudgetCache<T> {
 
     /// The last answer, or a new answer if the last one has expired or was cleared.
     pub(crate) fn at(&self, now: Instant, ask: impl FnOnce() -> T) -> T {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         if let Some((given, answer)) = &*held
             && now.saturating_duration_since(*given) < self.lifetime
         {
@@ -35,11 +35,7 @@ impl<T: Clone> BudgetCache<T> {
 
     /// Clears an answer that is no longer right.
     pub(crate) fn forget(&self) {
-        *self.held() = None;
-    }
-
-    fn held(&self) -> MutexGuard<'_, Option<(Instant, T)>> {
-        self.held.lock()
+        *self.held.lock() = None;
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{BUFFER_USAGE, Device, HeapBudget, MemoryType, Owned};
 
 use crate::error::{Error, HeapUse, OutOfMemory, Result, Shortage};
@@ -44,7 +44,7 @@ impl Drop for ChunkMemory {
         if self.source.leak_if_forked() {
             return;
         }
-        if let Err(error) = self.source.memory().free(mem::take(&mut self.allocation)) {
+        if let Err(error) = self.source.memory.lock().free(mem::take(&mut self.allocation)) {
             // Only for an allocation of another source, and each chunk holds its own.
             unreachable!("gpu-allocator refused its own allocation: {error}");
         }
@@ -105,6 +105,7 @@ const BUDGETS_GOOD_FOR: Duration = Duration::from_millis(10);
 ///
 /// The lock is held while the driver allocates, which takes milliseconds. Fast paths never take the lock.
 pub(crate) struct ChunkSource {
+    /// No caller's code runs under the lock.
     memory: Mutex<gpu_allocator::vulkan::Allocator>, // Dropped before `device`, through which it frees.
     is_scarce: [bool; MemoryKind::ALL.len()],
     budgets: BudgetCache<Option<Vec<HeapBudget>>>,
@@ -214,7 +215,7 @@ impl ChunkSource {
             allocation_scheme,
         };
         // The lock is released before the error is described, which takes it again.
-        let allocated = self.memory().allocate(&description);
+        let allocated = self.memory.lock().allocate(&description);
         self.budgets.forget();
         let allocation = allocated.map_err(|error| match Shortage::of_refusal(&error) {
             Some(shortage) => {
@@ -248,7 +249,7 @@ impl ChunkSource {
     }
 
     pub(crate) fn usage(&self) -> SourceUsage {
-        let report = self.memory().generate_report();
+        let report = self.memory.lock().generate_report();
         SourceUsage { in_use: report.total_allocated_bytes, reserved: report.total_capacity_bytes }
     }
 
@@ -288,11 +289,6 @@ impl ChunkSource {
     pub(crate) fn heap_index(&self, kind: MemoryKind) -> Option<u32> {
         let info = self.device.info();
         Some(info.memory_types[kind.memory_type(info, u32::MAX)? as usize].heap)
-    }
-
-    fn memory(&self) -> MutexGuard<'_, gpu_allocator::vulkan::Allocator> {
-        // No caller's code runs under the lock.
-        self.memory.lock()
     }
 }
 

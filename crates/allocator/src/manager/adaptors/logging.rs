@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ash::vk::Handle;
 use vkarray_driver::Device;
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 
 use super::Adaptor;
 use crate::kind::MemoryKind;
@@ -39,6 +39,7 @@ use crate::memory::MemoryPointer;
 /// ```
 #[doc(alias = "LoggingResourceAdaptor")]
 pub struct Logging<M, W: Write> {
+    /// A writer that panicked under the lock leaves an incomplete line.
     log: Mutex<LogWriter<W>>,
     /// The device, for the numbers of its streams. Weak, so that a log does not keep a device open.
     device: OnceLock<Weak<Device>>,
@@ -63,12 +64,12 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
 
     /// Writes the buffered lines.
     pub fn flush_log(&self) {
-        self.log().write(|writer| Ok(writer.flush()?));
+        self.log.lock().write(|writer| Ok(writer.flush()?));
     }
 
     /// The error that ended the log early, if there was one.
     pub fn failure(&self) -> Option<Arc<csv::Error>> {
-        self.log().failure.clone()
+        self.log.lock().failure.clone()
     }
 
     /// Writes a line. A free has the number of the stream that used the memory last.
@@ -78,15 +79,10 @@ impl<M: MemoryManager, W: Write + Send> Logging<M, W> {
         let stream = memory.filter(|_| action == FREE).and_then(|memory| self.last_stream(memory));
         let stream = stream.map_or_else(String::new, |number| number.to_string());
         let (thread, size) = (thread_number().to_string(), size.to_string());
-        let mut log = self.log();
+        let mut log = self.log.lock();
         let time = time_text(SystemTime::now()); // Taken under the lock, so that times never decrease.
         let fields = [&thread, &time, action, &pointer, &size, &stream, kind_text(kind)];
         log.write(|writer| writer.write_record(fields));
-    }
-
-    fn log(&self) -> MutexGuard<'_, LogWriter<W>> {
-        // A writer that panicked leaves an incomplete line.
-        self.log.lock()
     }
 
     /// The number of the stream that used the memory last, if there is one.

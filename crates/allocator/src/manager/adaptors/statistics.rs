@@ -6,7 +6,7 @@
 use std::fmt;
 
 use vkarray_driver::ProcessId;
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 
 use super::Adaptor;
 use crate::error::{Error, Result};
@@ -105,6 +105,7 @@ impl ScopeStack {
 /// ```
 #[doc(alias = "StatisticsResourceAdaptor")]
 pub struct AllocationStatistics<M> {
+    /// A panic under the lock leaves no change half done.
     stack: Mutex<ScopeStack>,
     process: ProcessId,
     inner: M,
@@ -118,12 +119,12 @@ impl<M: MemoryManager> AllocationStatistics<M> {
 
     /// The counts of the innermost scope so far.
     pub fn counted(&self) -> ScopeCounters {
-        *self.stack().innermost()
+        *self.stack.lock().innermost()
     }
 
     /// Begins a scope for all threads. [`AllocationStatistics::scope`] begins one that ends with a guard.
     pub fn push(&self) {
-        self.stack().scopes.push(ScopeCounters::default());
+        self.stack.lock().scopes.push(ScopeCounters::default());
     }
 
     /// Ends the innermost scope and returns its counts, which are added to the scope around it.
@@ -132,21 +133,16 @@ impl<M: MemoryManager> AllocationStatistics<M> {
     ///
     /// [`Error::NoOpenScope`] if no scope is open.
     pub fn pop(&self) -> Result<ScopeCounters> {
-        self.stack().pop().ok_or(Error::NoOpenScope)
+        self.stack.lock().pop().ok_or(Error::NoOpenScope)
     }
 
     /// Begins a scope that ends with the guard. Scopes are shared by all threads: if two threads have scopes open at the
     /// same time, each counts into the innermost.
     #[must_use = "the scope ends with the guard"]
     pub fn scope(&self) -> StatisticsScope<'_, M> {
-        let mut stack = self.stack();
+        let mut stack = self.stack.lock();
         stack.scopes.push(ScopeCounters::default());
         StatisticsScope { depth: stack.scopes.len(), statistics: self }
-    }
-
-    fn stack(&self) -> MutexGuard<'_, ScopeStack> {
-        // A panic under the lock leaves no change half done.
-        self.stack.lock()
     }
 }
 
@@ -158,20 +154,16 @@ unsafe impl<M: MemoryManager> Adaptor for AllocationStatistics<M> {
 
     fn after(&self, _: &Request, given: Option<&MemoryPointer>) {
         if let Some(memory) = given {
-            self.stack().innermost().allocated(signed(memory.size()));
+            self.stack.lock().innermost().allocated(signed(memory.size()));
         }
     }
 
     fn freeing(&self, memory: &MemoryPointer) {
-        self.stack().innermost().freed(signed(memory.size()));
+        self.stack.lock().innermost().freed(signed(memory.size()));
     }
 }
 
-impl<M: fmt::Debug> fmt::Debug for AllocationStatistics<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AllocationStatistics").field("stack", &self.stack).field("inner", &self.inner).finish()
-    }
-}
+vkarray_driver::debug_fields!([M: fmt::Debug] AllocationStatistics<M>, this => stack: this.stack, inner: this.inner);
 
 /// A scope of [`AllocationStatistics`]. When dropped, it ends together with the scopes opened inside it.
 #[derive(Debug)]
@@ -191,7 +183,7 @@ impl<M: MemoryManager> StatisticsScope<'_, M> {
     }
 
     fn close(&self) -> Option<ScopeCounters> {
-        let mut stack = self.statistics.stack();
+        let mut stack = self.statistics.stack.lock();
         while stack.scopes.len() > self.depth {
             stack.pop();
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ash::vk::Handle;
 
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 
 use super::Adaptor;
 use crate::kind::{BlockLabel, MemoryKind};
@@ -64,6 +64,7 @@ struct Entries {
 /// ```
 #[doc(alias = "TrackingResourceAdaptor")]
 pub struct Tracking<M> {
+    /// A panic under the lock leaves no change half done.
     entries: Mutex<Entries>,
     with_backtraces: bool,
     inner: M,
@@ -84,14 +85,14 @@ impl<M: MemoryManager> Tracking<M> {
 
     /// Live memory, the oldest first.
     pub fn outstanding(&self) -> Vec<Outstanding> {
-        let mut all: Vec<_> = self.entries().live.values().flatten().cloned().collect();
+        let mut all: Vec<_> = self.entries.lock().live.values().flatten().cloned().collect();
         all.sort_by_key(|entry| entry.nth);
         all
     }
 
     /// Bytes of live memory, as requested.
     pub fn outstanding_bytes(&self) -> u64 {
-        self.entries().live.values().flatten().map(|entry| entry.bytes).sum()
+        self.entries.lock().live.values().flatten().map(|entry| entry.bytes).sum()
     }
 
     /// A line for each piece of live memory, with its backtrace below it; empty where there is none.
@@ -107,11 +108,6 @@ impl<M: MemoryManager> Tracking<M> {
         }
         text
     }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        // A panic under the lock leaves no change half done.
-        self.entries.lock()
-    }
 }
 
 // SAFETY: the manager inside is a private field that nothing assigns to.
@@ -123,7 +119,7 @@ unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
     fn after(&self, request: &Request, given: Option<&MemoryPointer>) {
         let Some(memory) = given else { return };
         let backtrace = self.with_backtraces.then(|| Arc::new(Backtrace::force_capture()));
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let (nth, label) = (entries.n_allocations, request.label.clone());
         entries.n_allocations += 1;
         let entry = Outstanding { nth, bytes: memory.size(), kind: memory.kind(), label, backtrace };
@@ -131,13 +127,13 @@ unsafe impl<M: MemoryManager> Adaptor for Tracking<M> {
     }
 
     fn relabelled(&self, memory: &MemoryPointer, label: &BlockLabel) {
-        if let Some(entry) = self.entries().live.get_mut(&place(memory)).and_then(|here| here.last_mut()) {
+        if let Some(entry) = self.entries.lock().live.get_mut(&place(memory)).and_then(|here| here.last_mut()) {
             entry.label = label.clone();
         }
     }
 
     fn freeing(&self, memory: &MemoryPointer) {
-        if !self.entries().forget(place(memory)) {
+        if !self.entries.lock().forget(place(memory)) {
             log::error!("memory was given back that is not in the list: {memory:?}");
         }
     }

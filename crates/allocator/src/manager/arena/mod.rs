@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, log_in_drop};
 
 use self::frame::Ring;
@@ -60,6 +60,7 @@ struct ArenaShared {
 
 /// The frames of one device.
 struct ArenaState {
+    /// A panic under the lock leaves no change half done.
     ring: Mutex<Ring<PendingUses>>,
     /// Each frame's memory, in the ring's order.
     memory: Vec<MemoryPointer>,
@@ -91,7 +92,7 @@ impl ArenaManager {
     pub fn frame(&self) -> Result<u64> {
         let state = self.state()?;
         state.device.check_process()?;
-        Ok(state.ring().current())
+        Ok(state.ring.lock().current())
     }
 
     /// Ends the current frame and begins the next, in the memory of the oldest frame. Returns the number of the new
@@ -104,12 +105,12 @@ impl ArenaManager {
     pub fn next_frame(&self) -> Result<u64> {
         let state = self.state()?;
         state.device.check_lost()?;
-        let mut ring = state.ring();
+        let mut ring = state.ring.lock();
         let begun = ring.advance().map_err(|(frame, n_blocks)| Error::FrameInUse { frame, n_blocks })?;
         let mut previous_uses = ring.previous_uses().clone();
         drop(ring); // The device's tracker is asked without the lock.
         if previous_uses.forget_complete(&state.device).is_ok() {
-            let mut ring = state.ring();
+            let mut ring = state.ring.lock();
             if ring.current() == begun {
                 // If the query fails, the uses are kept until the frame is reused.
                 *ring.previous_uses() = previous_uses;
@@ -138,7 +139,7 @@ impl ArenaManager {
     fn allocate(&self, size: u64) -> Result<MemoryPointer> {
         let state = self.state()?;
         let kind = MemoryKind::Device;
-        let mut ring = state.ring();
+        let mut ring = state.ring.lock();
         let Some((place, offset)) = ring.allocate(size) else {
             let mut report = OutOfMemory::new(size, kind, Shortage::Limit(self.shared.frame_bytes));
             report.largest_free = Some(ring.left());
@@ -168,14 +169,7 @@ impl ArenaManager {
     }
 }
 
-impl ArenaState {
-    fn ring(&self) -> MutexGuard<'_, Ring<PendingUses>> {
-        // A panic under the lock leaves no change half done.
-        self.ring.lock()
-    }
-}
-
-vkarray_driver::debug_fields!(ArenaState, this => current: this.ring().current());
+vkarray_driver::debug_fields!(ArenaState, this => current: this.ring.lock().current());
 
 impl ArenaShared {
     /// Gives frames back to the other manager, with the uses that may still be made of them. A frame with a block that
@@ -261,7 +255,7 @@ unsafe impl MemoryManager for ArenaManager {
             return unsafe { self.source().memfree(memory) };
         };
         let uses = mem::take(memory.last_uses_mut());
-        if !state.ring().free(place, |held| held.merge(&uses)) {
+        if !state.ring.lock().free(place, |held| held.merge(&uses)) {
             return log::error!(
                 "memory was given back to a frame of an arena of which all blocks are back: {memory:?}"
             );

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, log_in_drop};
 
 use self::counts::PassthroughCounts;
@@ -169,7 +169,7 @@ unsafe impl MemoryManager for PassthroughManager {
     unsafe fn memfree(&self, memory: MemoryPointer) {
         let Some(state) = self.state.get() else { return };
         let Some(mut memory) = state.imports.end(memory) else { return };
-        let Some(Live { chunk, heap, .. }) = state.live().take(&memory) else {
+        let Some(Live { chunk, heap, .. }) = state.live.lock().take(&memory) else {
             return log::error!("memory was given back that is not this manager's: {memory:?}");
         };
         let (kind, bytes, counts) = (memory.kind(), chunk.memory_size(), Arc::clone(&state.counts));
@@ -192,7 +192,7 @@ unsafe impl MemoryManager for PassthroughManager {
         let heap = state.source.recent_heap(kind).ok_or(Error::NoSuchMemory { kind })?;
         let index = heap.index as usize;
         let live: u64 =
-            state.live().iter().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
+            state.live.lock().iter().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
         Ok(MemoryInfo::of(heap, live + state.pending.bytes_on(index), 0))
     }
 
@@ -227,12 +227,12 @@ unsafe impl MemoryManager for PassthroughManager {
     }
 
     fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
-        self.state.get()?.live().get_mut(memory).map(|live| live.label.clone())
+        self.state.get()?.live.lock().get_mut(memory).map(|live| live.label.clone())
     }
 
     fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
         let Some(state) = self.state.get() else { return };
-        if let Some(live) = state.live().get_mut(memory) {
+        if let Some(live) = state.live.lock().get_mut(memory) {
             live.label = label;
         }
     }
@@ -248,7 +248,7 @@ impl PassthroughState {
         let chunk = self.make(size, kind)?;
         let (buffer, mapping) = (chunk.buffer(), chunk.mapping());
         self.counts.make(kind, chunk.memory_size());
-        let tag = self.live().insert(Live { chunk, size, heap: self.heap(kind), label });
+        let tag = self.live.lock().insert(Live { chunk, size, heap: self.heap(kind), label });
         // SAFETY: the source made the buffer for every use, on this device, with at least `size` bytes rounded up to 16.
         // Nothing else lies in it, and it stays in `live` until `memfree`, then in `pending` until the last uses are over.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) };
@@ -265,10 +265,6 @@ impl PassthroughState {
     /// The heap of memory of this kind.
     fn heap(&self, kind: MemoryKind) -> usize {
         self.source.heap_index(kind).map_or(0, |heap| heap as usize)
-    }
-
-    fn live(&self) -> MutexGuard<'_, LiveChunks> {
-        self.live.lock()
     }
 }
 
