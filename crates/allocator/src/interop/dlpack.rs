@@ -10,7 +10,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
 
-use crate::allocator::{Allocator, Block, HostRead, HostWrite};
+use crate::allocator::{Allocator, Block};
 use crate::copy::PinError;
 use crate::error::{Error, Result, TensorError};
 use crate::vulkan::{page, whole_pages};
@@ -139,22 +139,15 @@ impl Block {
         let in_block = |at: i128| u64::try_from(at).expect("the elements lie in the block");
         let Range { start, end } = shape.span();
         let range = in_block(start)..in_block(end);
-        let held = if shape.read_only {
-            Held::Read(self.read_on_host_arc(range)?.without_elements())
+        let held: Box<dyn Send> = if shape.read_only {
+            Box::new(self.read_on_host_arc(range)?.without_elements())
         } else {
-            Held::Write(self.write_on_host_arc(range)?.without_elements())
+            Box::new(self.write_on_host_arc(range)?.without_elements())
         };
         let base = self.mapping().ok_or(Error::NotOnHost { kind: self.kind() })?.address();
         // SAFETY: the mapping lives as long as the block, to which the guard in `keeper` has a handle. The elements lie in it.
         Ok(unsafe { tensor(shape, DLDevice::CPU, base.as_ptr().cast(), Box::new((keeper, held))) }?)
     }
-}
-
-/// The host's access to the elements of a tensor.
-#[expect(dead_code, reason = "kept for its drop")]
-enum Held {
-    Read(HostRead<'static>),
-    Write(HostWrite<'static>),
 }
 
 /// Exports bytes of the host as a read-only tensor that owns them.
@@ -221,13 +214,12 @@ unsafe fn tensor<K: OpaqueContext>(
 }
 
 /// A tensor in host memory whose elements may be read.
-#[derive(Debug)]
 pub struct HostTensor {
     shape: TensorShape,
     start: *const u8,
     len: usize,
     is_exclusive: bool,
-    _tensor: TensorOwner, // The tensor keeps the memory.
+    _tensor: Tensor, // The tensor keeps the memory.
 }
 
 // SAFETY: the caller of `new` promised that the elements may be read, and the tensor be dropped, on any thread.
@@ -235,13 +227,7 @@ unsafe impl Send for HostTensor {}
 // SAFETY: shared access reads elements, which nothing writes.
 unsafe impl Sync for HostTensor {}
 
-struct TensorOwner(#[expect(dead_code, reason = "kept for its drop")] Tensor);
-
-impl std::fmt::Debug for TensorOwner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tensor")
-    }
-}
+vkarray_driver::debug_fields!(HostTensor, this => shape: this.shape, len: this.len);
 
 impl HostTensor {
     /// Checks the descriptor of a tensor.
@@ -279,7 +265,7 @@ impl HostTensor {
         // From here on, offsets count from the lowest element.
         shape.offset = u64::try_from(i128::from(offset) - start).unwrap_or(0);
         let start = data.wrapping_offset(first);
-        Ok(Self { shape, start, len, is_exclusive: false, _tensor: TensorOwner(tensor) })
+        Ok(Self { shape, start, len, is_exclusive: false, _tensor: tensor })
     }
 
     /// Checks the descriptor like [`HostTensor::new`], for a tensor whose memory nothing else uses: the device may
