@@ -147,15 +147,15 @@ fn sizes_alignments_and_ranges_are_checked() {
     let ctx = &*fixture;
     assert_eq!(message(DeviceMemory::new(ctx, 0)), "a memory object must have at least one byte");
     for alignment in [3, 12, 255] {
-        let refused = message(DeviceMemory::builder(8).alignment(alignment).allocate(ctx));
+        let refused = message(DeviceMemory::aligned(ctx, 8, alignment));
         assert_eq!(refused, format!("an alignment must be a power of two, which {alignment} is not"));
     }
-    assert!(DeviceMemory::builder(u64::MAX).alignment(512).allocate(ctx).is_err());
+    assert!(DeviceMemory::aligned(ctx, u64::MAX, 512).is_err());
     for alignment in [0, 1, 64, 256, 1024, 1 << 16] {
-        let host = HostMemory::builder(100).alignment(alignment).allocate(ctx).unwrap();
+        let host = HostMemory::aligned(ctx, 100, alignment).unwrap();
         let address = host.read_on_host::<u8>().unwrap().as_ptr().addr() as u64;
         assert_eq!((host.nbytes(), address % alignment.max(1)), (100, 0), "{alignment}");
-        let device = DeviceMemory::builder(100).alignment(alignment).allocate(ctx).unwrap();
+        let device = DeviceMemory::aligned(ctx, 100, alignment).unwrap();
         device.copy_from_device(&host).unwrap();
     }
     let memory = DeviceMemory::new(ctx, 10).unwrap();
@@ -201,7 +201,7 @@ fn memory_is_converted_to_another_kind_only_by_a_copy() {
 #[test]
 fn a_serialized_state_restores_the_memory() {
     let fixture = Fixture::open();
-    let memory = HostMemory::builder(77).alignment(512).allocate(&*fixture).unwrap();
+    let memory = HostMemory::aligned(&*fixture, 77, 512).unwrap();
     memory.copy_from_host(bytes(2, 77)).unwrap();
     let text = serde_json::to_string(&memory.state().unwrap()).unwrap();
     let state: MemoryState = serde_json::from_str(&text).unwrap();

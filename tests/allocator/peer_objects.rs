@@ -25,7 +25,7 @@ fn address<K: UsmKind>(memory: &UsmMemory<K>) -> u64 {
 
 fn object_of_each_alignment<K: UsmKind>(ctx: &Context) {
     for alignment in [0, 1, 64, 128, 256, 512, 4096] {
-        let memory = UsmMemory::<K>::builder(1024).alignment(alignment).allocate(ctx).unwrap();
+        let memory = UsmMemory::<K>::aligned(ctx, 1024, alignment).unwrap();
         assert_eq!((memory.nbytes(), memory.size(), memory.usm_type()), (1024, 1024, K::TYPE));
         assert_eq!(address(&memory) % alignment.max(256), 0, "{alignment}");
         assert_eq!(format!("{memory:?}"), format!("UsmMemory {{ usm_type: {:?}, nbytes: 1024, .. }}", K::TYPE));

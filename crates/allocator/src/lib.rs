@@ -69,8 +69,8 @@ pub use pending::{DeferCleanup, PendingLimits};
 /// What an owner of pinned memory promises: its elements stay where they are when it is moved.
 pub use stable_deref_trait::StableDeref;
 pub use usm::{
-    DeviceMemory, HostMemory, HostVisible, MemoryBuilder, MemoryContext, MemoryState, OnBoth, OnDevice, OnHost,
-    Reference, SharedMemory, UsmKind, UsmMemory,
+    DeviceMemory, HostMemory, HostVisible, MemoryContext, MemoryState, OnBoth, OnDevice, OnHost, Reference,
+    SharedMemory, UsmKind, UsmMemory,
 };
 pub use vulkan::ImageShape;
 

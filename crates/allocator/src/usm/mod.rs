@@ -17,7 +17,7 @@ use vkarray_driver::Stream;
 use crate::allocator::Allocator;
 use crate::kind::UsmType;
 
-pub use self::object::{MemoryBuilder, UsmMemory};
+pub use self::object::UsmMemory;
 pub use self::state::MemoryState;
 
 /// The allocator that makes memory objects, and the stream of their work.
@@ -42,7 +42,7 @@ impl MemoryContext for (Arc<Allocator>, Stream) {
 pub type Reference = Arc<dyn Any + Send + Sync>;
 
 /// The kind of a memory object as a type: [`OnDevice`], [`OnHost`] or [`OnBoth`].
-pub trait UsmKind: sealed::Sealed + 'static {
+pub trait UsmKind: sealed::Sealed + Copy + 'static {
     /// The kind as a value.
     const TYPE: UsmType;
 }

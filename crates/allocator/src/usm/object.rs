@@ -1,6 +1,5 @@
 //! [`UsmMemory`]: a range of an allocation that can be freed while clones and views of it exist.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,6 +36,7 @@ const BLOCK_ALIGNMENT: u64 = 256;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct UsmMemory<K> {
     /// The block of the allocation; `None` once it was freed.
     pub(super) allocation: Arc<Mutex<Option<Arc<Block>>>>,
@@ -47,31 +47,37 @@ pub struct UsmMemory<K> {
     kind: PhantomData<fn() -> K>,
 }
 
-/// Describes a memory object to be allocated; see [`UsmMemory::builder`].
-#[derive(Debug, Clone, Copy)]
-#[must_use = "nothing is allocated before `allocate`"]
-pub struct MemoryBuilder<K> {
-    nbytes: u64,
-    alignment: u64,
-    kind: PhantomData<fn() -> K>,
-}
-
-impl<K: UsmKind> MemoryBuilder<K> {
-    /// Starts the memory at a multiple of `bytes`, a power of two: of the address if the host addresses the memory,
-    /// else of the position in the buffer. With zero, the default, it starts at a multiple of 256 at least.
-    pub fn alignment(mut self, bytes: u64) -> Self {
-        self.alignment = bytes;
-        self
+impl<K: UsmKind> UsmMemory<K> {
+    /// Allocates `nbytes` bytes, uninitialised.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidSize`] for zero bytes; and the errors of [`Allocator::allocate`](crate::Allocator::allocate).
+    pub fn new(context: &impl MemoryContext, nbytes: u64) -> Result<Self> {
+        Self::aligned(context, nbytes, 0)
     }
 
-    /// Allocates the memory, uninitialised.
+    /// Allocates `nbytes` bytes, uninitialised, that start at a multiple of `alignment`, a power of two: of the address
+    /// if the host addresses the memory, else of the position in the buffer. With zero they start at a multiple of 256
+    /// at least.
+    ///
+    /// ```
+    /// # use vkarray_allocator::{Allocator, HostMemory};
+    /// # use vkarray_driver::{Device, Instance, Stream};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
+    /// # let context = (Allocator::new(&device)?, Stream::new(&device)?);
+    /// let memory = HostMemory::aligned(&context, 100, 4096)?;
+    /// assert_eq!(memory.read_on_host::<u8>()?.as_ptr().addr() % 4096, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::InvalidSize`], [`Error::InvalidAlignment`]; and the errors of
     /// [`Allocator::allocate`](crate::Allocator::allocate).
-    pub fn allocate(self, context: &impl MemoryContext) -> Result<UsmMemory<K>> {
-        let Self { nbytes, alignment, .. } = self;
+    pub fn aligned(context: &impl MemoryContext, nbytes: u64, alignment: u64) -> Result<Self> {
         if nbytes == 0 {
             return Err(Error::InvalidSize);
         }
@@ -85,35 +91,7 @@ impl<K: UsmKind> MemoryBuilder<K> {
         let block = context.allocator().allocate(bytes, K::TYPE.memory_kind())?;
         let first = block.mapped().map_or(block.buffer_offset(), |address| address.addr().get() as u64);
         let start = if room > 0 { first.next_multiple_of(alignment) - first } else { 0 };
-        Ok(UsmMemory::of(stream, block, start..start + nbytes, alignment))
-    }
-}
-
-impl<K: UsmKind> UsmMemory<K> {
-    /// Allocates `nbytes` bytes, uninitialised.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidSize`] for zero bytes; and the errors of [`Allocator::allocate`](crate::Allocator::allocate).
-    pub fn new(context: &impl MemoryContext, nbytes: u64) -> Result<Self> {
-        Self::builder(nbytes).allocate(context)
-    }
-
-    /// Describes `nbytes` bytes, for memory with an alignment of its own.
-    ///
-    /// ```
-    /// # use vkarray_allocator::{Allocator, HostMemory};
-    /// # use vkarray_driver::{Device, Instance, Stream};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let device = Device::open_selected(&Instance::builder().build()?, None)?;
-    /// # let context = (Allocator::new(&device)?, Stream::new(&device)?);
-    /// let memory = HostMemory::builder(100).alignment(4096).allocate(&context)?;
-    /// assert_eq!(memory.read_on_host::<u8>()?.as_ptr().addr() % 4096, 0);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn builder(nbytes: u64) -> MemoryBuilder<K> {
-        MemoryBuilder { nbytes, alignment: 0, kind: PhantomData }
+        Ok(Self::of(stream, block, start..start + nbytes, alignment))
     }
 
     /// Shares the memory of another object of the same kind, without a copy.
@@ -135,7 +113,7 @@ impl<K: UsmKind> UsmMemory<K> {
     ///
     /// The errors of [`UsmMemory::new`] and [`UsmMemory::copy_from_device`].
     pub fn copy_of<J: UsmKind>(context: &impl MemoryContext, other: &UsmMemory<J>) -> Result<Self> {
-        let copy = Self::builder(other.nbytes()).alignment(other.alignment).allocate(context)?;
+        let copy = Self::aligned(context, other.nbytes(), other.alignment)?;
         copy.copy_from_device(other)?;
         Ok(copy)
     }
@@ -301,25 +279,7 @@ impl<K: HostVisible> UsmMemory<K> {
     }
 }
 
-impl<K> Clone for UsmMemory<K> {
-    fn clone(&self) -> Self {
-        Self {
-            allocation: Arc::clone(&self.allocation),
-            range: self.range.clone(),
-            alignment: self.alignment,
-            stream: self.stream.clone(),
-            reference: self.reference.clone(),
-            kind: PhantomData,
-        }
-    }
-}
-
-impl<K: UsmKind> fmt::Debug for UsmMemory<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = f.debug_struct("UsmMemory");
-        text.field("usm_type", &K::TYPE).field("nbytes", &self.nbytes()).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!([K: UsmKind] UsmMemory<K>, this => usm_type: K::TYPE, nbytes: this.nbytes());
 
 /// The part `inner` of `outer`; `inner` counts from the start of `outer`.
 fn subrange(outer: &Range<u64>, inner: Range<u64>) -> Result<Range<u64>> {

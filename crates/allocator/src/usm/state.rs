@@ -59,7 +59,7 @@ impl MemoryState {
         if self.usm_type != K::TYPE {
             return Err(Error::OtherUsmType { held: self.usm_type, wanted: K::TYPE });
         }
-        let memory = UsmMemory::builder(self.bytes.len() as u64).alignment(self.alignment).allocate(context)?;
+        let memory = UsmMemory::aligned(context, self.bytes.len() as u64, self.alignment)?;
         memory.copy_from_host(&self.bytes)?;
         Ok(memory)
     }
