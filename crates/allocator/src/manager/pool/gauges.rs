@@ -93,19 +93,15 @@ impl CacheGauges {
         (self.n_held.read().saturating_sub(self.n_live.read()), bytes)
     }
 
-    /// Counts a block in cached memory.
-    pub(super) fn reused(&self, found: RangeState) {
+    /// Counts a block by the state in which its range was found.
+    pub(super) fn given_out(&self, found: RangeState) {
         match found {
             RangeState::Ready => &self.reused_ready,
             RangeState::Pending => &self.reused_pending,
             RangeState::Shared => &self.reused_shared,
+            RangeState::Carved => &self.carved,
         }
         .add(1);
-    }
-
-    /// Counts a block that was cut from a chunk.
-    pub(super) fn carved(&self) {
-        self.carved.add(1);
     }
 
     /// Counts a range that is cached from now on; `is_pending` if its uses may not be over.

@@ -235,12 +235,12 @@ unsafe impl MemoryManager for PoolManager {
     }
 
     fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
-        self.state.get()?.label(memory)
+        self.state.get()?.with_label(memory, |held| held.clone())
     }
 
     fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
         if let Some(state) = self.state.get() {
-            state.set_label(memory, label);
+            state.with_label(memory, |held| *held = label);
         }
     }
 

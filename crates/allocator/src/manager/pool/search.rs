@@ -31,28 +31,14 @@ enum MemorySource {
     PendingElsewhere,
 }
 
-/// What the order of the search depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SearchConditions {
-    /// Whether enough of the heap is left that a new chunk is preferred to waiting.
-    prefers_growth: bool,
-    /// Whether the caches have as many ready bytes in other sizes as a new chunk would have.
-    reclaims_first: bool,
-}
-
-/// The places to search, in order.
-fn sources(conditions: SearchConditions) -> [MemorySource; 7] {
+/// The places to search, in order. `prefers_growth`: enough of the heap is left that a new chunk is preferred to waiting.
+/// `reclaims_first`: the caches have as many ready bytes in other sizes as a new chunk would have.
+fn sources(prefers_growth: bool, reclaims_first: bool) -> [MemorySource; 7] {
     use MemorySource::{FreeRanges, Growth, OldestHere, PendingElsewhere, PendingHere, ReadyElsewhere, Reclaimed};
-    match conditions {
-        SearchConditions { prefers_growth: true, reclaims_first: false } => {
-            [OldestHere, ReadyElsewhere, FreeRanges, Growth, Reclaimed, PendingHere, PendingElsewhere]
-        }
-        SearchConditions { prefers_growth: true, reclaims_first: true } => {
-            [OldestHere, ReadyElsewhere, FreeRanges, Reclaimed, Growth, PendingHere, PendingElsewhere]
-        }
-        SearchConditions { prefers_growth: false, .. } => {
-            [OldestHere, ReadyElsewhere, FreeRanges, Reclaimed, PendingHere, PendingElsewhere, Growth]
-        }
+    match (prefers_growth, reclaims_first) {
+        (true, false) => [OldestHere, ReadyElsewhere, FreeRanges, Growth, Reclaimed, PendingHere, PendingElsewhere],
+        (true, true) => [OldestHere, ReadyElsewhere, FreeRanges, Reclaimed, Growth, PendingHere, PendingElsewhere],
+        (false, _) => [OldestHere, ReadyElsewhere, FreeRanges, Reclaimed, PendingHere, PendingElsewhere, Growth],
     }
 }
 
@@ -66,7 +52,13 @@ impl PoolState {
     }
 
     fn find(&self, need: &Need, caller: Caller<'_>) -> Result<MemoryPointer> {
-        for source in sources(self.conditions(need)) {
+        let (pool, kind) = (&self.kinds[need.kind.index()], need.kind);
+        let (reserved, ready) =
+            (pool.reserved(), self.caches.iter().map(|shard| shard.gauges.ready(kind)).sum::<u64>());
+        let more = pool.sizing.chunk(need, reserved);
+        let prefers_growth = pool.sizing.prefers_growth(reserved, more) && self.has_room(more);
+        // Reclaiming visits all cached ranges, which pays when they have as many bytes as the new chunk.
+        for source in sources(prefers_growth, ready >= more) {
             let found = match source {
                 MemorySource::OldestHere => self.oldest(need, caller)?,
                 MemorySource::ReadyElsewhere => self.elsewhere(need, caller, ReusePolicy::Ready),
@@ -76,7 +68,7 @@ impl PoolState {
                     self.carve(need, caller)
                 }
                 MemorySource::Growth => match self.grow(need, GrowthSize::Usual) {
-                    Ok(range) => Some(self.admit(need, caller, CachedRange::new(range), true)),
+                    Ok(range) => Some(self.admit(need, caller, CachedRange::carved(range))),
                     Err(error) if error.is_out_of_memory() => None,
                     Err(error) => return Err(error),
                 },
@@ -88,19 +80,7 @@ impl PoolState {
             }
         }
         let range = self.run_fallback(need)?;
-        Ok(self.admit(need, caller, CachedRange::new(range), true))
-    }
-
-    fn conditions(&self, need: &Need) -> SearchConditions {
-        let pool = &self.kinds[need.kind.index()];
-        let reserved = pool.reserved();
-        let more = pool.sizing.chunk(need, reserved);
-        let ready: u64 = self.caches.iter().map(|shard| shard.gauges.ready(need.kind)).sum();
-        SearchConditions {
-            prefers_growth: pool.sizing.prefers_growth(reserved, more) && self.has_room(more),
-            // Reclaiming visits all cached ranges, which pays when they have as many bytes as the new chunk.
-            reclaims_first: ready >= more,
-        }
+        Ok(self.admit(need, caller, CachedRange::carved(range)))
     }
 
     /// The oldest suitable range of this thread's cache, if its uses are over by now.
@@ -117,7 +97,7 @@ impl PoolState {
 
     fn carve(&self, need: &Need, caller: Caller<'_>) -> Option<MemoryPointer> {
         let range = self.kinds[need.kind.index()].carve(need)?;
-        Some(self.admit(need, caller, CachedRange::new(range), true))
+        Some(self.admit(need, caller, CachedRange::carved(range)))
     }
 
     /// Takes one range from another thread's cache. Caches that are locked are skipped.
@@ -129,7 +109,7 @@ impl PoolState {
         if taken.found == RangeState::Pending {
             taken.found = RangeState::Shared; // The range belonged to another thread.
         }
-        Some(self.admit(need, caller, taken, false))
+        Some(self.admit(need, caller, taken))
     }
 }
 
@@ -144,7 +124,7 @@ mod tests {
     #[test]
     fn every_order_searches_all_places_and_pending_memory_last() {
         for (prefers_growth, reclaims_first) in [(true, true), (true, false), (false, true), (false, false)] {
-            let order = sources(SearchConditions { prefers_growth, reclaims_first });
+            let order = sources(prefers_growth, reclaims_first);
             let at = |source| place(&order, source);
             // Memory that is ready comes first, in any place.
             let waiting = [MemorySource::PendingHere, MemorySource::PendingElsewhere];

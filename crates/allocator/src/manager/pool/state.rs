@@ -211,36 +211,19 @@ impl PoolState {
     }
 
     /// Adds a range from elsewhere to the caller's cache, for a block.
-    pub(super) fn admit(
-        &self,
-        need: &Need,
-        caller: Caller<'_>,
-        taken: CachedRange<PendingUses>,
-        is_new: bool,
-    ) -> MemoryPointer {
+    pub(super) fn admit(&self, need: &Need, caller: Caller<'_>, taken: CachedRange<PendingUses>) -> MemoryPointer {
         let shard = &self.caches[caller.cache];
         let mut cache = shard.lock();
         let id = cache.admit(taken.range, caller.label, &shard.gauges);
-        if is_new {
-            shard.gauges.carved()
-        } else {
-            shard.gauges.reused(taken.found)
-        }
+        shard.gauges.given_out(taken.found);
         drop(cache);
         pointer(need, caller.cache, id, taken)
     }
 
-    /// The label of live memory of this pool.
-    pub(super) fn label(&self, memory: &MemoryPointer) -> Option<BlockLabel> {
+    /// Reads or changes the label of live memory of this pool.
+    pub(super) fn with_label<R>(&self, memory: &MemoryPointer, work: impl FnOnce(&mut BlockLabel) -> R) -> Option<R> {
         let (cache, id) = untag(memory.tag());
-        self.caches[cache].lock().label_mut(id).cloned()
-    }
-
-    pub(super) fn set_label(&self, memory: &MemoryPointer, label: BlockLabel) {
-        let (cache, id) = untag(memory.tag());
-        if let Some(held) = self.caches[cache].lock().label_mut(id) {
-            *held = label;
-        }
+        self.caches[cache].lock().label_mut(id).map(work)
     }
 
     pub(super) fn counters(&self) -> Counters {

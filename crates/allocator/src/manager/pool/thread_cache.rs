@@ -49,6 +49,8 @@ pub(super) enum RangeState {
     Pending,
     /// The uses of the range may not have been over, and were on several streams or of another thread.
     Shared,
+    /// The range was cut from a chunk just now.
+    Carved,
 }
 
 /// Why memory cannot be taken back.
@@ -69,9 +71,9 @@ pub(super) struct CachedRange<U> {
 }
 
 impl<U: Uses> CachedRange<U> {
-    /// A range without pending uses.
-    pub(super) fn new(range: BufferRange) -> Self {
-        Self { range, uses: U::default(), found: RangeState::Ready }
+    /// A range that was cut from a chunk, without pending uses.
+    pub(super) fn carved(range: BufferRange) -> Self {
+        Self { range, uses: U::default(), found: RangeState::Carved }
     }
 }
 
@@ -157,7 +159,7 @@ impl<U: Uses> ThreadCache<U> {
         slot.state = SlotState::Live;
         slot.label.clone_from(label);
         gauges.block_allocated(need.kind, bytes(&slot.range));
-        gauges.reused(found);
+        gauges.given_out(found);
         let taken = CachedRange { range: slot.range, uses: std::mem::take(&mut slot.uses), found };
         Some((SlotId { slot: idx, generation: slot.generation }, taken))
     }
