@@ -34,6 +34,16 @@ pub enum Lent<'a> {
     Write(&'a mut [u8]),
 }
 
+impl Lent<'_> {
+    /// The bytes, and whether they may be written.
+    pub(super) fn by_address(self) -> (NonNull<[u8]>, bool) {
+        match self {
+            Self::Read(bytes) => (NonNull::from(bytes), false),
+            Self::Write(bytes) => (NonNull::from(bytes), true),
+        }
+    }
+}
+
 /// Memory of the program that is registered for the length of a call; see [`Allocator::register_all`].
 pub struct Registered<'x>(&'x mut ProgramMemory);
 
@@ -90,7 +100,10 @@ impl Allocator {
         work: impl for<'x> FnOnce([Registered<'x>; N]) -> R,
     ) -> Result<R> {
         self.device().check_lost()?;
-        let registered = bytes.into_iter().map(|bytes| Registration::new(self, bytes));
+        // SAFETY: the bytes are borrowed for the scope, mutably if they may be written. The registration ends before the
+        // scope does. `read` and `write` wait for the work before they give out a reference, which borrows the
+        // registration mutably, so that nothing is recorded while it lives.
+        let registered = bytes.into_iter().map(|bytes| unsafe { Registration::new(self, bytes.by_address()) });
         let mut registered = registered.collect::<Result<Vec<_>>>()?;
         let mut each = registered.iter_mut();
         let value = work(array::from_fn(|_| Registered(&mut each.next().expect("there is one for each").0)));
@@ -114,12 +127,7 @@ impl Allocator {
     pub unsafe fn register_by_address(self: &Arc<Self>, bytes: NonNull<[u8]>) -> Result<RegisteredMemory> {
         self.device().check_lost()?;
         // SAFETY: the caller promises the bytes. The result refers to them in copies alone, which wait until they are over.
-        let memory = unsafe { ProgramMemory::by_address(self, bytes, true) };
-        let (mut registered, keeper) = (Registration(memory), Arc::new(()) as Arc<dyn Any + Send + Sync>);
-        // SAFETY: the end of the registration waits for the device and gives the block back, and by its contract the manager
-        // lets the pages go before `memfree` returns.
-        unsafe { registered.0.import(&keeper, false) }?;
-        Ok(RegisteredMemory(registered))
+        unsafe { Registration::new(self, (bytes, true)) }.map(RegisteredMemory)
     }
 }
 
@@ -158,14 +166,17 @@ impl RegisteredMemory {
 vkarray_driver::debug_fields!(RegisteredMemory, this => path: this.path());
 
 impl Registration {
-    fn new(allocator: &Arc<Allocator>, bytes: Lent<'_>) -> Result<Self> {
-        let keeper: Arc<dyn Any + Send + Sync> = Arc::new(()); // The borrow keeps the bytes.
-        // SAFETY: the bytes are borrowed for the scope, mutably if they may be written. The registration ends before the
-        // scope does. `read` and `write` wait for the work before they give out a reference, which borrows the
-        // registration mutably, so that nothing is recorded while it lives.
+    /// Registers bytes; the flag says whether they may be written.
+    ///
+    /// # Safety
+    ///
+    /// What [`ProgramMemory::new`] asks, until the registration ends.
+    unsafe fn new(allocator: &Arc<Allocator>, bytes: (NonNull<[u8]>, bool)) -> Result<Self> {
+        let keeper: Arc<dyn Any + Send + Sync> = Arc::new(()); // The caller keeps the bytes.
+        // SAFETY: the caller promises what is asked of it.
         let mut registered = Self(unsafe { ProgramMemory::new(allocator, bytes) });
-        // SAFETY: the end of the scope waits for the device and gives the block back, and by its contract the manager
-        // lets the pages go before `memfree` returns.
+        // SAFETY: the end of the registration waits for the device and gives the block back, and by its contract the
+        // manager lets the pages go before `memfree` returns.
         unsafe { registered.0.import(&keeper, false) }?;
         Ok(registered)
     }

@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use vkarray_driver::hazard::Mode;
 
-use super::lent::Lent;
 use super::pages::ProgramPages;
 use crate::allocator::{Allocator, Block};
 use crate::error::{Error, Result};
@@ -66,27 +65,13 @@ pub(super) struct StagedCopy {
 }
 
 impl ProgramMemory {
-    /// Memory of which nothing is imported.
+    /// Memory of which nothing is imported: bytes, and whether they may be written.
     ///
     /// # Safety
     ///
     /// The bytes stay as long as the object is used. Until then no Rust reference writes bytes that are lent to be read,
     /// and none but those of this object reaches bytes that are lent to be written.
-    pub(super) unsafe fn new(allocator: &Arc<Allocator>, bytes: Lent<'_>) -> Self {
-        let (bytes, is_writable) = match bytes {
-            Lent::Read(bytes) => (NonNull::from(bytes), false),
-            Lent::Write(bytes) => (NonNull::from(bytes), true),
-        };
-        // SAFETY: the caller promises what is asked of it.
-        unsafe { Self::by_address(allocator, bytes, is_writable) }
-    }
-
-    /// Memory of which nothing is imported, by its address.
-    ///
-    /// # Safety
-    ///
-    /// What [`ProgramMemory::new`] asks.
-    pub(super) unsafe fn by_address(allocator: &Arc<Allocator>, bytes: NonNull<[u8]>, is_writable: bool) -> Self {
+    pub(super) unsafe fn new(allocator: &Arc<Allocator>, (bytes, is_writable): (NonNull<[u8]>, bool)) -> Self {
         let (start, len) = (bytes.cast(), bytes.len());
         let (pending, allocator) = (VecDeque::new(), Arc::clone(allocator));
         Self { start, len, is_writable, imported: None, copy: None, pending, allocator }

@@ -118,7 +118,7 @@ impl Allocator {
         let bytes = bytes(Arc::get_mut(&mut owner).expect("there is one handle"));
         // SAFETY: the owner lives as long as the memory, in `Pinned`, and until `into_inner` it is neither moved out of
         // its `Arc` nor borrowed. The caller promises that the bytes stay meanwhile.
-        let mut memory = unsafe { ProgramMemory::new(self, bytes) };
+        let mut memory = unsafe { ProgramMemory::new(self, bytes.by_address()) };
         let keeper: Arc<dyn Any + Send + Sync> = Arc::<O>::clone(&owner);
         // SAFETY: the import keeps a handle to the owner until it has ended. Only guards of the block, which exclude the
         // device, refer to the bytes.
