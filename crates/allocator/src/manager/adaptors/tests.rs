@@ -15,6 +15,10 @@ fn device(size: u64) -> Request {
     Request::new(size, MemoryKind::Device)
 }
 
+fn outstanding_bytes(tracking: &Tracking<Arc<Fake>>) -> u64 {
+    tracking.outstanding().iter().map(|entry| entry.bytes).sum()
+}
+
 /// An adaptor that changes nothing.
 #[derive(Debug)]
 struct Nothing(Arc<Fake>);
@@ -69,13 +73,13 @@ fn a_pin_passes_through_with_its_owner() {
     };
     let pinned = pin(60).unwrap().into_pointer();
     assert_eq!(pinned.owner().unwrap().downcast_ref::<&str>(), Some(&"owner"));
-    assert_eq!((limiting.in_use(), tracking.outstanding_bytes()), (60, 60));
+    assert_eq!((limiting.in_use(), outstanding_bytes(&tracking)), (60, 60));
     pin(60).unwrap_err();
     fake.fail(1, Failure::Unsupported);
     pin(40).unwrap_err();
     assert_eq!((limiting.in_use(), fake.live()), (60, 1));
     give_back(&limiting, pinned);
-    assert_eq!((limiting.in_use(), tracking.outstanding_bytes(), fake.live()), (0, 0, 0));
+    assert_eq!((limiting.in_use(), outstanding_bytes(&tracking), fake.live()), (0, 0, 0));
 }
 
 #[test]
@@ -210,7 +214,7 @@ fn the_callback_may_free_and_so_help() {
 fn tracking_lists_what_is_live() {
     let fake = Fake::new();
     let tracking = Tracking::new(Arc::clone(&fake));
-    assert_eq!((tracking.report().as_str(), tracking.outstanding_bytes()), ("", 0));
+    assert_eq!((tracking.report().as_str(), outstanding_bytes(&tracking)), ("", 0));
     let label = BlockLabel::array("f32", &[3]).with_name("x");
     let first = tracking.memalloc(&device(12).with_label(label)).unwrap();
     let second = tracking.memalloc(&device(7)).unwrap();
@@ -221,13 +225,13 @@ fn tracking_lists_what_is_live() {
     give_back(&tracking, second);
     let text = "allocation 0: 12 bytes of device memory, used by `x`, f32 (3,)\n\
         allocation 2: 8 bytes of pinned host memory, used by `staging`\n";
-    assert_eq!((tracking.report().as_str(), tracking.outstanding_bytes()), (text, 20));
+    assert_eq!((tracking.report().as_str(), outstanding_bytes(&tracking)), (text, 20));
     assert!(tracking.outstanding().iter().all(|entry| entry.backtrace.is_none()));
     let foreign = fake.memalloc(&device(5)).unwrap();
     give_back(&tracking, foreign); // The memory is reported, and still passed on.
-    assert_eq!((tracking.outstanding_bytes(), fake.live()), (20, 2));
+    assert_eq!((outstanding_bytes(&tracking), fake.live()), (20, 2));
     [first, pinned].into_iter().for_each(|pointer| give_back(&tracking, pointer));
-    assert_eq!((tracking.outstanding().len(), tracking.outstanding_bytes(), fake.live()), (0, 0, 0));
+    assert_eq!((tracking.outstanding().len(), outstanding_bytes(&tracking), fake.live()), (0, 0, 0));
 }
 
 #[test]
@@ -254,5 +258,5 @@ fn memory_that_comes_round_between_threads_stays_tracked() {
             });
         }
     });
-    assert_eq!((tracking.outstanding().len(), tracking.outstanding_bytes()), (0, 0));
+    assert_eq!((tracking.outstanding().len(), outstanding_bytes(&tracking)), (0, 0));
 }

@@ -90,11 +90,6 @@ impl<M: MemoryManager> Tracking<M> {
         all
     }
 
-    /// Bytes of live memory, as requested.
-    pub fn outstanding_bytes(&self) -> u64 {
-        self.entries.lock().live.values().flatten().map(|entry| entry.bytes).sum()
-    }
-
     /// A line for each piece of live memory, with its backtrace below it; empty where there is none.
     #[must_use]
     pub fn report(&self) -> String {
