@@ -86,7 +86,7 @@ impl Allocator {
     ///
     /// [`Error::InterfaceVersion`] for a manager of another version; and the errors of [`MemoryManager::initialize`].
     pub fn with_manager(device: &Arc<Device>, manager: Box<dyn MemoryManager>) -> Result<Arc<Self>> {
-        Self::build(device, manager, CopyThreads::new())
+        Self::with_copy_threads(device, manager, CopyThreads::default_number())
     }
 
     /// Creates an allocator whose large host copies use `n_threads` threads, including the caller's.
@@ -101,13 +101,9 @@ impl Allocator {
         manager: Box<dyn MemoryManager>,
         n_threads: usize,
     ) -> Result<Arc<Self>> {
-        Self::build(device, manager, CopyThreads::of(n_threads))
-    }
-
-    fn build(device: &Arc<Device>, manager: Box<dyn MemoryManager>, copy_threads: CopyThreads) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
-        let (generation, staging) = (AtomicU64::new(0), Staging::default());
+        let (generation, staging, copy_threads) = (AtomicU64::new(0), Staging::default(), CopyThreads::new(n_threads));
         let bus = Bus::new(device.info(), copy_threads.n_threads());
         let (external, device) = (ExternalMemory::new(device), Arc::clone(device));
         let images = OnceLock::new();

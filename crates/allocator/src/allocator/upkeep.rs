@@ -188,18 +188,13 @@ impl Allocator {
         self.manager().oom_counts()
     }
 
-    /// Bytes in use and pending now, without staging memory.
+    /// Bytes in use and pending now, without staging memory; zero in a forked process.
     pub fn usage(&self) -> Usage {
-        let usage = self.managers_usage();
-        Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
-    }
-
-    /// The manager's usage; zero in a forked process, where the manager's locks may stay locked forever.
-    fn managers_usage(&self) -> Usage {
         if self.device().is_forked() {
-            return Usage::default();
+            return Usage::default(); // The manager's locks may stay locked forever.
         }
-        self.manager().usage()
+        let usage = self.manager().usage();
+        Usage { in_use: usage.in_use.saturating_sub(self.shared.staging.bytes()), ..usage }
     }
 
     /// Bytes of staging memory: pinned memory that host copies go through. The manager counts these bytes as in use.

@@ -272,7 +272,7 @@ impl BlockRange<'_> {
         }
         match passage {
             #[cfg(unix)]
-            Passage::Exported(bounce) => copy_through(&bounce, self, target, bounce.part(), len)?,
+            Passage::Exported(bounce) => copy_through(&bounce, self, target, bounce.part, len)?,
             Passage::Pages(slot) => {
                 copy_through(&slot, self, target, ChunkPlan::new(len as u64, 1).chunk as u64, len)?;
                 slot.finish()?;

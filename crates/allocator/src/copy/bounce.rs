@@ -53,7 +53,8 @@ impl Bounce for SharedSlot<'_> {
 pub(super) struct ExportedBounce {
     there: Arc<Block>,
     here: Arc<Block>,
-    part: u64,
+    /// Bytes of a part.
+    pub(super) part: u64,
 }
 
 #[cfg(unix)]
@@ -66,11 +67,6 @@ impl ExportedBounce {
         let there = from.allocate_for(&Request::new(size, MemoryKind::Device).exportable(true))?;
         let here = to.import(&there.export()?)?;
         Ok(Self { there, here, part })
-    }
-
-    /// Bytes of a part.
-    pub(super) fn part(&self) -> u64 {
-        self.part
     }
 }
 

@@ -8,12 +8,10 @@ use std::sync::Arc;
 
 use vkarray_driver::Stream;
 
+use super::FILL_WORD;
 use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::memory::route::MAX_PATTERN;
-
-/// `vkCmdFillBuffer` writes whole words of four bytes at multiples of four.
-const WORD: u64 = 4;
 
 impl Block {
     /// Writes `pattern` repeatedly to the bytes `range`, in the order of `stream`. Returns at once.
@@ -52,10 +50,10 @@ impl Block {
         let [head, middle, tail] = split_at_words(&range);
         for part in [head, tail] {
             // Also where the part is empty, since this refuses a stream of another device.
-            let bytes: Vec<u8> = part.clone().map(|at| word[((at - range.start) % WORD) as usize]).collect();
+            let bytes: Vec<u8> = part.clone().map(|at| word[((at - range.start) % FILL_WORD) as usize]).collect();
             self.copy_from_host(stream, part.start, &bytes)?;
         }
-        let rotated = [0, 1, 2, 3].map(|i| word[((middle.start - range.start + i) % WORD) as usize]);
+        let rotated = [0, 1, 2, 3].map(|i| word[((middle.start - range.start + i) % FILL_WORD) as usize]);
         self.fill_aligned(stream, middle, u32::from_ne_bytes(rotated))
     }
 
@@ -90,8 +88,8 @@ fn uploaded_bytes(pattern: u64) -> u64 {
 
 /// The bytes before the first whole word, the whole words, and the bytes after the last.
 fn split_at_words(range: &Range<u64>) -> [Range<u64>; 3] {
-    let first = range.start.next_multiple_of(WORD).min(range.end);
-    let last = (range.end - range.end % WORD).max(first);
+    let first = range.start.next_multiple_of(FILL_WORD).min(range.end);
+    let last = (range.end - range.end % FILL_WORD).max(first);
     [range.start..first, first..last, last..range.end]
 }
 

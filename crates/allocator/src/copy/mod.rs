@@ -37,7 +37,7 @@ pub use graph::{CopyNode, FillNode};
 pub use program::{Lent, PinError, Pinned, Registered, RegisteredMemory, RegisteredPath};
 pub use regions::Region;
 
-/// `vkCmdFillBuffer` writes whole words of four bytes.
+/// `vkCmdFillBuffer` writes whole words of four bytes at multiples of four.
 const FILL_WORD: u64 = 4;
 
 impl Block {

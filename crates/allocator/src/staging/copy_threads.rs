@@ -22,13 +22,13 @@ pub(crate) struct CopyThreads {
 }
 
 impl CopyThreads {
-    /// The default number of threads for this machine. Starts no thread yet.
-    pub(crate) fn new() -> Self {
-        Self::of(n_threads(thread::available_parallelism().map_or(1, usize::from)))
+    /// The default number of threads on this machine.
+    pub(crate) fn default_number() -> usize {
+        n_threads(thread::available_parallelism().map_or(1, usize::from))
     }
 
     /// The given number of threads, at least one. Starts no thread yet.
-    pub(crate) fn of(n_threads: usize) -> Self {
+    pub(crate) fn new(n_threads: usize) -> Self {
         let n_threads = n_threads.max(1);
         Self { n_threads, others: OnceLock::new(), n_idle: AtomicUsize::new(n_threads - 1) }
     }
@@ -121,7 +121,7 @@ mod tests {
     fn as_many_run_as_are_asked_for_and_there_are() {
         // The threads there are, the threads requested, and the threads expected to run.
         for (there, asked, expected) in [(1, 1, 1), (1, 8, 1), (4, 1, 1), (4, 0, 1), (4, 3, 3), (4, 9, 4)] {
-            let (copy_threads, ran, together) = (CopyThreads::of(there), AtomicUsize::new(0), Barrier::new(expected));
+            let (copy_threads, ran, together) = (CopyThreads::new(there), AtomicUsize::new(0), Barrier::new(expected));
             for round in 1..=3 {
                 copy_threads.run(asked, &|| {
                     together.wait(); // Never returns if fewer threads run, or if one runs twice.
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_copy_waits_for_no_other() {
-        let (copy_threads, ran) = (CopyThreads::of(3), AtomicUsize::new(0));
+        let (copy_threads, ran) = (CopyThreads::new(3), AtomicUsize::new(0));
         copy_threads.run(2, &|| {
             // During a copy by two threads, one thread is idle; three more copies share it, and none waits for the
             // first two threads.
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_panic_reaches_the_caller_and_nobody_is_lost() {
-        let copy_threads = CopyThreads::of(3);
+        let copy_threads = CopyThreads::new(3);
         let panicked = catch_unwind(AssertUnwindSafe(|| copy_threads.run(3, &|| panic!("in the middle"))));
         assert!(panicked.is_err());
         let (ran, together) = (AtomicUsize::new(0), Barrier::new(3));

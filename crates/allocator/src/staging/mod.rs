@@ -108,11 +108,8 @@ impl Staging {
             return false; // The memory belongs to the parent process, and a lock may stay locked forever.
         }
         let mut is_any = false;
-        for (direction, size) in [Direction::ToDevice, Direction::ToHost]
-            .into_iter()
-            .flat_map(|direction| [SlotSize::Small, SlotSize::Large].map(|size| (direction, size)))
-        {
-            let mut kept = self.kept(SlotKind { direction, size });
+        for kept in &self.kept {
+            let mut kept = kept.lock();
             kept.n_made -= kept.slots.len();
             let slots = std::mem::take(&mut kept.slots);
             drop(kept);

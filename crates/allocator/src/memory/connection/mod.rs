@@ -139,16 +139,13 @@ impl ConnectionLimit {
     }
 
     fn parse(text: &str) -> Result<Self> {
+        let expected = "`none`, `host-pages`, `migratable` or `unified`";
         match text {
             "" | "unified" => Ok(Self::Unified),
             "migratable" => Ok(Self::Migratable),
             "host-pages" => Ok(Self::HostPages),
             "none" => Ok(Self::None),
-            other => Err(Error::BadSetting {
-                variable: VARIABLE,
-                text: other.to_owned(),
-                expected: "`none`, `host-pages`, `migratable` or `unified`",
-            }),
+            other => Err(Error::BadSetting { variable: VARIABLE, text: other.to_owned(), expected }),
         }
     }
 
