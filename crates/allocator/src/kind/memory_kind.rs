@@ -70,12 +70,16 @@ impl MemoryKind {
     /// Whether memory of this kind is scarce: its heap is device memory that the host addresses (a BAR window, mostly
     /// 256 MiB), and the device has a larger heap besides. Drivers and other programs use part of the window.
     pub fn is_scarce(self, device: &DeviceInfo) -> bool {
-        let Some(chosen) = self.memory_type(device, u32::MAX) else { return false };
-        let chosen = device.memory_types[chosen as usize];
+        let Some(chosen) = self.chosen(device) else { return false };
         let size = |heap: u32| device.memory_heaps.get(heap as usize).map_or(0, |heap| heap.size);
         let is_larger =
             |other: &MemoryType| other.device_local && !other.special && size(other.heap) > size(chosen.heap);
         chosen.device_local && chosen.host_visible && device.memory_types.iter().any(is_larger)
+    }
+
+    /// The memory type of this kind where all types are admitted.
+    pub(crate) fn chosen(self, device: &DeviceInfo) -> Option<MemoryType> {
+        self.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize])
     }
 
     fn admits(self, kind: MemoryType) -> bool {
@@ -110,9 +114,8 @@ impl MemoryKind {
     /// Whether the host reads memory of this kind in place at least as fast as the device copies it to pinned memory. Only
     /// uncached device memory is slower to read, since each read crosses the bus.
     pub(crate) fn is_read_fast(self, device: &DeviceInfo) -> bool {
-        let chosen = |kind: Self| kind.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize]);
-        let is_far = chosen(self).is_some_and(|kind| kind.device_local && !kind.host_cached);
-        !is_far || !chosen(Self::Pinned).is_some_and(|kind| kind.host_cached)
+        let is_far = self.chosen(device).is_some_and(|kind| kind.device_local && !kind.host_cached);
+        !is_far || !Self::Pinned.chosen(device).is_some_and(|kind| kind.host_cached)
     }
 }
 
@@ -123,16 +126,10 @@ fn is_largest_local(heap: u32, device: &DeviceInfo) -> bool {
     locals.map(|kind| kind.heap).all(|other| size(other) <= size(heap))
 }
 
-/// The memory types that the host addresses, a bit for each.
-pub(crate) fn host_visible_types(device: &DeviceInfo) -> u32 {
-    let visible = (0..32).zip(&device.memory_types).filter(|(_, kind)| kind.host_visible);
-    visible.fold(0, |types, (idx, _)| types | 1 << idx)
-}
-
-/// The coherent memory types, a bit for each.
-pub(crate) fn coherent_types(device: &DeviceInfo) -> u32 {
-    let coherent = (0..32).zip(&device.memory_types).filter(|(_, kind)| kind.host_coherent);
-    coherent.fold(0, |types, (idx, _)| types | 1 << idx)
+/// The memory types with a property, a bit for each.
+pub(crate) fn memory_types(device: &DeviceInfo, has_it: impl Fn(&MemoryType) -> bool) -> u32 {
+    let found = (0..32).zip(&device.memory_types).filter(|(_, kind)| has_it(kind));
+    found.fold(0, |types, (idx, _)| types | 1 << idx)
 }
 
 vkarray_driver::display_texts!(MemoryKind {

@@ -9,5 +9,5 @@ mod usm_type;
 pub use bytes::Bytes;
 pub use label::BlockLabel;
 pub use memory_kind::MemoryKind;
-pub(crate) use memory_kind::{coherent_types, host_visible_types};
+pub(crate) use memory_kind::memory_types;
 pub use usm_type::UsmType;

@@ -287,8 +287,7 @@ impl ChunkSource {
 
     /// The index of the heap of a kind.
     pub(crate) fn heap_index(&self, kind: MemoryKind) -> Option<u32> {
-        let info = self.device.info();
-        Some(info.memory_types[kind.memory_type(info, u32::MAX)? as usize].heap)
+        kind.chosen(self.device.info()).map(|chosen| chosen.heap)
     }
 }
 
@@ -311,10 +310,12 @@ pub(super) fn create_buffer(
     let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
     let has_address = external.is_none() && device.plan().features.buffer_device_address;
     let address = if has_address { vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS } else { vk::BufferUsageFlags::empty() };
-    let mut info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE | address).sharing_mode(sharing);
-    if families.len() > 1 {
-        info = info.queue_family_indices(&families);
-    }
+    // Vulkan ignores the families of an exclusive buffer.
+    let mut info = vk::BufferCreateInfo::default()
+        .size(size)
+        .usage(BUFFER_USAGE | address)
+        .sharing_mode(sharing)
+        .queue_family_indices(&families);
     let mut handles = external.map(|handle| vk::ExternalMemoryBufferCreateInfo::default().handle_types(handle));
     if let Some(handles) = &mut handles {
         info = info.push_next(handles);
@@ -323,6 +324,27 @@ pub(super) fn create_buffer(
     let raw = unsafe { device.raw().create_buffer(&info, None) }?;
     // SAFETY: just created, not owned elsewhere, and not used by any work yet.
     Ok(unsafe { Owned::new(raw, device.logical()) })
+}
+
+/// Takes memory of its own from the driver for a buffer, and binds it. `refused` makes the error of a refusal.
+///
+/// # Safety
+///
+/// The size and the type of `info` are what the buffer requires. Memory that `info` imports is as the import asks, and
+/// stays until the result is dropped.
+pub(super) unsafe fn memory_of(
+    device: &Device,
+    buffer: &Owned<vk::Buffer>,
+    info: &vk::MemoryAllocateInfo<'_>,
+    refused: impl FnOnce(vk::Result) -> Error,
+) -> Result<Owned<vk::DeviceMemory>> {
+    // SAFETY: `info` borrows what it points to; the caller promises the rest.
+    let raw = unsafe { device.raw().allocate_memory(info, None) }.map_err(refused)?;
+    // SAFETY: the memory was made just now, nothing else owns it, and no work uses it yet.
+    let memory = unsafe { Owned::new(raw, device.logical()) };
+    // SAFETY: the memory is of a type that the buffer allows, as large as the buffer needs, and bound only here.
+    unsafe { device.raw().bind_buffer_memory(buffer.raw(), raw, 0) }.map_err(device.failed("vkBindBufferMemory"))?;
+    Ok(memory)
 }
 
 vkarray_driver::debug_fields!(ChunkSource, this => usage: this.usage());

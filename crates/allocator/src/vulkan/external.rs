@@ -13,9 +13,9 @@ use std::sync::Arc;
 use ash::vk;
 use vkarray_driver::{Device, Owned};
 
-use super::chunk::{buffer_size, create_buffer};
+use super::chunk::{buffer_size, create_buffer, memory_of};
 use crate::error::{Error, OutOfMemory, Result, Shortage};
-use crate::kind::{MemoryKind, host_visible_types};
+use crate::kind::{MemoryKind, memory_types};
 use crate::memory::{MemoryDescription, MemoryPointer};
 use crate::pending::PendingQueue;
 
@@ -52,12 +52,13 @@ impl ExternalMemory {
         let (buffer, requirements) = self.buffer(size)?;
         let (info, admitted) = (self.device.info(), requirements.memory_type_bits);
         // The host does not address the memory, so a type that the host cannot address is preferred.
-        let unseen = MemoryKind::Device.memory_type(info, admitted & !host_visible_types(info));
+        let unseen = MemoryKind::Device.memory_type(info, admitted & !memory_types(info, |kind| kind.host_visible));
         let memory_type =
             unseen.or_else(|| MemoryKind::Device.memory_type(info, admitted)).ok_or(Error::NoSuchMemory { kind })?;
         let description = self.description(size, requirements.size, memory_type);
-        let memory = self.memory(&buffer, &description, vk::MemoryAllocateInfo::default().push_next(&mut export))?;
-        self.bind(buffer, memory, description, false)
+        let info = vk::MemoryAllocateInfo::default().push_next(&mut export);
+        // SAFETY: the description has the size and a type of the buffer's requirements, and no descriptor is imported.
+        unsafe { self.bind(buffer, info, description, false) }
     }
 
     /// A buffer of `size` bytes for memory of descriptors, and the buffer's requirements.
@@ -76,38 +77,26 @@ impl ExternalMemory {
         MemoryDescription { device_uuid, driver_uuid, size, allocation_size, memory_type }
     }
 
-    /// Makes the memory that `info` and `description` describe, for that buffer alone.
-    fn memory(
+    /// Memory that `info` and `description` describe, for that buffer alone, and the pointer that owns both.
+    ///
+    /// # Safety
+    ///
+    /// The description is what the buffer requires. A descriptor in `info` is of such memory.
+    unsafe fn bind(
         &self,
-        buffer: &Owned<vk::Buffer>,
-        description: &MemoryDescription,
+        buffer: Owned<vk::Buffer>,
         info: vk::MemoryAllocateInfo<'_>,
-    ) -> Result<Owned<vk::DeviceMemory>> {
-        let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().buffer(buffer.raw());
+        description: MemoryDescription,
+        is_imported: bool,
+    ) -> Result<MemoryPointer> {
+        let (raw, size) = (buffer.raw(), description.size);
+        let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().buffer(raw);
         let info = info
             .allocation_size(description.allocation_size)
             .memory_type_index(description.memory_type)
             .push_next(&mut dedicated);
-        // SAFETY: the size and the type are what the buffer requires; `info` borrows what it points to. By the contract
-        // of `ExportedMemory`, a descriptor in `info` is of such memory.
-        let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
-        let raw = raw.map_err(|code| self.refused(code, description.size))?;
-        // SAFETY: the memory was made just now, nothing else owns it, and no work uses it yet.
-        Ok(unsafe { Owned::new(raw, self.device.logical()) })
-    }
-
-    /// Binds the buffer to the memory that was made for it.
-    fn bind(
-        &self,
-        buffer: Owned<vk::Buffer>,
-        memory: Owned<vk::DeviceMemory>,
-        description: MemoryDescription,
-        is_imported: bool,
-    ) -> Result<MemoryPointer> {
-        // SAFETY: the memory was made for this buffer alone, and is as large as the buffer needs.
-        unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory.raw(), 0) }
-            .map_err(self.device.failed("vkBindBufferMemory"))?;
-        let (raw, size) = (buffer.raw(), description.size);
+        // SAFETY: the caller promises the size and the type, and the descriptor.
+        let memory = unsafe { memory_of(&self.device, &buffer, &info, |code| self.refused(code, size)) }?;
         let owner = Dedicated { _buffer: buffer, memory, description, is_imported };
         // SAFETY: the buffer has the properties that a pointer requires, and at least `size` bytes rounded up to 16.
         // The pointer owns the buffer, and goes back to `end`, which keeps it until its last uses are over.

@@ -108,7 +108,8 @@ fn create_image(device: &Device, shape: &ImageShape) -> Result<Owned<vk::Image>>
     // Streams of any family use every image without ownership transfers.
     let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
     let [width, height, depth] = shape.extent;
-    let mut info = vk::ImageCreateInfo::default()
+    // Vulkan ignores the families of an exclusive image.
+    let info = vk::ImageCreateInfo::default()
         .image_type(shape.image_type())
         .format(shape.format)
         .extent(vk::Extent3D { width, height, depth })
@@ -117,10 +118,8 @@ fn create_image(device: &Device, shape: &ImageShape) -> Result<Owned<vk::Image>>
         .samples(vk::SampleCountFlags::TYPE_1)
         .tiling(vk::ImageTiling::OPTIMAL)
         .usage(shape.usage())
-        .sharing_mode(sharing);
-    if families.len() > 1 {
-        info = info.queue_family_indices(&families);
-    }
+        .sharing_mode(sharing)
+        .queue_family_indices(&families);
     // SAFETY: `info` is complete and borrows what it points to; the caller compared it with what the device has.
     let raw = unsafe { device.raw().create_image(&info, None) }.map_err(device.failed("vkCreateImage"))?;
     // SAFETY: just created, not owned elsewhere, and not used by any work yet.

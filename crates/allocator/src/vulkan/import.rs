@@ -13,9 +13,9 @@ use ash::{ext, vk};
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, DeviceInfo, Owned};
 
-use super::chunk::create_buffer;
+use super::chunk::{create_buffer, memory_of};
 use crate::error::{Error, Result};
-use crate::kind::{MemoryKind, coherent_types};
+use crate::kind::{MemoryKind, memory_types};
 use crate::memory::{HostPointer, MemoryPointer, Owner};
 use crate::pending::PendingQueue;
 
@@ -73,16 +73,20 @@ impl Imports {
         // SAFETY: the buffer is alive and of this device.
         let wanted = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
         // The runtime does not map the memory, so it could not flush it: a coherent type is needed.
-        let allowed =
-            wanted.memory_type_bits & self.importable_types(host, pointer)? & coherent_types(self.device.info());
+        let coherent = memory_types(self.device.info(), |kind| kind.host_coherent);
+        let allowed = wanted.memory_type_bits & self.importable_types(host, pointer)? & coherent;
         let memory_type = MemoryKind::Pinned.memory_type(self.device.info(), allowed);
         let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind: MemoryKind::Pinned })?;
-        // SAFETY: the caller promises that the pages stay, and the type is one of the types with which the device
-        // imports them.
-        let memory = unsafe { self.import(pointer, size, memory_type) }?;
-        // SAFETY: the memory is of a type the buffer allows, as large as the buffer, and bound only here.
-        unsafe { self.device.raw().bind_buffer_memory(buffer.raw(), memory.raw(), 0) }
-            .map_err(self.device.failed("vkBindBufferMemory"))?;
+        let mut host_pages =
+            vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HANDLE).host_pointer(pointer.as_ptr().cast());
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(size)
+            .memory_type_index(memory_type)
+            .push_next(&mut host_pages);
+        let refused = |code| self.device.failed("vkAllocateMemory")(code).into();
+        // SAFETY: the type is one of the types that the buffer allows and with which the device imports the pages. Their
+        // address and size are whole multiples of a page, which was checked; the caller promises that they stay.
+        let memory = unsafe { memory_of(&self.device, &buffer, &info, refused) }?;
         let raw = buffer.raw();
         let import = Import { _buffer: buffer, _memory: memory, _pages: pages, _owner: owner };
         // SAFETY: the buffer has the properties that a pointer requires; the pointer owns it, and starts at its first
@@ -128,24 +132,6 @@ impl Imports {
             .result()
             .map_err(self.device.failed("vkGetMemoryHostPointerPropertiesEXT"))?;
         Ok(properties.memory_type_bits)
-    }
-
-    /// # Safety
-    ///
-    /// The pages belong to the program, and stay until the memory is freed.
-    unsafe fn import(&self, pointer: NonNull<u8>, size: u64, memory_type: u32) -> Result<Owned<vk::DeviceMemory>> {
-        let mut pages =
-            vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HANDLE).host_pointer(pointer.as_ptr().cast());
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(size)
-            .memory_type_index(memory_type)
-            .push_next(&mut pages);
-        // SAFETY: the caller promises that the pages stay; their address and size are whole multiples of a page, which
-        // was checked.
-        let raw = unsafe { self.device.raw().allocate_memory(&info, None) };
-        let raw = raw.map_err(self.device.failed("vkAllocateMemory"))?;
-        // SAFETY: the memory was made just now, nothing else owns it, and no work uses it yet.
-        Ok(unsafe { Owned::new(raw, self.device.logical()) })
     }
 }
 

@@ -142,8 +142,9 @@ fn what_is_slow_to_read_in_place_is_known() {
 }
 
 #[test]
-fn coherent_types_are_a_bit_each() {
-    assert_eq!(coherent_types(&machine("h100_580.159")), 0b11100);
-    assert_eq!(host_visible_types(&machine("h100_580.159")), 0b11100);
-    assert_eq!(coherent_types(&machine_with(&[(GIB, true)], &[(0, "dvc"), (0, "dvo")])), 0b10);
+fn memory_types_are_a_bit_each() {
+    let is_coherent = |kind: &MemoryType| kind.host_coherent;
+    assert_eq!(memory_types(&machine("h100_580.159"), is_coherent), 0b11100);
+    assert_eq!(memory_types(&machine("h100_580.159"), |kind| kind.host_visible), 0b11100);
+    assert_eq!(memory_types(&machine_with(&[(GIB, true)], &[(0, "dvc"), (0, "dvo")]), is_coherent), 0b10);
 }

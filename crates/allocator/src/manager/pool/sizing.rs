@@ -66,8 +66,8 @@ pub(super) struct Sizing {
 
 impl Sizing {
     pub(super) fn new(kind: MemoryKind, device: &DeviceInfo) -> Self {
-        let heap_idx = kind.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize].heap);
-        let heap = heap_idx.and_then(|idx| device.memory_heaps.get(idx as usize)).map_or(0, |heap| heap.size);
+        let heap = kind.chosen(device).and_then(|chosen| device.memory_heaps.get(chosen.heap as usize));
+        let heap = heap.map_or(0, |heap| heap.size);
         let most = if kind.is_in_host_memory() { LARGEST_HOST_CHUNK } else { LARGEST_CHUNK };
         let is_scarce = kind.is_scarce(device);
         let share = if is_scarce { SCARCE_SHARE } else { HEAP_SHARE };

@@ -281,8 +281,8 @@ fn strongest<const N: usize>(limit: ConnectionLimit, rules: [(bool, MemoryConnec
 
 /// Whether each device of a group has separate memory of this kind. A kind without memory is not in common either.
 fn has_instances(device: &DeviceInfo, kind: MemoryKind) -> bool {
-    let chosen = kind.memory_type(device, u32::MAX).map(|idx| device.memory_types[idx as usize].heap);
-    chosen.and_then(|heap| device.memory_heaps.get(heap as usize)).is_none_or(|heap| heap.multi_instance)
+    let heap = kind.chosen(device).and_then(|chosen| device.memory_heaps.get(chosen.heap as usize));
+    heap.is_none_or(|heap| heap.multi_instance)
 }
 
 fn works(trial: Trial) -> bool {

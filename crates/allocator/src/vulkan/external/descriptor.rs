@@ -47,8 +47,10 @@ impl ExternalMemory {
         // closed here: it may leak.
         let fd = file.into_raw_fd();
         let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(HANDLE).fd(fd);
-        let memory = self.memory(&buffer, description, vk::MemoryAllocateInfo::default().push_next(&mut import))?;
-        self.bind(buffer, memory, description.clone(), true)
+        let info = vk::MemoryAllocateInfo::default().push_next(&mut import);
+        // SAFETY: the description was compared with the buffer's requirements. By the contract of `ExportedMemory`, the
+        // descriptor is of memory with this description.
+        unsafe { self.bind(buffer, info, description.clone(), true) }
     }
 
     /// The file of memory, or of a semaphore, that a device of the same hardware and driver as this one exported.
