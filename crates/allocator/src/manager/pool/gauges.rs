@@ -54,10 +54,8 @@ pub(super) struct CacheGauges {
     n_held: Gauge,
     n_pending: Gauge,
     allocations: Gauge,
-    reused_ready: Gauge,
-    reused_pending: Gauge,
-    reused_shared: Gauge,
-    carved: Gauge,
+    /// Blocks that were given out, by the state in which their range was found.
+    given_out: [Gauge; RangeState::COUNT],
 }
 
 impl CacheGauges {
@@ -95,13 +93,7 @@ impl CacheGauges {
 
     /// Counts a block by the state in which its range was found.
     pub(super) fn given_out(&self, found: RangeState) {
-        match found {
-            RangeState::Ready => &self.reused_ready,
-            RangeState::Pending => &self.reused_pending,
-            RangeState::Shared => &self.reused_shared,
-            RangeState::Carved => &self.carved,
-        }
-        .add(1);
+        self.given_out[found as usize].add(1);
     }
 
     /// Counts a range that is cached from now on; `is_pending` if its uses may not be over.
@@ -151,9 +143,10 @@ impl CacheGauges {
         counters.n_in_use += self.n_live.read();
         counters.n_pending += self.n_pending.read();
         counters.allocations += self.allocations.read();
-        counters.reused_ready += self.reused_ready.read();
-        counters.reused_pending += self.reused_pending.read();
-        counters.reused_shared += self.reused_shared.read();
-        counters.carved += self.carved.read();
+        let given_out = |found: RangeState| self.given_out[found as usize].read();
+        counters.reused_ready += given_out(RangeState::Ready);
+        counters.reused_pending += given_out(RangeState::Pending);
+        counters.reused_shared += given_out(RangeState::Shared);
+        counters.carved += given_out(RangeState::Carved);
     }
 }

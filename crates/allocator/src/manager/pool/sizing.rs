@@ -54,10 +54,9 @@ impl Need {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizing {
     kind: MemoryKind,
+    /// Bytes of the first chunk. Sizes above this are large.
     first_chunk: u64,
     largest_chunk: u64,
-    /// Sizes above this are large.
-    large: u64,
     /// Below this, the pool grows instead of reusing memory with pending uses.
     growth_limit: u64,
     /// The largest buffer.
@@ -79,8 +78,7 @@ impl Sizing {
             _ if is_scarce => 0, // Reuse is better than using up scarce memory.
             _ => heap / 2,
         };
-        let first_chunk = largest_chunk / LARGE_SHARE;
-        Self { kind, first_chunk, largest_chunk, large: first_chunk, growth_limit, limit }
+        Self { kind, first_chunk: largest_chunk / LARGE_SHARE, largest_chunk, growth_limit, limit }
     }
 
     /// Rounds a request of `size` bytes up.
@@ -93,13 +91,13 @@ impl Sizing {
         if exact > self.limit / GRANULE {
             return Err(Error::TooLarge { bytes: size, limit: self.limit });
         }
-        let granules = if size > self.large { exact } else { Class::round_up(exact) };
+        let granules = if size > self.first_chunk { exact } else { Class::round_up(exact) };
         Ok(Need { size, kind: self.kind, granules })
     }
 
     /// The bytes of the chunk to take for a request, where the chunks of the kind have `reserved` bytes already.
     pub(super) fn chunk(&self, need: &Need, reserved: u64) -> u64 {
-        if need.size > self.large {
+        if need.size > self.first_chunk {
             return need.bytes();
         }
         // Doubling keeps the number of chunks small. A chunk has room for at least two such ranges.

@@ -53,6 +53,11 @@ pub(super) enum RangeState {
     Carved,
 }
 
+impl RangeState {
+    /// The number of states.
+    pub(super) const COUNT: usize = Self::Carved as usize + 1;
+}
+
 /// Why memory cannot be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FreeError {
