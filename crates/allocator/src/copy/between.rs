@@ -279,7 +279,7 @@ impl BlockRange<'_> {
             }
             _ if len as u64 <= MAX_IN_SLOT => {
                 let slot = target.block.allocator().slot(Direction::ToDevice, SlotSize::Small, len)?;
-                let filled = slot.fill_with(len, |bytes| self.read(self.range.start, bytes))?;
+                let filled = slot.fill_with(len, |bytes| self.block.read_part(self.stream, self.range.start, bytes))?;
                 let queue = target.block.queue_of(target.stream, Direction::ToDevice, len as u64)?;
                 target.block.record_upload((target.stream, queue), target.range.start, filled).map(drop)?;
             }
@@ -297,15 +297,9 @@ impl BlockRange<'_> {
         work.run(|| {
             work.upload_share(|slot, chunk: Range<usize>| {
                 let from = self.range.start + chunk.start as u64;
-                slot.fill_with(chunk.len(), |bytes| self.read(from, bytes))
+                slot.fill_with(chunk.len(), |bytes| self.block.read_part(self.stream, from, bytes))
             })
         })
-    }
-
-    /// Copies the bytes at `offset` of the block to the host, at most as many as a large slot holds. Blocks until the
-    /// copy is complete.
-    fn read(&self, offset: u64, target: &mut [u8]) -> Result<()> {
-        self.block.read_part(self.stream, offset, target)
     }
 
     /// The number of bytes, if they can be copied.
@@ -319,15 +313,13 @@ impl BlockRange<'_> {
 
 /// Whether a later attempt may succeed: memory or file descriptors ran out.
 fn is_temporary(error: &Error) -> bool {
-    use vkarray_driver::Error as DriverError;
-    let is_full = |code| code == vk::Result::ERROR_TOO_MANY_OBJECTS;
-    match error {
-        Error::OutOfMemory(_) => true,
-        #[cfg(unix)]
-        Error::Descriptor(_) => true,
-        Error::Driver(DriverError::Vulkan { code, .. }) => is_full(*code),
-        _ => false,
-    }
+    use vkarray_driver::Error::Vulkan;
+    matches!(
+        error,
+        Error::OutOfMemory(_)
+            | Error::Descriptor(_)
+            | Error::Driver(Vulkan { code: vk::Result::ERROR_TOO_MANY_OBJECTS, .. })
+    )
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::allocator::Block;
 use crate::error::{Error, Result};
 use crate::memory::route::n_threads;
 use crate::memory::{HostIntent, Mapping};
+use crate::pending::are_complete;
 use crate::staging::CopyThreads;
 
 impl Block {
@@ -64,12 +65,7 @@ impl Block {
 
     /// Whether work, submitted or not, writes some of the bytes.
     pub(super) fn is_written(&self, range: &Range<u64>) -> Result<bool> {
-        for write in self.device().block_uses(self.id(), range.clone(), Mode::Read) {
-            if !write.is_complete()? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(!are_complete(&self.device().block_uses(self.id(), range.clone(), Mode::Read))?)
     }
 
     /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it wrote them.
@@ -99,12 +95,7 @@ impl Block {
     fn hold_if_idle(&self, mapping: Mapping, range: &Range<u64>, mode: Mode) -> Result<Option<HostAccess<'_>>> {
         let atoms = mapping.atoms(self.device(), range.clone());
         let (hold, uses) = self.device().begin_host_access(self.id(), atoms, mode, HostAccessKind::Brief)?;
-        for point in uses {
-            if !point.is_complete()? {
-                return Ok(None);
-            }
-        }
-        Ok(Some(hold))
+        Ok(are_complete(&uses)?.then_some(hold))
     }
 
     /// Reads through the mapping, after the work that writes the bytes.

@@ -16,4 +16,4 @@ pub(crate) use defer_guard::DeferCount;
 pub use limits::PendingLimits;
 pub(crate) use list::HeapLimits;
 pub(crate) use queue::PendingQueue;
-pub(crate) use uses::{CompletionQuery, PendingUses, Uses, bytes_by_stream};
+pub(crate) use uses::{CompletionQuery, PendingUses, Uses, are_complete, bytes_by_stream};

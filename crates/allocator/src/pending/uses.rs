@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use vkarray_driver::hazard::{LaneId, LastUse, LastUses, merge_last_use};
-use vkarray_driver::{Device, Error as DriverError};
+use vkarray_driver::{Device, Error as DriverError, Point};
 
 use crate::error::{PendingOn, Result};
 
@@ -95,14 +95,6 @@ impl PendingUses {
     }
 }
 
-impl From<LastUses> for PendingUses {
-    fn from(uses: LastUses) -> Self {
-        let mut pending = Self::default();
-        pending.set(uses);
-        pending
-    }
-}
-
 impl Deref for PendingUses {
     type Target = [LastUse];
 
@@ -110,6 +102,16 @@ impl Deref for PendingUses {
     fn deref(&self) -> &[LastUse] {
         self.0.as_deref().map_or(&[], LastUses::as_slice)
     }
+}
+
+/// Whether all points are over.
+pub(crate) fn are_complete(points: &[Point]) -> Result<bool> {
+    for point in points {
+        if !point.is_complete()? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Asks which uses are over. A lane that was found busy is not asked again.
@@ -216,7 +218,7 @@ mod tests {
         assert!(pending.is_empty());
         pending.set(uses);
         assert!(std::ptr::eq(list, pending.0.as_deref().unwrap()), "the list is reused");
-        let mut merged = PendingUses::from(LastUses::new());
+        let mut merged = PendingUses::default();
         assert!(merged.are_over() && merged.lane().is_none() && merged.0.is_none());
         merged.merge(&pending);
         merged.merge(&pending);

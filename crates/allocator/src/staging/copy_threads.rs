@@ -68,13 +68,9 @@ impl CopyThreads {
 
     /// Reserves up to `most` idle threads.
     fn reserve(&self, most: usize) -> ReservedThreads<'_> {
-        let mut n = 0;
-        let taken = self.n_idle.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n_idle| {
-            n = n_idle.min(most);
-            Some(n_idle - n)
-        });
-        debug_assert!(taken.is_ok(), "the closure always returns a value");
-        ReservedThreads { copy_threads: self, n }
+        let less = |n_idle: usize| Some(n_idle.saturating_sub(most));
+        let n_idle = self.n_idle.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).expect("always some");
+        ReservedThreads { copy_threads: self, n: n_idle.min(most) }
     }
 }
 

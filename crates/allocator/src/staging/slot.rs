@@ -15,6 +15,7 @@ use vkarray_driver::{Device, Point};
 use crate::error::Result;
 use crate::manager::MemoryManager;
 use crate::memory::{HostIntent, Mapping, MemoryPointer};
+use crate::pending::are_complete;
 
 /// The alignment of parts, in bytes: a cache line.
 const ALIGNMENT: u64 = 64;
@@ -119,12 +120,7 @@ impl StagingSlot {
 
     /// Whether the device does not use the slot. Never blocks.
     pub(super) fn is_idle(&self) -> Result<bool> {
-        for point in self.uses(0..self.size(), Mode::Write) {
-            if !point.is_complete()? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        are_complete(&self.uses(0..self.size(), Mode::Write))
     }
 
     fn uses(&self, part: Range<u64>, mode: Mode) -> SmallVec<[Point; 2]> {
