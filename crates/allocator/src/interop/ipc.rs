@@ -51,7 +51,8 @@ impl IpcHandle {
         let (own, peer) = users(socket)?;
         check_same_user(own, peer)?;
         let head = self.head(note)?;
-        let fds: SmallVec<[_; 2]> = iter::once(self.memory().as_fd()).chain(self.timeline().map(AsFd::as_fd)).collect();
+        let fds: SmallVec<[_; 2]> =
+            iter::once(self.memory().as_fd()).chain(self.timeline.as_ref().map(AsFd::as_fd)).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&fds));
@@ -91,7 +92,7 @@ impl IpcHandle {
         // SAFETY: the sender, a process of the same user, promises that the descriptor is of memory with this
         // description.
         let memory = unsafe { ExportedMemory::new(fd, description) };
-        Ok((Self::from_parts(memory, range, exporter, flags & READ_ONLY != 0, timeline), note))
+        Ok((Self { memory, range, exporter, is_read_only: flags & READ_ONLY != 0, timeline }, note))
     }
 
     fn head(&self, note: &[u8]) -> Result<[u8; HEAD], IpcError> {
@@ -99,7 +100,7 @@ impl IpcHandle {
         let n_note = u32::try_from(note.len()).ok().filter(|&len| len <= MAX_NOTE).ok_or(too_long)?;
         let described = self.memory().description();
         let flag = |is_set, flag| if is_set { flag } else { 0 };
-        let flags = flag(self.is_read_only(), READ_ONLY) | flag(self.timeline().is_some(), TIMELINE);
+        let flags = flag(self.is_read_only(), READ_ONLY) | flag(self.timeline.is_some(), TIMELINE);
         let mut head = Vec::with_capacity(HEAD);
         head.extend(MAGIC);
         head.extend(self.exporter().to_le_bytes());
@@ -226,7 +227,7 @@ impl Allocator {
     /// device does not import timelines.
     pub fn open_ipc_timeline(&self, handle: &IpcHandle) -> Result<Option<ExternalSemaphore>> {
         check_other_process(handle)?;
-        let Some(fd) = handle.timeline() else { return Ok(None) };
+        let Some(fd) = &handle.timeline else { return Ok(None) };
         let fd = fd.try_clone().map_err(Error::Descriptor)?;
         let file = self.external().device_file(handle.memory().description(), fd)?;
         // SAFETY: the sender, a process of the same user, promises that the descriptor is of a timeline semaphore of

@@ -3,35 +3,14 @@
 //! The values are plain: `vulkan/external/` makes and takes descriptors, and `interop/ipc.rs` passes them between
 //! processes.
 
-#[cfg(unix)]
 use std::ops::Range;
-#[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-#[cfg(unix)]
 use std::process;
 
-use serde::{Deserialize, Serialize};
-
-#[cfg(unix)]
 use vkarray_driver::{Error as DriverError, ExternalSemaphore, SemaphoreKind};
 
-#[cfg(unix)]
+use super::MemoryDescription;
 use crate::error::{Error, Result, check_inside};
-
-/// Exported memory in plain data: the values that an importer compares before it imports. Sizes are bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemoryDescription {
-    /// The UUID of the exporter's device.
-    pub device_uuid: String,
-    /// The UUID of the exporter's driver.
-    pub driver_uuid: String,
-    /// The size of the block.
-    pub size: u64,
-    /// The size of the allocation, which is at least the size of the block.
-    pub allocation_size: u64,
-    /// The index of the allocation's memory type.
-    pub memory_type: u32,
-}
 
 /// Memory on its way to another device, process or API: a file descriptor, and the data that the importer needs.
 ///
@@ -60,14 +39,12 @@ pub struct MemoryDescription {
 /// # Ok(())
 /// # }
 /// ```
-#[cfg(unix)]
 #[derive(Debug)]
 pub struct ExportedMemory {
     fd: OwnedFd,
     description: MemoryDescription,
 }
 
-#[cfg(unix)]
 impl ExportedMemory {
     /// Describes memory that was exported elsewhere, for example by another process or API.
     ///
@@ -96,7 +73,6 @@ impl ExportedMemory {
     }
 }
 
-#[cfg(unix)]
 impl AsFd for ExportedMemory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -107,17 +83,17 @@ impl AsFd for ExportedMemory {
 ///
 /// Another process gets it over a Unix socket: [`IpcHandle::send`], [`IpcHandle::receive`]. Each process that has the
 /// handle shares the whole block, although the handle names some of its bytes.
-#[cfg(unix)]
 #[derive(Debug)]
 pub struct IpcHandle {
-    memory: ExportedMemory,
-    range: Range<u64>,
-    exporter: u32,
-    is_read_only: bool,
-    timeline: Option<OwnedFd>,
+    pub(crate) memory: ExportedMemory,
+    /// The bytes that the handle names, which lie in the memory's block.
+    pub(crate) range: Range<u64>,
+    pub(crate) exporter: u32,
+    pub(crate) is_read_only: bool,
+    /// The descriptor of the timeline semaphore, if one is sent with the memory.
+    pub(crate) timeline: Option<OwnedFd>,
 }
 
-#[cfg(unix)]
 impl IpcHandle {
     /// Names the bytes `range` of exported memory. A receiver that keeps to the library's rules does not write
     /// `read_only` memory; other code of the receiver can write it.
@@ -127,18 +103,7 @@ impl IpcHandle {
     /// [`Error::ReversedRange`], [`Error::OutOfBounds`].
     pub fn new(memory: ExportedMemory, range: Range<u64>, read_only: bool) -> Result<Self> {
         check_inside(&range, memory.description().size)?;
-        Ok(Self::from_parts(memory, range, process::id(), read_only, None))
-    }
-
-    /// A handle whose bytes are known to lie in the block.
-    pub(crate) fn from_parts(
-        memory: ExportedMemory,
-        range: Range<u64>,
-        exporter: u32,
-        is_read_only: bool,
-        timeline: Option<OwnedFd>,
-    ) -> Self {
-        Self { memory, range, exporter, is_read_only, timeline }
+        Ok(Self { memory, range, exporter: process::id(), is_read_only: read_only, timeline: None })
     }
 
     /// Sends a timeline semaphore with the memory, so that the two processes' devices wait for each other.
@@ -161,11 +126,6 @@ impl IpcHandle {
         }
         self.timeline = Some(timeline.export_fd()?);
         Ok(self)
-    }
-
-    /// The descriptor of the timeline semaphore, if one is sent with the memory.
-    pub(crate) fn timeline(&self) -> Option<&OwnedFd> {
-        self.timeline.as_ref()
     }
 
     /// Names only the bytes `part` of the handle's bytes.

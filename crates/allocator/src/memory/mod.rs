@@ -5,6 +5,8 @@
 //! but `kind`, `error` and `pending` builds on this one. Read `pointer.rs` first.
 
 mod connection;
+mod description;
+#[cfg(unix)]
 mod exported;
 mod mapping;
 mod pointer;
@@ -14,7 +16,7 @@ pub use connection::{
     ConnectionEnd, ConnectionLimit, ConnectionSync, ConnectionTraits, ConnectionTrials, MemoryConnection,
     MigrationPath, PeerFeatures, Trial, UnifiedBy, memory_connection,
 };
-pub use exported::MemoryDescription;
+pub use description::MemoryDescription;
 #[cfg(unix)]
 pub use exported::{ExportedMemory, IpcHandle};
 pub(crate) use mapping::HostIntent;

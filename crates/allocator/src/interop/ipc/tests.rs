@@ -70,11 +70,13 @@ fn a_handle_arrives_as_it_was_sent_and_can_be_sent_again() {
 fn a_timeline_arrives_beside_the_memory() {
     let (sender, receiver) = UnixStream::pair().unwrap();
     let timeline = File::open("/dev/zero").unwrap().into();
-    IpcHandle::from_parts(memory(), 0..8, 77, false, Some(timeline)).send(&sender, b"").unwrap();
+    IpcHandle { timeline: Some(timeline), exporter: 77, ..IpcHandle::new(memory(), 0..8, false).unwrap() }
+        .send(&sender, b"")
+        .unwrap();
     let (arrived, _) = IpcHandle::receive(&receiver).unwrap();
     let device = |fd: &OwnedFd| File::from(fd.try_clone().unwrap()).metadata().unwrap().rdev();
     assert_eq!(device(&arrived.memory().fd().unwrap()), File::open("/dev/null").unwrap().metadata().unwrap().rdev());
-    assert_eq!(device(arrived.timeline().unwrap()), File::open("/dev/zero").unwrap().metadata().unwrap().rdev());
+    assert_eq!(device(arrived.timeline.as_ref().unwrap()), File::open("/dev/zero").unwrap().metadata().unwrap().rdev());
 }
 
 #[test]
