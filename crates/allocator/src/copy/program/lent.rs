@@ -47,12 +47,9 @@ impl Lent<'_> {
 /// Memory of the program that is registered for the length of a call; see [`Allocator::register_all`].
 pub struct Registered<'x>(&'x mut ProgramMemory);
 
-/// A registration, which ends when it is dropped.
-struct Registration(ProgramMemory);
-
 /// Memory that code of another language owns and goes on using, registered until this is dropped; see
 /// [`Allocator::register_by_address`]. Dropping it waits for the device.
-pub struct RegisteredMemory(Registration);
+pub struct RegisteredMemory(ProgramMemory);
 
 impl Allocator {
     /// Lets the device copy from and to bytes while `work` runs. Bytes that are lent to be read may be lent several
@@ -103,12 +100,12 @@ impl Allocator {
         // SAFETY: the bytes are borrowed for the scope, mutably if they may be written. The registration ends before the
         // scope does. `read` and `write` wait for the work before they give out a reference, which borrows the
         // registration mutably, so that nothing is recorded while it lives.
-        let registered = bytes.into_iter().map(|bytes| unsafe { Registration::new(self, bytes.by_address()) });
+        let registered = bytes.into_iter().map(|bytes| unsafe { RegisteredMemory::new(self, bytes.by_address()) });
         let mut registered = registered.collect::<Result<Vec<_>>>()?;
         let mut each = registered.iter_mut();
         let value = work(array::from_fn(|_| Registered(&mut each.next().expect("there is one for each").0)));
         // Ends all registrations, also after an error.
-        registered.iter_mut().map(Registration::end).fold(Ok(()), Result::and)?;
+        registered.iter_mut().map(RegisteredMemory::end).fold(Ok(()), Result::and)?;
         Ok(value)
     }
 
@@ -127,45 +124,11 @@ impl Allocator {
     pub unsafe fn register_by_address(self: &Arc<Self>, bytes: NonNull<[u8]>) -> Result<RegisteredMemory> {
         self.device().check_lost()?;
         // SAFETY: the caller promises the bytes. The result refers to them in copies alone, which wait until they are over.
-        unsafe { Registration::new(self, (bytes, true)) }.map(RegisteredMemory)
+        unsafe { RegisteredMemory::new(self, (bytes, true)) }
     }
 }
 
 impl RegisteredMemory {
-    /// How the device reaches the bytes.
-    pub fn path(&self) -> RegisteredPath {
-        self.0.0.path()
-    }
-
-    /// Copies all bytes to `target` at `offset`, in the order of `stream`, and blocks until they are copied.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Registered::copy_to_block`] and of waiting for the device.
-    pub fn copy_to_block(&mut self, stream: &Stream, target: &Arc<Block>, offset: u64) -> Result<()> {
-        let memory = &mut self.0.0;
-        let whole = 0..memory.len;
-        let copied = Registered(memory).copy_to_block(stream, target, offset, whole);
-        copied.and(memory.wait(Mode::Write)) // Waits also after an error, which may come after a part.
-    }
-
-    /// Copies as many bytes of `source` from `offset` on to the bytes, in the order of `stream`, and blocks until they are
-    /// copied.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Registered::copy_from_block`] and of waiting for the device.
-    pub fn copy_from_block(&mut self, stream: &Stream, source: &Arc<Block>, offset: u64) -> Result<()> {
-        let memory = &mut self.0.0;
-        let range = offset..offset.saturating_add(memory.len as u64);
-        let copied = Registered(memory).copy_from_block(stream, 0, source, range);
-        copied.and(memory.wait(Mode::Write))
-    }
-}
-
-vkarray_driver::debug_fields!(RegisteredMemory, this => path: this.path());
-
-impl Registration {
     /// Registers bytes; the flag says whether they may be written.
     ///
     /// # Safety
@@ -193,10 +156,42 @@ impl Registration {
         let settled = memory.finish_staged().and(memory.copy_back());
         settled.and(memory.end_import()) // Ended also after an error.
     }
+
+    /// How the device reaches the bytes.
+    pub fn path(&self) -> RegisteredPath {
+        self.0.path()
+    }
+
+    /// Copies all bytes to `target` at `offset`, in the order of `stream`, and blocks until they are copied.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Registered::copy_to_block`] and of waiting for the device.
+    pub fn copy_to_block(&mut self, stream: &Stream, target: &Arc<Block>, offset: u64) -> Result<()> {
+        let memory = &mut self.0;
+        let whole = 0..memory.len;
+        let copied = Registered(memory).copy_to_block(stream, target, offset, whole);
+        copied.and(memory.wait(Mode::Write)) // Waits also after an error, which may come after a part.
+    }
+
+    /// Copies as many bytes of `source` from `offset` on to the bytes, in the order of `stream`, and blocks until they are
+    /// copied.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Registered::copy_from_block`] and of waiting for the device.
+    pub fn copy_from_block(&mut self, stream: &Stream, source: &Arc<Block>, offset: u64) -> Result<()> {
+        let memory = &mut self.0;
+        let range = offset..offset.saturating_add(memory.len as u64);
+        let copied = Registered(memory).copy_from_block(stream, 0, source, range);
+        copied.and(memory.wait(Mode::Write))
+    }
 }
 
+vkarray_driver::debug_fields!(RegisteredMemory, this => path: this.path());
+
 /// Also ends the registration when the work has panicked.
-impl Drop for Registration {
+impl Drop for RegisteredMemory {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
             log_in_drop(|| log::error!("a registration ended with an error: {error}"));
