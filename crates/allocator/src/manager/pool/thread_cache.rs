@@ -13,7 +13,7 @@ use super::gauges::CacheGauges;
 use super::lane_history::LaneHistory;
 use super::size_class::{Class, GRANULE, LARGEST};
 use super::sizing::Need;
-use super::tag::{SlotId, after};
+use super::tag::{LAST_GENERATION, SlotId, after};
 use crate::kind::{BlockLabel, MemoryKind};
 use crate::pending::Uses;
 
@@ -128,20 +128,12 @@ impl<U: Uses> ThreadCache<U> {
     pub(super) fn admit(&mut self, range: BufferRange, label: &BlockLabel, gauges: &CacheGauges) -> SlotId {
         gauges.block_allocated(range.kind, bytes(&range));
         gauges.range_added();
-        let Some(idx) = self.vacant.pop() else {
+        let idx = self.vacant.pop().unwrap_or_else(|| {
+            let (uses, label, state) = (U::default(), BlockLabel::new(), SlotState::Vacant);
+            self.slots.push(CacheSlot { generation: LAST_GENERATION, bin: 0, state, range, uses, label });
             // This many ranges of 256 bytes are a tebibyte, and their slots half of that.
-            let idx = u32::try_from(self.slots.len()).expect("2^32 slots need more memory than there is");
-            let (uses, label) = (U::default(), label.clone());
-            self.slots.push(CacheSlot {
-                generation: 0,
-                bin: bin_of(&range),
-                state: SlotState::Live,
-                range,
-                uses,
-                label,
-            });
-            return SlotId { slot: idx, generation: 0 };
-        };
+            u32::try_from(self.slots.len() - 1).expect("2^32 slots need more memory than there is")
+        });
         let slot = &mut self.slots[idx as usize];
         slot.generation = after(slot.generation);
         (slot.state, slot.bin, slot.range) = (SlotState::Live, bin_of(&range), range);
