@@ -63,11 +63,6 @@ impl Image {
         self.raw.features.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)
     }
 
-    /// Bytes of its memory.
-    pub fn memory_size(&self) -> u64 {
-        self.raw.memory_size()
-    }
-
     /// Describes a use of the image, which writes it if it copies to it or its kernel writes it.
     pub fn access(&self, writes: bool) -> BlockAccess {
         let mode = if writes { Mode::Write } else { Mode::Read };

@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering;
 use super::Allocator;
 use crate::error::Result;
 use crate::kind::MemoryKind;
-use crate::manager::OomCounts;
-use crate::manager::{Counters, MemoryInfo, Pending, Usage};
+use crate::manager::{Counters, MemoryInfo, OomCounts, Pending, Usage};
 use crate::pending::DeferCleanup;
 
 impl Allocator {

@@ -10,10 +10,9 @@ use std::sync::Arc;
 
 use vkarray_driver::Device;
 
-use super::{Counters, HostOptions, MemoryInfo, Pending, Request, Usage};
+use super::{Counters, HostOptions, MemoryInfo, OomCounts, Pending, Request, Usage};
 use crate::error::{Error, Result};
 use crate::kind::{BlockLabel, MemoryKind};
-use crate::manager::OomCounts;
 #[cfg(unix)]
 use crate::memory::IpcHandle;
 use crate::memory::{HostPointer, MemoryPointer, Owner};

@@ -51,7 +51,7 @@ impl ImageShape {
 pub(crate) struct RawImage {
     pub(crate) view: Owned<vk::ImageView>, // Destroyed before the image that it shows.
     pub(crate) image: Owned<vk::Image>,    // Destroyed before the memory that it is bound to.
-    memory: ChunkMemory,
+    _memory: ChunkMemory,
     /// What the device does with optimal images of the format.
     pub(crate) features: vk::FormatFeatureFlags,
 }
@@ -72,12 +72,7 @@ impl RawImage {
         let memory = source.make_image(image.raw(), MemoryKind::Device)?;
         let view = create_view(device, image.raw(), shape)?;
         let features = format_properties(device, shape.format).optimal_tiling_features;
-        Ok(Self { view, image, memory, features })
-    }
-
-    /// Bytes of its memory.
-    pub(crate) fn memory_size(&self) -> u64 {
-        self.memory.size()
+        Ok(Self { view, image, _memory: memory, features })
     }
 }
 

@@ -35,13 +35,6 @@ pub(super) struct PendingRange {
     pub(super) uses: PendingUses,
 }
 
-impl KindPool {
-    /// Bytes of the pool's chunks.
-    pub(super) fn reserved(&self) -> u64 {
-        self.reserved.load(Ordering::Relaxed)
-    }
-}
-
 impl PoolState {
     /// Takes a chunk from the driver, and cuts the needed range out of it.
     pub(super) fn grow(&self, need: &Need, size: GrowthSize) -> Result<BufferRange> {
@@ -82,10 +75,9 @@ impl PoolState {
         }
         let (mut left, mut most) = (wanted, pool.sizing.limit());
         while left > 0 {
-            let mut granules = left.min(most);
-            if let Some(rounded) = Some(Class::round_up(granules)).filter(|rounded| *rounded <= most) {
-                granules = rounded; // Rounded up, so that the free list finds the range by its class.
-            }
+            let exact = left.min(most);
+            // Rounded up, so that the free list finds the range by its class.
+            let granules = Some(Class::round_up(exact)).filter(|rounded| *rounded <= most).unwrap_or(exact);
             match self.make(pool, granules) {
                 Ok(chunk) => {
                     pool.with(|free_list| free_list.add(chunk, granules));

@@ -28,11 +28,9 @@ use std::sync::{Arc, OnceLock};
 use vkarray_driver::Device;
 
 use self::state::PoolState;
-use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, Request, Usage};
+use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryInfo, MemoryManager, OomCounts, Pending, Request, Usage};
 use crate::error::{Error, Result};
 use crate::kind::{BlockLabel, MemoryKind};
-use crate::manager::OomCounts;
-use crate::manager::Pending;
 use crate::memory::{HostPointer, MemoryPointer, Owner};
 use crate::pending::{DeferCleanup, DeferCount, PendingLimits};
 use crate::vulkan::check_same_device;

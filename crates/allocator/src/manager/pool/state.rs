@@ -19,9 +19,7 @@ use super::tag::{N_CACHES, SlotId, tag, untag};
 use super::thread_cache::{CachedRange, FreeError, ReusePolicy, ThreadCache};
 use crate::error::{Error, Result};
 use crate::kind::{BlockLabel, MemoryKind};
-use crate::manager::MemoryInfo;
-use crate::manager::OomFallback;
-use crate::manager::counters::Counters;
+use crate::manager::{Counters, MemoryInfo, OomFallback};
 use crate::memory::MemoryPointer;
 use crate::pending::{DeferCount, HeapLimits, PendingLimits, PendingQueue, PendingUses, Uses};
 use crate::vulkan::{Chunk, ChunkSource, Imports};
@@ -98,6 +96,11 @@ impl KindPool {
         self.free.store(free_list.free(), Ordering::Relaxed);
         self.largest_free.store(free_list.largest_free(), Ordering::Relaxed);
         result
+    }
+
+    /// Bytes of the pool's chunks.
+    pub(super) fn reserved(&self) -> u64 {
+        self.reserved.load(Ordering::Relaxed)
     }
 
     /// Bytes of the largest free range, rounded down to a class.
