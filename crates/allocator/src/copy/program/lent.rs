@@ -49,6 +49,7 @@ pub struct Registered<'x>(&'x mut ProgramMemory);
 
 /// Memory that code of another language owns and goes on using, registered until this is dropped; see
 /// [`Allocator::register_by_address`]. Dropping it waits for the device.
+// Each registration of `register_all` is one, too, which the program reaches as a `Registered`.
 pub struct RegisteredMemory(ProgramMemory);
 
 impl Allocator {
