@@ -13,29 +13,30 @@ const PINNED: HostSide = HostSide::Pinned { is_read_fast: true };
 const GPU: Bus = Bus { is_cpu: false, is_read_fast: [false, true, true, false], n_threads: 8 };
 const CPU: Bus = Bus { is_cpu: true, is_read_fast: [true; 4], n_threads: 2 };
 
-/// Answers that are fixed beforehand.
+/// Answers that are fixed beforehand, a bit for each.
 #[derive(Debug, Clone, Copy)]
-struct FixedLoad {
-    waits: bool,
-    is_busy: bool,
-    is_source_written: bool,
-    is_behind: bool,
-    has_one_queue: bool,
-    is_in_job: bool,
-    is_single: bool,
-}
+struct FixedLoad(u32);
+
+const IS_WAITING: u32 = 1;
+const IS_BUSY: u32 = 2;
+const IS_SOURCE_WRITTEN: u32 = 4;
+const IS_BEHIND: u32 = 8;
+const HAS_ONE_QUEUE: u32 = 16;
+const IS_IN_JOB: u32 = 32;
+const IS_SINGLE: u32 = 64;
 
 impl FixedLoad {
     fn holds(self, fact: Fact) -> bool {
+        let is = |bit| self.0 & bit > 0;
         match fact {
-            Fact::Waiting => self.waits,
-            Fact::Busy => self.is_busy,
-            Fact::SourceWritten => self.is_source_written,
-            Fact::Behind => self.is_behind,
-            Fact::TransferQueue => !self.has_one_queue,
-            Fact::Alone(_) => !self.is_behind,
-            Fact::InJob => self.is_in_job,
-            Fact::Single => self.is_single,
+            Fact::Waiting => is(IS_WAITING),
+            Fact::Busy => is(IS_BUSY),
+            Fact::SourceWritten => is(IS_SOURCE_WRITTEN),
+            Fact::Behind => is(IS_BEHIND),
+            Fact::TransferQueue => !is(HAS_ONE_QUEUE),
+            Fact::Alone(_) => !is(IS_BEHIND),
+            Fact::InJob => is(IS_IN_JOB),
+            Fact::Single => is(IS_SINGLE),
         }
     }
 }
@@ -45,22 +46,14 @@ fn routed(request: &CopyRequest, bus: &Bus, load: &FixedLoad) -> Routed {
     route(request, bus, |fact| Ok(load.holds(fact))).unwrap()
 }
 
-const IDLE: FixedLoad = FixedLoad {
-    waits: false,
-    is_busy: false,
-    is_source_written: false,
-    is_behind: false,
-    has_one_queue: false,
-    is_in_job: false,
-    is_single: false,
-};
-const WAITS: FixedLoad = FixedLoad { waits: true, ..IDLE };
+const IDLE: FixedLoad = FixedLoad(0);
+const WAITS: FixedLoad = FixedLoad(IS_WAITING);
 /// The load behind a kernel that uses the bytes.
-const BUSY: FixedLoad = FixedLoad { is_busy: true, is_behind: true, ..IDLE };
-const WRITTEN: FixedLoad = FixedLoad { is_source_written: true, is_behind: true, ..IDLE };
-const JOB: FixedLoad = FixedLoad { is_in_job: true, is_behind: true, is_busy: true, ..IDLE };
-const SINGLE: FixedLoad = FixedLoad { is_single: true, is_busy: true, ..IDLE };
-const ONE_QUEUE: FixedLoad = FixedLoad { has_one_queue: true, is_busy: true, ..IDLE };
+const BUSY: FixedLoad = FixedLoad(IS_BUSY | IS_BEHIND);
+const WRITTEN: FixedLoad = FixedLoad(IS_SOURCE_WRITTEN | IS_BEHIND);
+const JOB: FixedLoad = FixedLoad(IS_IN_JOB | IS_BEHIND | IS_BUSY);
+const SINGLE: FixedLoad = FixedLoad(IS_SINGLE | IS_BUSY);
+const ONE_QUEUE: FixedLoad = FixedLoad(HAS_ONE_QUEUE | IS_BUSY);
 
 /// A block whose memory the host addresses, and a block whose memory it does not address.
 const fn seen(kind: MemoryKind) -> BlockSide {
@@ -197,9 +190,8 @@ fn copies_between_pinned_memory_and_a_gpu() {
 #[test]
 fn short_rows_are_copied_by_a_kernel_and_short_runs_are_packed() {
     // The runs, the bytes of each, and whether a kernel copies them.
-    for (n_runs, run, expected) in
-        [(1, 4, false), (3, 64 * KIB, false), (4096, 64 * KIB, false), (3, 64 * KIB - 1, true), (4097, 64 * KIB, true)]
-    {
+    let cases = [(1, 4, false), (3, MIN_ROW, false), (4096, MIN_ROW, false), (3, MIN_ROW - 1, true), (4097, MIB, true)];
+    for (n_runs, run, expected) in cases {
         assert_eq!(is_by_rows(n_runs, run), expected, "{n_runs} of {run}");
     }
     // The runs, the bytes of all, and whether they are packed on the device first.
@@ -332,22 +324,9 @@ fn requests() -> impl Iterator<Item = (CopyRequest, &'static Bus, FixedLoad)> {
         let devices = [(&GPU, None), (&GPU, Some(4)), (&CPU, None), (&CPU, Some(4))];
         devices.into_iter().flat_map(move |(bus, unit)| {
             let request = CopyRequest { direction, bytes: 4, host, block, unit, is_beside: false };
-            (0..128).map(move |answers| (request, bus, load(answers)))
+            (0..128).map(move |answers| (request, bus, FixedLoad(answers)))
         })
     })
-}
-
-/// A load with an answer in each of seven bits.
-fn load(bits: u32) -> FixedLoad {
-    FixedLoad {
-        waits: bits & 1 > 0,
-        is_busy: bits & 2 > 0,
-        is_source_written: bits & 4 > 0,
-        is_behind: bits & 8 > 0,
-        has_one_queue: bits & 16 > 0,
-        is_in_job: bits & 32 > 0,
-        is_single: bits & 64 > 0,
-    }
 }
 
 #[test]
@@ -378,12 +357,16 @@ fn larger_copies_never_go_the_way_of_smaller_ones() {
 fn check_conditions(request: &CopyRequest, load: &FixedLoad, route: Route) {
     let &CopyRequest { direction, bytes, host, block, unit, .. } = request;
     let is_allowed = match route {
-        Route::InPlace { .. } if direction == Up => block.is_addressed && !load.is_busy && !load.waits,
+        Route::InPlace { .. } if direction == Up => {
+            block.is_addressed && !load.holds(Fact::Busy) && !load.holds(Fact::Waiting)
+        }
         Route::InPlace { .. } => block.is_addressed && matches!(host, Slice | Later),
         Kernel { unit: with } => unit == Some(with) && bytes <= MAX_BY_KERNEL && !block.kind.is_in_host_memory(),
         Route::Command { queue, via } => {
             let is_on_queue = queue == CopyQueue::Own
-                || queue == CopyQueue::Transfer(direction) && !load.has_one_queue && !block.kind.is_in_host_memory();
+                || queue == CopyQueue::Transfer(direction)
+                    && load.holds(Fact::TransferQueue)
+                    && !block.kind.is_in_host_memory();
             is_on_queue
                 && match via {
                     Via::Direct => matches!(host, HostSide::Pinned { .. } | Imported),
