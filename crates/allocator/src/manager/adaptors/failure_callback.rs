@@ -17,8 +17,6 @@ pub enum Verdict {
     GiveUp,
 }
 
-type Callback = dyn Fn(u64, u32) -> Verdict + Send + Sync;
-
 /// Calls the program when memory runs out.
 ///
 /// ```
@@ -44,7 +42,7 @@ type Callback = dyn Fn(u64, u32) -> Verdict + Send + Sync;
 /// ```
 #[doc(alias = "FailureCallbackResourceAdaptor")]
 pub struct FailureCallback<M> {
-    callback: Box<Callback>,
+    callback: Box<dyn Fn(u64, u32) -> Verdict + Send + Sync>,
     inner: M,
 }
 

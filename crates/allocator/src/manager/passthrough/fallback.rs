@@ -60,7 +60,7 @@ impl OomHandler for PassthroughAttempt<'_> {
     /// Adds live and pending blocks to the report.
     fn complete(&self, report: &mut OutOfMemory) {
         let live = self.state.live.lock();
-        report.set_live_blocks(live.iter().map(|live| (live.size, &live.label)));
+        report.set_live_blocks(live.0.values().map(|live| (live.size, &live.label)));
         drop(live);
         (report.n_pending, report.pending) = self.state.pending.pending_by_stream();
     }

@@ -83,11 +83,6 @@ struct Live {
 struct LiveChunks(SlotMap<DefaultKey, Live>);
 
 impl LiveChunks {
-    /// Adds a chunk and returns the tag of its pointer.
-    fn insert(&mut self, live: Live) -> u64 {
-        self.0.insert(live).data().as_ffi()
-    }
-
     /// The chunk of a pointer. Pointers of other managers may have the same tag, so buffer and offset are compared too.
     fn get_mut(&mut self, memory: &MemoryPointer) -> Option<&mut Live> {
         let live = self.0.get_mut(key(memory))?;
@@ -98,10 +93,6 @@ impl LiveChunks {
     fn take(&mut self, memory: &MemoryPointer) -> Option<Live> {
         self.get_mut(memory)?;
         self.0.remove(key(memory))
-    }
-
-    fn iter(&self) -> impl ExactSizeIterator<Item = &Live> {
-        self.0.values()
     }
 }
 
@@ -191,7 +182,7 @@ unsafe impl MemoryManager for PassthroughManager {
         let heap = state.source.recent_heap(kind).ok_or(Error::NoSuchMemory { kind })?;
         let index = heap.index as usize;
         let live: u64 =
-            state.live.lock().iter().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
+            state.live.lock().0.values().filter(|live| live.heap == index).map(|live| live.chunk.memory_size()).sum();
         Ok(MemoryInfo::of(heap, live + state.pending.bytes_on(index), 0))
     }
 
@@ -247,7 +238,8 @@ impl PassthroughState {
         let chunk = self.make(size, kind)?;
         let (buffer, mapping) = (chunk.buffer(), chunk.mapping());
         self.counts.make(kind, chunk.memory_size());
-        let tag = self.live.lock().insert(Live { chunk, size, heap: self.heap(kind), label });
+        // The tag of the pointer is the key of the chunk; see `key`.
+        let tag = self.live.lock().0.insert(Live { chunk, size, heap: self.heap(kind), label }).data().as_ffi();
         // SAFETY: the source made the buffer for every use, on this device, with at least `size` bytes rounded up to 16.
         // Nothing else lies in it, and it stays in `live` until `memfree`, then in `pending` until the last uses are over.
         let pointer = unsafe { MemoryPointer::new(buffer, 0, size, kind) };
@@ -271,8 +263,8 @@ impl Drop for PassthroughState {
     fn drop(&mut self) {
         // Memory that was never given back may be in use, so it is leaked, and its source with it.
         let live = mem::take(self.live.get_mut());
-        if live.iter().len() > 0 {
-            log_in_drop(|| log::error!("memory is leaked: {} allocations were never given back", live.iter().len()));
+        if !live.0.is_empty() {
+            log_in_drop(|| log::error!("memory is leaked: {} allocations were never given back", live.0.len()));
         }
         mem::forget(live);
         self.source.leak_if_forked();

@@ -134,8 +134,7 @@ impl ConnectionLimit {
     ///
     /// [`Error::BadSetting`] for another value.
     pub fn from_environment() -> Result<Self> {
-        let text = env::var_os(VARIABLE).unwrap_or_default();
-        Self::parse(&text.to_string_lossy())
+        Self::parse(&env::var_os(VARIABLE).unwrap_or_default().to_string_lossy())
     }
 
     fn parse(text: &str) -> Result<Self> {
