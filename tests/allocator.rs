@@ -51,7 +51,8 @@ mod ways;
 
 use std::sync::Arc;
 
-use vkarray::memory::{Allocator, Block, Error as MemoryError, HostOptions, MemoryKind, PoolManager};
+use vkarray::memory::managers::PoolManager;
+use vkarray::memory::{Allocator, Block, Error as MemoryError, HostOptions, MemoryKind};
 use vkarray::{Context, DeviceNDArray, Error, Stream};
 
 use self::unmapped::Unmapped;

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use vkarray::device::Device;
 use vkarray::kernel::ConstArray;
-use vkarray::memory::{AllocationStatistics, Block, Lent, MemoryKind, PoolManager};
+use vkarray::memory::managers::{AllocationStatistics, PoolManager};
+use vkarray::memory::{Block, Lent, MemoryKind};
 use vkarray::stream::{DefaultStreams, GraphRecorder};
 use vkarray::{Context, DeviceNDArray, Event, Graph, Groups, Kernel, Source, Stream};
 use vkarray_driver::HostAccessKind;

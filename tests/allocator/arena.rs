@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use vkarray::memory::{Allocator, ArenaManager, Block, Error as MemoryError, MemoryKind, PassthroughManager};
+use vkarray::memory::managers::{ArenaManager, PassthroughManager};
+use vkarray::memory::{Allocator, Block, Error as MemoryError, MemoryKind};
 
 use super::{pattern, read};
 use crate::fixture::Fixture;

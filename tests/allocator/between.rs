@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::thread;
 
 use vkarray::device::Device;
-use vkarray::memory::{
-    Allocator, Block, BlockRange, DeviceMemory, Error as MemoryError, HostMemory, Lent, MemoryKind, PoolManager,
-    RegisteredPath, SharedMemory,
-};
+use vkarray::memory::managers::PoolManager;
+use vkarray::memory::usm::{DeviceMemory, HostMemory, SharedMemory};
+use vkarray::memory::{Allocator, Block, BlockRange, Error as MemoryError, Lent, MemoryKind, RegisteredPath};
 use vkarray::{Context, Stream};
 use vkarray_driver::DeviceRequest;
 

@@ -7,10 +7,11 @@ use std::thread;
 
 use vkarray::Stream;
 use vkarray::device::{Device, Instance};
-use vkarray::memory::{
-    AllocationStatistics, Allocator, ArenaManager, Block, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager,
-    PassthroughManager, Pending, PendingLimits, PoolManager,
+use vkarray::memory::managers::{
+    AllocationStatistics, ArenaManager, HostOnlyMemoryManager, Limiting, MemoryManager, PassthroughManager,
+    PendingLimits, PoolManager,
 };
+use vkarray::memory::{Allocator, Block, MemoryKind, Pending};
 
 use crate::fixture::host_semaphore::HostSemaphore;
 use crate::fixture::watchdog::watched;

@@ -6,9 +6,8 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use vkarray::memory::{
-    Allocator, Block, Error as MemoryError, MemoryKind, MemoryManager, PassthroughManager, PoolManager, Shortage,
-};
+use vkarray::memory::managers::{MemoryManager, PassthroughManager, PoolManager};
+use vkarray::memory::{Allocator, Block, Error as MemoryError, MemoryKind, Shortage};
 
 use super::pattern;
 use crate::fixture::kernels::{keep_busy, spin};

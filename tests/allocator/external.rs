@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkarray::device::{Device, Error as DriverError, External, PhysicalDevice};
-use vkarray::memory::{
-    ConnectionSync, ConnectionTraits, Error as MemoryError, ExportedMemory, MemoryConnection, MemoryDescription,
-    MemoryKind, MigrationPath, Request, UnifiedBy, connection_between, note_connection_failure,
+use vkarray::interop::{
+    ConnectionSync, ConnectionTraits, ExportedMemory, MemoryConnection, MemoryDescription, MigrationPath, UnifiedBy,
+    connection_between, note_connection_failure,
 };
+use vkarray::memory::managers::Request;
+use vkarray::memory::{Error as MemoryError, MemoryKind};
 use vkarray::vulkan::{ExternalSemaphore, SemaphoreKind};
 use vkarray::{Context, Error, Groups};
 
@@ -119,7 +121,7 @@ fn arrays_blocks_and_contexts_name_the_same_connection() {
     assert_eq!(fixture.connection_to(other).unwrap(), plain);
     assert_eq!(array.connection_to(other).unwrap(), plain);
     assert_eq!(array.block().connection_to(other.device()).unwrap(), plain);
-    let memory = vkarray::memory::DeviceMemory::new(&*fixture, 8).unwrap();
+    let memory = vkarray::memory::usm::DeviceMemory::new(&*fixture, 8).unwrap();
     assert_eq!(memory.connection_to(other).unwrap(), plain);
     if shares_memory(&fixture) {
         let exportable = fixture.exportable_array::<u32>(5).unwrap().connection_to(other).unwrap();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use vkarray::Stream;
-use vkarray::memory::{
-    AllocationStatistics, ArenaManager, HostOnlyMemoryManager, Limiting, MemoryKind, MemoryManager, PassthroughManager,
-    PoolManager,
+use vkarray::memory::MemoryKind;
+use vkarray::memory::managers::{
+    AllocationStatistics, ArenaManager, HostOnlyMemoryManager, Limiting, MemoryManager, PassthroughManager, PoolManager,
 };
 use vkarray_allocator::{HostOptions, MemoryPointer, Request};
 

@@ -10,7 +10,7 @@ use std::thread;
 
 use ndarray::Array1;
 use vkarray::device::Device;
-use vkarray::memory::{DeviceMemory, HostMemory};
+use vkarray::memory::usm::{DeviceMemory, HostMemory};
 use vkarray::{Context, DeviceNDArray, Event, Index, Stream};
 use vkarray_driver::hazard::Mode;
 

@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use vkarray::Context;
 use vkarray::device::{Device, Instance};
-use vkarray::memory::{
+use vkarray::memory::MemoryKind;
+use vkarray::memory::managers::{
     AllocationStatistics, ArenaManager, FailureCallback, HostOnlyMemoryManager, Limiting, Logging, ManagerFactory,
-    MemoryKind, MemoryManager, PassthroughManager, PoolManager, Tracking, Verdict,
+    MemoryManager, PassthroughManager, PoolManager, Tracking, Verdict,
 };
 use vkarray_allocator::{Adaptor, LogStep, read_log};
 use vkarray_conformance::{Conformance, Outcome, Report};
@@ -241,7 +242,7 @@ fn an_environment_variable_chooses_the_manager() {
         assert_eq!(refused, "device memory from a manager of host memory only is not supported here");
         fixture.allocator().allocate(16, MemoryKind::Pinned).unwrap();
         // A manager that the program sets takes precedence for contexts that are created later.
-        vkarray::memory::set_memory_manager(ManagerFactory::named("passthrough").unwrap()).unwrap();
+        vkarray::memory::managers::set_memory_manager(ManagerFactory::named("passthrough").unwrap()).unwrap();
         let later = Context::on(fixture.device()).unwrap();
         later.allocator().allocate(16, MemoryKind::Device).unwrap();
         assert!(

@@ -2,10 +2,10 @@
 
 use vkarray::Context;
 use vkarray::device::Device;
-use vkarray::memory::{
-    DeviceMemory, Error as MemoryError, HostMemory, HostVisible, MemoryKind, MemoryState, OnDevice, OnHost,
-    SharedMemory, UsmMemory, UsmType,
+use vkarray::memory::usm::{
+    DeviceMemory, HostMemory, HostVisible, MemoryState, OnDevice, OnHost, SharedMemory, UsmMemory, UsmType,
 };
+use vkarray::memory::{Error as MemoryError, MemoryKind};
 
 use super::pattern;
 use crate::fixture::Fixture;
@@ -241,7 +241,7 @@ fn guards_of_memory_objects_are_slices_of_elements() {
     let fixture = Fixture::open();
     guards_of::<OnHost>(&fixture);
     if has_shared(&fixture) {
-        guards_of::<vkarray::memory::OnBoth>(&fixture);
+        guards_of::<vkarray::memory::usm::OnBoth>(&fixture);
     }
 }
 

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use vkarray::Context;
-use vkarray::memory::{
-    AllocationStatistics, Allocator, DeviceMemory, Error as MemoryError, HostMemory, HostVisible, MemoryState, OnBoth,
-    OnDevice, OnHost, PoolManager, SharedMemory, UsmKind, UsmMemory,
+use vkarray::memory::managers::{AllocationStatistics, PoolManager};
+use vkarray::memory::usm::{
+    DeviceMemory, HostMemory, HostVisible, MemoryState, OnBoth, OnDevice, OnHost, SharedMemory, UsmKind, UsmMemory,
 };
+use vkarray::memory::{Allocator, Error as MemoryError};
 
 use super::pattern;
 use crate::fixture::Fixture;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::thread;
 
 use vkarray::Groups;
-use vkarray::memory::{Allocator, Error as MemoryError, MemoryKind, PoolManager};
+use vkarray::memory::managers::PoolManager;
+use vkarray::memory::{Allocator, Error as MemoryError, MemoryKind};
 
 use super::pattern;
 use crate::fixture::kernels::{mix, mixed};

@@ -1,8 +1,8 @@
 //! How much memory there is, labels of live memory, and the end of blocks when their allocator is reset.
 
-use vkarray::memory::{
-    Allocator, BlockLabel, Confidence, Error as MemoryError, MemoryKind, PassthroughManager, PendingLimits, PoolManager,
-};
+use vkarray::interop::Confidence;
+use vkarray::memory::managers::{PassthroughManager, PendingLimits, PoolManager};
+use vkarray::memory::{Allocator, BlockLabel, Error as MemoryError, MemoryKind};
 use vkarray::{Context, DType, Graph, Groups};
 
 use crate::fixture::kernels::{step, stepped};

@@ -9,7 +9,8 @@ use std::thread;
 use ndarray::Array1;
 use vkarray::interop::{AsDeviceArray, HostTensor, TensorShape};
 use vkarray::kernel::Error as KernelError;
-use vkarray::memory::{DeviceMemory, Error as MemoryError, HostMemory};
+use vkarray::memory::Error as MemoryError;
+use vkarray::memory::usm::{DeviceMemory, HostMemory};
 use vkarray::{Context, DeviceNDArray, Error, Graph, Groups};
 
 use super::registered::both;

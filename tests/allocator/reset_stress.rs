@@ -6,7 +6,7 @@ use std::thread;
 
 use ndarray::Array1;
 use vkarray::kernel::ConstArray;
-use vkarray::memory::{DeviceMemory, HostMemory};
+use vkarray::memory::usm::{DeviceMemory, HostMemory};
 use vkarray::{Context, Error, Graph, Groups, Index, Kernel, Source, Stream};
 
 use super::contexts;

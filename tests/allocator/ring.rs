@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::thread;
 
 use vkarray::Stream;
-use vkarray::memory::{Allocator, Block, Error as MemoryError, MemoryKind, PoolManager};
+use vkarray::memory::managers::PoolManager;
+use vkarray::memory::{Allocator, Block, Error as MemoryError, MemoryKind};
 
 use super::pattern;
 use super::unmapped::Unmapped;

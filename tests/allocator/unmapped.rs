@@ -5,7 +5,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use vkarray::device::Device;
-use vkarray::memory::{Error as MemoryError, MemoryKind, PoolManager};
+use vkarray::memory::managers::PoolManager;
+use vkarray::memory::{Error as MemoryError, MemoryKind};
 use vkarray_allocator::{HostOptions, HostPointer, MemoryManager, MemoryPointer, Owner, Request};
 
 /// A pool that hides where the host addresses device memory.

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::thread;
 
 use vkarray::device::{Device, DeviceInfo};
-use vkarray::memory::{
-    Allocator, Block, BlockRange, ConnectionLimit, ConnectionSync, HostOptions, MemoryConnection, MemoryKind,
-    MigrationPath, PoolManager, Request, UnifiedBy,
-};
+use vkarray::interop::{ConnectionLimit, ConnectionSync, MemoryConnection, MigrationPath, UnifiedBy};
+use vkarray::memory::managers::{PoolManager, Request};
+use vkarray::memory::{Allocator, Block, BlockRange, HostOptions, MemoryKind};
 use vkarray::{Context, DeviceNDArray, Groups, Stream};
 
 use super::unmapped::Unmapped;

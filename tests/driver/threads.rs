@@ -2,7 +2,8 @@
 
 use std::thread;
 
-use vkarray::{Groups, Stream, array, memory};
+use vkarray::memory::{self, managers, usm};
+use vkarray::{Groups, Stream, array};
 
 use crate::fixture::kernels::{add, step, stepped};
 use crate::fixture::{Fixture, contents};
@@ -17,9 +18,10 @@ fn public_types_are_sent_and_shared() {
 
     is::<(vkarray::Context, vkarray::DeviceNDArray<f32>, vkarray::Kernel, vkarray::Stream, vkarray::Event)>();
     is::<(vkarray::Graph, vkarray::Error, vkarray::Source, vkarray::kernel::ConstArray)>();
-    is::<(memory::DeviceMemory, memory::HostMemory, memory::SharedMemory, memory::MemoryState)>();
-    is::<(memory::Allocator, memory::Block, memory::MemoryPointer, memory::HostPointer)>();
-    is::<(memory::PoolManager, memory::PassthroughManager, memory::ArenaManager, memory::HostOnlyMemoryManager)>();
+    is::<(usm::DeviceMemory, usm::HostMemory, usm::SharedMemory, usm::MemoryState)>();
+    is::<(memory::Allocator, memory::Block, managers::MemoryPointer, managers::HostPointer)>();
+    is::<(managers::PoolManager, managers::PassthroughManager, managers::ArenaManager, managers::HostOnlyMemoryManager)>(
+    );
     is::<(array::HostRead<'static, f32>, array::HostWrite<'static, f32>, array::PendingCopy<f32>)>();
     is::<(array::MirroredArray<f32>, array::PinnedArray<Vec<f32>, f32>, memory::Pinned<Vec<u8>>)>();
     is::<(vkarray::interop::HostTensor, vkarray::interop::DeviceArrayInterface)>();

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ash::vk;
 use vkarray::device::Device;
-use vkarray::memory::{
-    ArenaManager, Error as MemoryError, Limiting, ManagerFactory, MemoryManager, PassthroughManager, PoolManager,
+use vkarray::memory::Error as MemoryError;
+use vkarray::memory::managers::{
+    ArenaManager, Limiting, ManagerFactory, MemoryManager, PassthroughManager, PoolManager,
 };
 use vkarray_allocator::{Adaptor, MemoryPointer, Request};
 use vkarray_conformance::{Conformance, Faults, Outcome, Report};

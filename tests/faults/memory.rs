@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use ash::vk;
 use vkarray::device::Device;
-use vkarray::memory::{
-    Allocator, Error as MemoryError, MemoryKind, OomStep, OutOfMemory, PassthroughManager, Shortage, StepOutcome,
-};
+use vkarray::memory::managers::PassthroughManager;
+use vkarray::memory::{Allocator, Error as MemoryError, MemoryKind, OomStep, OutOfMemory, Shortage, StepOutcome};
 use vkarray::{Context, Stream};
 
 use crate::host_semaphore::HostSemaphore;

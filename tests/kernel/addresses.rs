@@ -126,7 +126,7 @@ fn a_list_is_walked_through_listed_arrays() {
         false => Source::glsl(WALK).define("LOOP", "1"),
     };
     let Some(walk) = built(&fixture, source) else { return };
-    assert_eq!(walk.signature().reached, Some(vkarray::kernel::Access::ReadWrite));
+    assert_eq!(walk.signature().reached, Some(vkarray::kernel::signature::Access::ReadWrite));
     let [a, b] = [0, 1].map(|_| fixture.zeros::<u64>([3, 2]).unwrap());
     let [at_a, at_b] = [&a, &b].map(|array| array.device_address().unwrap());
     let stream = fixture.default_stream();

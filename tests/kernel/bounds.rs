@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use vkarray::kernel::BufferBounds;
 use vkarray::kernel::KernelBuilder;
-use vkarray::kernel::{BufferBounds, Module, Options};
+use vkarray::kernel::signature::{Module, Options};
 use vkarray::{Groups, Source};
 
 use super::kernel;

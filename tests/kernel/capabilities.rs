@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use half::f16;
 use vkarray::device::{Device, Instance};
-use vkarray::kernel::{Bounds, Error as KernelError, Module, Options};
+use vkarray::kernel::signature::{Module, Options};
+use vkarray::kernel::{Bounds, Error as KernelError};
 use vkarray::{Context, Element, Groups, Kernel, Source};
 use vkarray_kernel::Capability;
 

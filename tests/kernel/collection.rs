@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use vello_shaders::{BindType, ComputeShader, SHADERS};
-use vkarray::kernel::{Access, Error as KernelError, Module, Options, ParamKind, ShaderError, Signature, SpirvError};
+use vkarray::kernel::signature::{Access, Module, Options, ParamKind, Signature};
+use vkarray::kernel::{Error as KernelError, ShaderError, SpirvError};
 use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};
@@ -103,7 +104,7 @@ fn shaders_of_a_renderer_are_unchanged_by_a_round_trip_through_spirv() {
         let (ours, theirs) = (by_us.signature, by_naga.signature);
         assert_eq!(ours.shared_bytes, theirs.shared_bytes, "{}", shader.name);
         let shapes = |signature: &Signature| {
-            let shape = |param: &vkarray::kernel::Param| {
+            let shape = |param: &vkarray::kernel::signature::Param| {
                 let place = (param.name.clone(), param.group, param.binding, param.kind, param.access);
                 (place, param.fixed_bytes, param.stride, param.ty.leaves())
             };

@@ -9,7 +9,7 @@ use rspirv::spirv::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel,
     StorageClass,
 };
-use vkarray::kernel::{Module, Options};
+use vkarray::kernel::signature::{Module, Options};
 use vkarray::{Groups, Source};
 
 use crate::fixture::{Fixture, contents};

@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use vkarray::array::{Bool, Complex32};
-use vkarray::kernel::{ConstArray, ParamKind};
-use vkarray::memory::{Allocator, Block, FailureCallback, Limiting, MemoryKind, PassthroughManager, Verdict};
+use vkarray::kernel::ConstArray;
+use vkarray::kernel::signature::ParamKind;
+use vkarray::memory::managers::{FailureCallback, Limiting, PassthroughManager, Verdict};
+use vkarray::memory::{Allocator, Block, MemoryKind};
 use vkarray::{Context, DType, Element, Graph, Groups, Kernel, Stream};
 
 use super::{kernel, spirv};

@@ -5,7 +5,8 @@
 
 mod glsl;
 
-use vkarray::kernel::{Error as KernelError, KernelBuilder, limits_of};
+use vkarray::kernel::signature::limits_of;
+use vkarray::kernel::{Error as KernelError, KernelBuilder};
 use vkarray::sanitizer::{Fault, Finding, OtherAccess};
 use vkarray::stream::GraphRecorder;
 use vkarray::{Context, DeviceNDArray, Graph, Groups, Source};

@@ -1,6 +1,6 @@
 //! Workgroup (shared) memory and barriers.
 
-use vkarray::kernel::{Module, Options};
+use vkarray::kernel::signature::{Module, Options};
 use vkarray::{Groups, Source};
 
 use super::kernel;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use vkarray::kernel::{CacheSettings, Error as KernelError, Module, Options, ShaderError, SpirvError};
+use vkarray::kernel::signature::{Module, Options};
+use vkarray::kernel::{CacheSettings, Error as KernelError, ShaderError, SpirvError};
 use vkarray::memory::Allocator;
 use vkarray::{Context, Groups, Kernel, Source};
 use vkarray_kernel::{Bounds, Unvalidated};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ::ndarray::{ArrayD, IxDyn, SliceInfoElem};
 use vkarray::device::Device;
-use vkarray::memory::{Allocator, HostOptions, PoolManager};
+use vkarray::memory::managers::PoolManager;
+use vkarray::memory::{Allocator, HostOptions};
 use vkarray::{Context, DeviceNDArray, Error, Groups, Index, Order, Stream};
 
 use super::counted;

@@ -1,7 +1,7 @@
 //! Arrays of gibibytes, if the device has the memory: copies in many windows and by many threads, and bindings of more
 //! than 2^31 bytes.
 
-use vkarray::kernel::limits_of;
+use vkarray::kernel::signature::limits_of;
 use vkarray::{Context, Element, Groups, Index, Order, Source};
 
 use crate::fixture::{Fixture, assert_holds, contents, skipped};

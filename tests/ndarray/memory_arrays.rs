@@ -11,9 +11,8 @@ use vkarray::array::MirroredArray;
 use vkarray::array::{Layout, LayoutError};
 use vkarray::interop::{ArrayMemory, AsDeviceArray, InterfaceError};
 use vkarray::kernel::{AsArg, Error as KernelError, Mismatch};
-use vkarray::memory::{
-    DeviceMemory, Error as MemoryError, HostMemory, HostOptions, MemoryKind, SharedMemory, UsmKind, UsmMemory,
-};
+use vkarray::memory::usm::{DeviceMemory, HostMemory, SharedMemory, UsmKind, UsmMemory};
+use vkarray::memory::{Error as MemoryError, HostOptions, MemoryKind};
 use vkarray::{Context, DeviceNDArray, Error, Graph, Groups, Index, Order, s};
 
 use super::counted;
@@ -83,10 +82,10 @@ fn memory_objects_copy_from_anything_with_an_interface_or_bytes() {
 #[test]
 fn memory_objects_and_arrays_share_memory() {
     let fixture = Fixture::open();
-    shares::<vkarray::memory::OnDevice>(&fixture);
-    shares::<vkarray::memory::OnHost>(&fixture);
+    shares::<vkarray::memory::usm::OnDevice>(&fixture);
+    shares::<vkarray::memory::usm::OnHost>(&fixture);
     if SharedMemory::new(&*fixture, 1).is_ok() {
-        shares::<vkarray::memory::OnBoth>(&fixture);
+        shares::<vkarray::memory::usm::OnBoth>(&fixture);
     }
 }
 
@@ -149,10 +148,10 @@ fn kernels_take_memory_objects() {
     // Ranges of the whole memory, of one word, and of parts whose offset the device cannot bind, which are copied and
     // copied back.
     for range in [0..4200, 0..4, 256..512, 4..4200, 12..16] {
-        steps_on::<vkarray::memory::OnDevice>(&fixture, range.clone());
-        steps_on::<vkarray::memory::OnHost>(&fixture, range.clone());
+        steps_on::<vkarray::memory::usm::OnDevice>(&fixture, range.clone());
+        steps_on::<vkarray::memory::usm::OnHost>(&fixture, range.clone());
         if SharedMemory::new(&*fixture, 1).is_ok() {
-            steps_on::<vkarray::memory::OnBoth>(&fixture, range);
+            steps_on::<vkarray::memory::usm::OnBoth>(&fixture, range);
         }
     }
     let memory = DeviceMemory::new(&*fixture, 10).unwrap();

@@ -6,7 +6,8 @@ use std::thread;
 use ash::vk;
 use vkarray::array::{AccessMode, MultiDeviceArray, MultiDeviceError, ReplicaState};
 use vkarray::device::Device;
-use vkarray::memory::{Allocator, Limiting, PoolManager};
+use vkarray::memory::Allocator;
+use vkarray::memory::managers::{Limiting, PoolManager};
 use vkarray::{Context, Error, Groups, Stream};
 
 use super::contexts::{Random, contexts, n_programs};

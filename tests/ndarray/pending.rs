@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pollster::block_on;
 use vkarray::device::Device;
-use vkarray::kernel::limits_of;
+use vkarray::kernel::signature::limits_of;
 use vkarray::memory::Error as MemoryError;
 use vkarray::{Context, Error, Index, Order};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use vkarray::array::{Bool, Complex32};
-use vkarray::memory::{AllocationStatistics, ManagerFactory, PoolManager};
+use vkarray::memory::managers::{AllocationStatistics, ManagerFactory, PoolManager};
 use vkarray::prelude::*;
 use vkarray::primitives::PadMode;
 

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use vkarray::DType;
 use vkarray::device::{Error as DriverError, ValidationMessage};
 use vkarray::io::FileError;
-use vkarray::kernel::{BadScalar, Error as KernelError, Names, ShaderError};
+use vkarray::kernel::signature::Names;
+use vkarray::kernel::{BadScalar, Error as KernelError, ShaderError};
 use vkarray::memory::Error as MemoryError;
 use vkarray_test::NotRun;
 

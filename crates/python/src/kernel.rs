@@ -8,7 +8,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyTuple};
 use vkarray::array::AnyArray;
-use vkarray::kernel::{Arg, AsArg, Error as KernelError, KernelBuilder, Param, ScalarValue, Signature, given_numbers};
+use vkarray::kernel::signature::{Param, Signature, given_numbers};
+use vkarray::kernel::{Arg, AsArg, Error as KernelError, KernelBuilder, ScalarValue};
 use vkarray::{Context, DType, Groups, Source};
 
 use crate::class::Array;

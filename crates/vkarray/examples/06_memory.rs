@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vkarray::memory::{AllocationStatistics, Limiting, ManagerFactory, PoolManager};
+use vkarray::memory::managers::{AllocationStatistics, Limiting, ManagerFactory, PoolManager};
 use vkarray::prelude::*;
 
 fn main() -> vkarray::Result<()> {

@@ -1,6 +1,7 @@
 //! Running out of memory and continuing: a program asks for too much, reads who holds the memory, and takes less.
 
-use vkarray::memory::{self, ManagerFactory, PoolManager};
+use vkarray::memory;
+use vkarray::memory::managers::{ManagerFactory, PoolManager};
 use vkarray::prelude::*;
 
 /// Sums a table that is too large as a whole, `at_a_time` rows at a time; the elements of each row are its number.

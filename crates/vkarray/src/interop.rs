@@ -1,4 +1,5 @@
-//! Arrays of other libraries, without a copy: the array interface; and with the feature `dlpack`, DLPack tensors.
+//! Memory of other libraries, processes and devices, without a copy: the array interface, exported memory, connections
+//! between devices; and with the feature `dlpack`, DLPack tensors.
 //!
 //! A [`DeviceArrayInterface`] describes an array in plain data, as `__cuda_array_interface__` does in Python. A type that
 //! implements [`AsDeviceArray`] can be seen as an array of this library:
@@ -16,10 +17,17 @@
 //! # }
 //! ```
 //!
-//! Devices, queues and semaphores of other libraries are in [`vulkan`](crate::vulkan).
+//! A [`MemoryConnection`] says what one device does with memory of another. Devices, queues and semaphores of other
+//! libraries are in [`vulkan`](crate::vulkan).
 
 #[cfg(target_os = "linux")]
 pub use vkarray_allocator::IpcError;
+pub use vkarray_allocator::{
+    Confidence, ConnectionLimit, ConnectionSync, ConnectionTraits, MemoryConnection, MemoryDescription, MigrationPath,
+    UnifiedBy, connection_between, memory_connection, note_connection_failure,
+};
+#[cfg(unix)]
+pub use vkarray_allocator::{ExportedMemory, IpcHandle};
 #[cfg(feature = "dlpack")]
 pub use vkarray_allocator::{HostTensor, Tensor, TensorError, TensorShape};
 pub use vkarray_ndarray::{ArrayMemory, AsDeviceArray, DeviceArrayInterface, InterfaceError, MemoryHandle, ReadyPoint};

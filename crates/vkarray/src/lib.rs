@@ -39,14 +39,17 @@
 //! | module | about |
 //! |---|---|
 //! | [`array`](mod@array) | layouts, element types, copies in flight, host access in place |
-//! | [`kernel`](mod@kernel) | building, arguments, constants, signatures, the cache on disk |
+//! | [`kernel`](mod@kernel) | building, arguments, constants, the cache on disk |
+//! | [`kernel::signature`] | what a kernel takes, without a device |
 //! | [`primitives`] | expressions, reductions and functions of arrays |
 //! | [`stream`] | streams, events, graphs |
-//! | [`memory`] | kinds of memory, memory objects, memory managers and how to write one |
+//! | [`memory`] | blocks of memory and their kinds, memory of the program, memory running out |
+//! | [`memory::managers`] | memory managers, and how to write one |
+//! | [`memory::usm`] | memory objects without types |
 //! | [`device`] | the devices of a machine, and what each can do |
 //! | [`sanitizer`] | what a kernel that was built with checks reports |
 //! | `io` (feature `npy`) | `.npy` and `.npz` files |
-//! | [`interop`] | arrays of other libraries |
+//! | [`interop`] | memory of other libraries, processes and devices |
 //! | [`vulkan`] | raw handles, and devices that another library opened |
 //!
 //! # Errors
@@ -66,7 +69,7 @@
 //! | `limit-files` | profiles of limits in JSON files, for `VKARRAY_LIMITS`: [`device::LimitProfile`] |
 //! | `serde` | arrays through serde |
 //! | `trace` | `stream::Trace`: what host and device do, for Perfetto |
-//! | `allocation-log` | `memory::Logging`: logs of allocations, written and read as CSV |
+//! | `allocation-log` | `memory::managers::Logging`: logs of allocations, written and read as CSV |
 //! | `full` | all of these |
 #![forbid(unsafe_code)]
 

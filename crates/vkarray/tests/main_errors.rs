@@ -6,7 +6,7 @@ use std::env;
 use std::process::Command;
 
 use vkarray::array::Layout;
-use vkarray::kernel::Module;
+use vkarray::kernel::signature::Module;
 use vkarray::{Order, Source};
 
 /// Names the case that the program is started for.

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use vkarray::device::Device;
-use vkarray::memory::{MemoryKind, MemoryManager, PassthroughManager, Usage};
+use vkarray::memory::managers::{MemoryManager, PassthroughManager};
+use vkarray::memory::{MemoryKind, Usage};
 use vkarray_allocator::{
     Counters, DeferCleanup, Error, ExportedMemory, HostOptions, HostPointer, INTERFACE_VERSION, IpcHandle,
     MemoryDescription, MemoryInfo, MemoryPointer, Owner, Request, Result,

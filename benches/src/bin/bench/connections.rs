@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use vkarray::device::Device;
-use vkarray::memory::{Block, BlockRange, ConnectionLimit, MemoryConnection, MemoryKind, Request};
+use vkarray::interop::{ConnectionLimit, MemoryConnection};
+use vkarray::memory::managers::Request;
+use vkarray::memory::{Block, BlockRange, MemoryKind};
 use vkarray::{Context, DeviceNDArray, Kernel, Stream};
 use vkarray_benches::timed;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use vkarray::Stream;
-use vkarray::kernel::limits_of;
+use vkarray::kernel::signature::limits_of;
 use vkarray::memory::{Block, MemoryKind};
 use vkarray_benches::timed;
 

@@ -77,7 +77,7 @@ pub(crate) fn pairs(ctx: &Context, n: u32) -> Result<Vec<Pair>> {
 
 #[cfg(test)]
 mod tests {
-    use vkarray::kernel::Limits;
+    use vkarray::kernel::signature::Limits;
 
     use super::*;
 

@@ -29,7 +29,7 @@ use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
 use serde_json::json;
 use vkarray::Context;
-use vkarray::memory::{LogStep, ManagerFactory};
+use vkarray::memory::managers::{LogStep, ManagerFactory};
 use vkarray_benches::Report;
 
 /// The cost of vkarray's calls, a JSON object a line: the device, then one figure each. `benches/README.md` defines them.

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use vkarray::memory::{Allocator, Block, Error as MemoryError, LogStep, MemoryKind, read_log};
+use vkarray::memory::managers::{LogStep, read_log};
+use vkarray::memory::{Allocator, Block, Error as MemoryError, MemoryKind};
 use vkarray_benches::timed;
 
 use crate::Bench;

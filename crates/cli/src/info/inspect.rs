@@ -9,9 +9,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use vkarray::Context;
-use vkarray::kernel::{
-    Bounds, Capability, ElementType, Module, Options, Param, PushConstants, ShaderError, Signature, Translated,
+use vkarray::kernel::signature::{
+    Capability, ElementType, Module, Options, Param, PushConstants, Signature, Translated,
 };
+use vkarray::kernel::{Bounds, ShaderError};
 
 use crate::args::InspectArgs;
 use crate::error::Result;

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use vkarray::kernel::{Names, Sampler};
+use vkarray::kernel::Sampler;
+use vkarray::kernel::signature::Names;
 
 use super::generate::Generated;
 use super::input::Input;

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use vkarray::array::ContextBuilder;
 use vkarray::device::Error as DriverError;
+use vkarray::kernel::signature::limits_of;
 use vkarray::kernel::{
-    Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ScalarValue, ShaderError, SpirvError, limits_of,
+    Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ScalarValue, ShaderError, SpirvError,
 };
 use vkarray::stream::Graph;
 use vkarray::{Context, DeviceNDArray, Event, Kernel};

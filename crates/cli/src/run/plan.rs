@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use vkarray::kernel::Names;
+use vkarray::kernel::signature::Names;
 
 use super::arrays::{ArrayArgument, Arrays, Described};
 use super::compare::Comparison;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use indicatif::DecimalBytes;
 use serde::Serialize;
 use vkarray::DType;
-use vkarray::kernel::{Param, Signature};
+use vkarray::kernel::signature::{Param, Signature};
 
 use crate::error::shape_text;
 

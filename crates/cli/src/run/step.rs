@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use vkarray::kernel::{
-    Access, ArgShape, Argument, ArrayShape, Bounds, ElementType, Error as KernelError, Limits, Module, Options, Param,
-    Parameter, Sampler, ScalarValue, Signature, TexelFormat, check,
+use vkarray::kernel::signature::{
+    Access, ArgShape, Argument, ElementType, Limits, Module, Options, Param, Parameter, Signature, TexelFormat, check,
 };
+use vkarray::kernel::{ArrayShape, Bounds, Error as KernelError, Sampler, ScalarValue};
 use vkarray::{DType, Groups, Source};
 
 use super::arrays::{ArrayArgument, Arrays};

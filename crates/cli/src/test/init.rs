@@ -7,7 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use vkarray::DType;
-use vkarray::kernel::{Bounds, ElementType, Module, Options, Param, ParamKind, Signature};
+use vkarray::kernel::Bounds;
+use vkarray::kernel::signature::{ElementType, Module, Options, Param, ParamKind, Signature};
 
 use crate::args::SourceArgs;
 use crate::error::{Error, Result};

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::{io, process};
 
 use vkarray::Context;
-use vkarray::memory::{Block, IpcHandle, MemoryKind, Request, Result};
+use vkarray::interop::IpcHandle;
+use vkarray::memory::managers::Request;
+use vkarray::memory::{Block, MemoryKind, Result};
 
 use super::agreement::switch;
 use super::{Link, SHARE_DEVICE_MEMORY, Transport, TransportError, received};

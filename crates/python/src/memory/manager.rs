@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use vkarray::device::Device;
-use vkarray::memory::{
-    BlockLabel, DeferCleanup, Error, HostOptions, HostPointer, ManagerFactory, MemoryInfo, MemoryKind, MemoryManager,
-    MemoryPointer, Owner, PoolManager, Request, Result,
+use vkarray::memory::managers::{
+    HostPointer, ManagerFactory, MemoryManager, MemoryPointer, Owner, PoolManager, Request,
 };
+use vkarray::memory::{BlockLabel, DeferCleanup, Error, HostOptions, MemoryInfo, MemoryKind, Result};
 use vkarray::vulkan::ash::vk;
 use vkarray_conformance::{Conformance, Outcome};
 
@@ -295,7 +295,7 @@ fn set_memory_manager(py: Python<'_>, manager: Option<Py<PyAny>>) -> PyResult<()
         None => ManagerFactory::named("default").map_err(raise)?,
         Some(class) => factory(class),
     };
-    py.detach(|| vkarray::memory::set_memory_manager(factory)).map_err(raise)
+    py.detach(|| vkarray::memory::managers::set_memory_manager(factory)).map_err(raise)
 }
 
 fn factory(class: Py<PyAny>) -> ManagerFactory {

@@ -13,7 +13,8 @@ use std::sync::{Arc, Weak};
 
 use vkarray::Context;
 use vkarray::device::{Device, DeviceType, Instance};
-use vkarray::memory::{AllocationStatistics, Allocator, ManagerFactory, MemoryManager, Tracking};
+use vkarray::memory::Allocator;
+use vkarray::memory::managers::{AllocationStatistics, ManagerFactory, MemoryManager, Tracking};
 
 use crate::matrix::Target;
 use crate::profile::Profile;

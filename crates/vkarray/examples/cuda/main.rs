@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result, ensure};
 use cudarc::driver::sys::{self, CUexternalSemaphoreHandleType_enum as HandleType};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DevicePtr, LaunchConfig, PushKernelArg, result};
 use cudarc::nvrtc::Ptx;
-use vkarray::memory::ExportedMemory;
+use vkarray::interop::ExportedMemory;
 use vkarray::prelude::*;
 use vkarray::vulkan::{ExternalSemaphore, SemaphoreKind};
 
