@@ -18,7 +18,7 @@
 //! ```
 
 pub use vkarray_driver::{
-    Device, DeviceInfo, DeviceLimits, DeviceRequest, DeviceType, DriverFault, DriverInfo, Error, External, Features,
-    Heap, HeapBudget, Instance, InstanceBuilder, LimitProfile, MatrixShape, PhysicalDevice, Selection, Subgroup,
-    ValidationMessage, Version, environment,
+    Device, DeviceInfo, DeviceLimits, DeviceRequest, DeviceType, DriverFault, Error, External, Features, Instance,
+    InstanceBuilder, LimitProfile, MatrixShape, PhysicalDevice, Selection, Subgroup, ValidationMessage, Version,
+    environment,
 };

@@ -16,9 +16,7 @@
 //! ```
 
 pub use ash;
-pub use vkarray_driver::hazard::{BlockAccess, Mode, Stage, Stages};
-pub use vkarray_driver::{
-    Adopted, BUFFER_USAGE, ExternalQueue, LogicalDevice, MINIMUM_VERSION, QueueLock, Recorder, Step, Timeline,
-};
+pub use vkarray_driver::hazard::{BlockAccess, Mode, Stage};
+pub use vkarray_driver::{Adopted, BUFFER_USAGE, ExternalQueue, LogicalDevice, QueueLock, Recorder, Step, Timeline};
 #[cfg(unix)]
 pub use vkarray_driver::{ExternalSemaphore, SemaphoreKind};
