@@ -44,9 +44,8 @@ pub use graph::{Graph, GraphNode, GraphRecorder, Step};
 pub use instance::environment;
 pub use instance::{
     BUFFER_USAGE, DeviceInfo, DeviceLimits, DevicePlan, DeviceRequest, DeviceType, DriverFault, DriverInfo, External,
-    Features, HandleSupport, Heap, Instance, InstanceBuilder, Intercept, LimitProfile, MINIMUM_VERSION, MatrixShape,
-    MemoryType, PhysicalDevice, ProcessId, QueueFamily, QueuePlan, Selection, Subgroup, ValidationMessage, Version,
-    scope_name,
+    Features, HandleSupport, Heap, Instance, InstanceBuilder, Intercept, LimitProfile, MatrixShape, MemoryType,
+    PhysicalDevice, ProcessId, QueueFamily, QueuePlan, Selection, Subgroup, ValidationMessage, Version, scope_name,
 };
 pub use lane::Recorder;
 pub use stream::{AutoSynchronize, Completion, DefaultStreams, Direction, Event, Stream};

@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DriverFault, External, Features, MatrixShape};
+use super::{DeviceLimits, DriverFault, External, Features, MatrixShape};
 
 /// The kind of a device, as in `VkPhysicalDeviceType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,52 +73,6 @@ pub struct DriverInfo {
     pub version: u32,
     /// Identifies the build of the driver. Two drivers with the same UUID agree on binary formats.
     pub uuid: String,
-}
-
-/// The limits of a device that the runtime reads. Sizes are in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeviceLimits {
-    /// The most workgroups in one dispatch, for each axis.
-    pub max_compute_work_group_count: [u32; 3],
-    /// The most invocations in one workgroup, for each axis.
-    pub max_compute_work_group_size: [u32; 3],
-    /// The most invocations in one workgroup, over all axes.
-    pub max_compute_work_group_invocations: u32,
-    /// The most workgroup (shared) memory of one workgroup.
-    pub max_compute_shared_memory_size: u32,
-    /// The most bytes of push constants.
-    pub max_push_constants_size: u32,
-    /// The most bytes that one storage-buffer binding can reach.
-    pub max_storage_buffer_range: u32,
-    /// The most bytes that one uniform-buffer binding can reach.
-    pub max_uniform_buffer_range: u32,
-    /// The most descriptor sets (WGSL: groups) that one kernel can bind.
-    pub max_bound_descriptor_sets: u32,
-    /// The most storage buffers that one shader stage can bind.
-    pub max_per_stage_descriptor_storage_buffers: u32,
-    /// The most uniform buffers that one shader stage can bind.
-    pub max_per_stage_descriptor_uniform_buffers: u32,
-    /// The most descriptors that one push-descriptor set can hold; 0 without the extension.
-    pub max_push_descriptors: u32,
-    /// A storage-buffer binding starts at a multiple of this.
-    pub min_storage_buffer_offset_alignment: u64,
-    /// A uniform-buffer binding starts at a multiple of this.
-    pub min_uniform_buffer_offset_alignment: u64,
-    /// Flushes and invalidations of non-coherent memory are multiples of this.
-    pub non_coherent_atom_size: u64,
-    /// The largest single allocation the driver promises.
-    pub max_memory_allocation_size: u64,
-    /// The most allocations that may exist at once.
-    pub max_memory_allocation_count: u32,
-    /// The largest size of a buffer.
-    pub max_buffer_size: u64,
-    /// Imported host memory starts and ends at multiples of this; 0 without the extension.
-    pub min_imported_host_pointer_alignment: u64,
-    /// The size of a storage-buffer range is rounded up to a multiple of this before `robustBufferAccess2` compares
-    /// accesses with it; 0 without the feature.
-    pub robust_storage_buffer_access_size_alignment: u64,
-    /// The length of a timestamp tick in nanoseconds; 0 where there are no timestamps.
-    pub timestamp_period_ns: f32,
 }
 
 /// Subgroup properties.

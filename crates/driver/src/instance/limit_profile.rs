@@ -4,37 +4,11 @@
 //! `Instance::devices` reduces the limits of the devices that it lists, so every check of this library compares with
 //! the smaller limits before the driver is called.
 
-use std::array;
-
 use super::{DeviceInfo, DeviceLimits, Features, environment};
 use crate::error::{Error, Result};
 
 /// The environment variable with the profile of instances that choose none.
 const VARIABLE: &str = "VKARRAY_LIMITS";
-
-/// No limit at all. A profile starts from it, and what the profile does not name stays open.
-const OPEN: DeviceLimits = DeviceLimits {
-    max_compute_work_group_count: [u32::MAX; 3],
-    max_compute_work_group_size: [u32::MAX; 3],
-    max_compute_work_group_invocations: u32::MAX,
-    max_compute_shared_memory_size: u32::MAX,
-    max_push_constants_size: u32::MAX,
-    max_storage_buffer_range: u32::MAX,
-    max_uniform_buffer_range: u32::MAX,
-    max_bound_descriptor_sets: u32::MAX,
-    max_per_stage_descriptor_storage_buffers: u32::MAX,
-    max_per_stage_descriptor_uniform_buffers: u32::MAX,
-    max_push_descriptors: u32::MAX,
-    min_storage_buffer_offset_alignment: 1,
-    min_uniform_buffer_offset_alignment: 1,
-    non_coherent_atom_size: 1,
-    max_memory_allocation_size: u64::MAX,
-    max_memory_allocation_count: u32::MAX,
-    max_buffer_size: u64::MAX,
-    min_imported_host_pointer_alignment: 0,
-    robust_storage_buffer_access_size_alignment: 0,
-    timestamp_period_ns: 0.0,
-};
 
 /// The limits that the profile Roadmap 2022 of Vulkan 1.3 requires. Where the profile requires none, the limits of
 /// Vulkan itself.
@@ -55,7 +29,7 @@ const MOBILE: DeviceLimits = DeviceLimits {
     max_memory_allocation_size: 1 << 30,
     max_memory_allocation_count: 4096,
     max_buffer_size: 1 << 30,
-    ..OPEN
+    ..DeviceLimits::OPEN
 };
 
 /// The default limits of WebGPU. WebGPU has no push constants, so their limit is the one of [`MOBILE`].
@@ -109,7 +83,7 @@ pub struct LimitProfile {
 }
 
 impl LimitProfile {
-    const OPEN: Self = Self { limits: OPEN, features: Features::ALL, subgroup_operations: u32::MAX };
+    const OPEN: Self = Self { limits: DeviceLimits::OPEN, features: Features::ALL, subgroup_operations: u32::MAX };
 
     /// Finds the profile of the name `mobile`, `webgpu` or `swiftshader`, or reads it from a file whose name ends in
     /// `.json`.
@@ -165,41 +139,7 @@ impl LimitProfile {
     /// timestamp's tick, which are properties of the device.
     #[must_use]
     pub fn reduce(&self, device: &DeviceLimits) -> DeviceLimits {
-        let profile = &self.limits;
-        let each = |a: [u32; 3], b: [u32; 3]| array::from_fn(|axis| a[axis].min(b[axis]));
-        macro_rules! stricter {
-            ($($name:ident: $choose:ident,)*) => {
-                DeviceLimits {
-                    max_compute_work_group_count: each(
-                        device.max_compute_work_group_count,
-                        profile.max_compute_work_group_count,
-                    ),
-                    max_compute_work_group_size: each(
-                        device.max_compute_work_group_size,
-                        profile.max_compute_work_group_size,
-                    ),
-                    $($name: device.$name.$choose(profile.$name),)*
-                    ..device.clone()
-                }
-            };
-        }
-        stricter! {
-            max_compute_work_group_invocations: min,
-            max_compute_shared_memory_size: min,
-            max_push_constants_size: min,
-            max_storage_buffer_range: min,
-            max_uniform_buffer_range: min,
-            max_bound_descriptor_sets: min,
-            max_per_stage_descriptor_storage_buffers: min,
-            max_per_stage_descriptor_uniform_buffers: min,
-            max_push_descriptors: min,
-            min_storage_buffer_offset_alignment: max,
-            min_uniform_buffer_offset_alignment: max,
-            non_coherent_atom_size: max,
-            max_memory_allocation_size: min,
-            max_memory_allocation_count: min,
-            max_buffer_size: min,
-        }
+        device.stricter(&self.limits)
     }
 }
 
@@ -228,7 +168,7 @@ fn from_json(text: &str) -> std::result::Result<LimitProfile, String> {
 #[cfg(feature = "limit-files")]
 fn limits_of(value: &serde_json::Value) -> std::result::Result<DeviceLimits, String> {
     let object = value.as_object().ok_or("it has no object of limits")?;
-    let mut limits = serde_json::to_value(OPEN).map_err(|error| error.to_string())?;
+    let mut limits = serde_json::to_value(DeviceLimits::OPEN).map_err(|error| error.to_string())?;
     for (name, number) in object {
         let known = limits.get_mut(name).ok_or_else(|| format!("`{name}` is not a limit"))?;
         let is_zero = *number == 0 || number.as_array().is_some_and(|axes| axes.iter().any(|axis| *axis == 0));
@@ -302,7 +242,7 @@ mod tests {
     #[test]
     fn files_have_some_limits_or_a_snapshot() {
         let small = from_json(r#"{"max_compute_shared_memory_size": 4096}"#).unwrap();
-        let limits = DeviceLimits { max_compute_shared_memory_size: 4096, ..OPEN };
+        let limits = DeviceLimits { max_compute_shared_memory_size: 4096, ..DeviceLimits::OPEN };
         assert_eq!(small, LimitProfile { limits, ..LimitProfile::OPEN });
         let swiftshader = machine("swiftshader_5.0.0");
         let snapshot = from_json(&serde_json::to_string(&swiftshader).unwrap()).unwrap();

@@ -3,11 +3,11 @@
 //!
 //! The loader is found when a program asks for it, so that a program built with vkarray starts on a machine without
 //! Vulkan and can say what to install. Everything that the runtime reads of a device is copied into plain data first
-//! (`query.rs` into `device_info.rs`, features by the table of `features.rs`). So the choice of the device
-//! (`select.rs`), the plan for opening it (`plan.rs`) and the simulation of a smaller device (`limit_profile.rs`) are
-//! pure functions. `driver_fault.rs` has known faults of drivers, `messages.rs` the messages of the validation layer,
-//! `fork.rs` the check whether the process was forked, and `close.rs` the end of an instance. The folder `device` opens
-//! devices; nothing here does.
+//! (`query.rs` into `device_info.rs`, features and limits by the tables of `features.rs` and `device_limits.rs`). So the
+//! choice of the device (`select.rs`), the plan for opening it (`plan.rs`) and the simulation of a smaller device
+//! (`limit_profile.rs`) are pure functions. `driver_fault.rs` has known faults of drivers, `messages.rs` the messages of
+//! the validation layer, `fork.rs` the check whether the process was forked, and `close.rs` the end of an instance. The
+//! folder `device` opens devices; nothing here does.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use crate::lock::Rank;
 mod close;
 mod descriptors;
 mod device_info;
+mod device_limits;
 mod driver_fault;
 pub mod environment;
 mod external;
@@ -36,9 +37,8 @@ mod select;
 use self::descriptors::or_no_descriptors;
 #[cfg(test)]
 pub(crate) use self::device_info::machine;
-pub use self::device_info::{
-    DeviceInfo, DeviceLimits, DeviceType, DriverInfo, Heap, MemoryType, QueueFamily, Subgroup, Version,
-};
+pub use self::device_info::{DeviceInfo, DeviceType, DriverInfo, Heap, MemoryType, QueueFamily, Subgroup, Version};
+pub use self::device_limits::DeviceLimits;
 pub use self::driver_fault::DriverFault;
 pub use self::external::{BUFFER_USAGE, External, HandleSupport};
 pub use self::features::Features;
@@ -49,8 +49,8 @@ pub use self::messages::ValidationMessage;
 use self::messages::{Messages, messenger_info, shader_accesses};
 pub use self::physical::PhysicalDevice;
 pub(crate) use self::plan::check_support;
-use self::plan::{BFLOAT16, COOPERATIVE_MATRIX, SUBGROUP_ROTATE};
-pub use self::plan::{DevicePlan, DeviceRequest, MINIMUM_VERSION, QueuePlan};
+use self::plan::{BFLOAT16, COOPERATIVE_MATRIX, MINIMUM_VERSION, SUBGROUP_ROTATE};
+pub use self::plan::{DevicePlan, DeviceRequest, QueuePlan};
 pub use self::select::Selection;
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";

@@ -9,7 +9,7 @@ use super::{DeviceInfo, Features, QueueFamily, Version};
 use crate::error::{Error, Result};
 
 /// The Vulkan version that a device must support. Timeline semaphores and `vkQueueSubmit2` are core in this version.
-pub const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
+pub(super) const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
 
 /// The extension of the feature `robust_buffer_access_2`.
 pub(super) const ROBUSTNESS: &str = "VK_EXT_robustness2";

@@ -16,8 +16,11 @@ pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) 
     let extensions = extensions(instance, device)?;
     // SAFETY: `device` was enumerated from this live `instance`.
     let base = unsafe { instance.get_physical_device_properties(device) };
+    // SAFETY: `device` was enumerated from this live `instance`.
+    let memory = unsafe { instance.get_physical_device_memory_properties(device) };
     let api_version = version(base.api_version);
-    let (mut facts, mut external) = (QueriedStructs::default(), External::default());
+    let mut facts = QueriedStructs { limits: base.limits, ..QueriedStructs::default() };
+    let mut external = External::default();
     if api_version >= MINIMUM_VERSION {
         facts.fill(instance, device, &extensions);
         external = External::query(instance, device, &extensions, &facts.id);
@@ -37,11 +40,11 @@ pub(crate) fn device_info(instance: &ash::Instance, device: vk::PhysicalDevice) 
         },
         uuid: hex(&facts.id.device_uuid),
         pci_address: extensions.contains(PCI_BUS_INFO).then(|| pci_address(&facts.pci)),
-        limits: limits(&base.limits, &facts),
+        limits: DeviceLimits::read(&facts),
         features: facts.features,
         subgroup: facts.subgroup(),
-        memory_heaps: heaps(instance, device),
-        memory_types: memory_types(instance, device),
+        memory_heaps: memory.memory_heaps_as_slice().iter().map(heap).collect(),
+        memory_types: memory.memory_types_as_slice().iter().map(memory_type).collect(),
         queue_families: queue_families(instance, device),
         extensions,
         matrix_shapes: Vec::new(),
@@ -70,18 +73,19 @@ fn pci_address(pci: &vk::PhysicalDevicePCIBusInfoPropertiesEXT<'_>) -> String {
     format!("{:04x}:{:02x}:{:02x}.{:x}", pci.pci_domain, pci.pci_bus, pci.pci_device, pci.pci_function)
 }
 
-/// The structures of Vulkan 1.3 and its extensions, as the driver fills them.
+/// The limits of Vulkan 1.0, and the structures of Vulkan 1.3 and its extensions, as the driver fills them.
 #[derive(Default)]
-struct QueriedStructs {
+pub(super) struct QueriedStructs {
+    pub(super) limits: vk::PhysicalDeviceLimits,
     driver: vk::PhysicalDeviceDriverProperties<'static>,
     id: vk::PhysicalDeviceIDProperties<'static>,
-    maintenance3: vk::PhysicalDeviceMaintenance3Properties<'static>,
-    maintenance4: vk::PhysicalDeviceMaintenance4Properties<'static>,
-    push_descriptor: vk::PhysicalDevicePushDescriptorPropertiesKHR<'static>,
-    host_memory: vk::PhysicalDeviceExternalMemoryHostPropertiesEXT<'static>,
+    pub(super) maintenance3: vk::PhysicalDeviceMaintenance3Properties<'static>,
+    pub(super) maintenance4: vk::PhysicalDeviceMaintenance4Properties<'static>,
+    pub(super) push_descriptor: vk::PhysicalDevicePushDescriptorPropertiesKHR<'static>,
+    pub(super) host_memory: vk::PhysicalDeviceExternalMemoryHostPropertiesEXT<'static>,
     subgroups: vk::PhysicalDeviceSubgroupProperties<'static>,
     subgroup_sizes: vk::PhysicalDeviceSubgroupSizeControlProperties<'static>,
-    bounds: vk::PhysicalDeviceRobustness2PropertiesEXT<'static>,
+    pub(super) bounds: vk::PhysicalDeviceRobustness2PropertiesEXT<'static>,
     pci: vk::PhysicalDevicePCIBusInfoPropertiesEXT<'static>,
     features: Features,
 }
@@ -139,31 +143,6 @@ impl QueriedStructs {
     }
 }
 
-fn limits(base: &vk::PhysicalDeviceLimits, facts: &QueriedStructs) -> DeviceLimits {
-    DeviceLimits {
-        max_compute_work_group_count: base.max_compute_work_group_count,
-        max_compute_work_group_size: base.max_compute_work_group_size,
-        max_compute_work_group_invocations: base.max_compute_work_group_invocations,
-        max_compute_shared_memory_size: base.max_compute_shared_memory_size,
-        max_push_constants_size: base.max_push_constants_size,
-        max_storage_buffer_range: base.max_storage_buffer_range,
-        max_uniform_buffer_range: base.max_uniform_buffer_range,
-        max_bound_descriptor_sets: base.max_bound_descriptor_sets,
-        max_per_stage_descriptor_storage_buffers: base.max_per_stage_descriptor_storage_buffers,
-        max_per_stage_descriptor_uniform_buffers: base.max_per_stage_descriptor_uniform_buffers,
-        max_push_descriptors: facts.push_descriptor.max_push_descriptors,
-        min_storage_buffer_offset_alignment: base.min_storage_buffer_offset_alignment,
-        min_uniform_buffer_offset_alignment: base.min_uniform_buffer_offset_alignment,
-        non_coherent_atom_size: base.non_coherent_atom_size,
-        max_memory_allocation_size: facts.maintenance3.max_memory_allocation_size,
-        max_memory_allocation_count: base.max_memory_allocation_count,
-        max_buffer_size: facts.maintenance4.max_buffer_size,
-        min_imported_host_pointer_alignment: facts.host_memory.min_imported_host_pointer_alignment,
-        robust_storage_buffer_access_size_alignment: facts.bounds.robust_storage_buffer_access_size_alignment,
-        timestamp_period_ns: base.timestamp_period,
-    }
-}
-
 fn extensions(instance: &ash::Instance, device: vk::PhysicalDevice) -> Result<BTreeSet<String>> {
     // SAFETY: `device` was enumerated from this live `instance`.
     let listed = unsafe { instance.enumerate_device_extension_properties(device) }
@@ -171,31 +150,25 @@ fn extensions(instance: &ash::Instance, device: vk::PhysicalDevice) -> Result<BT
     Ok(listed.iter().map(|e| text(&e.extension_name)).collect())
 }
 
-fn heaps(instance: &ash::Instance, device: vk::PhysicalDevice) -> Vec<Heap> {
-    // SAFETY: `device` was enumerated from this live `instance`.
-    let memory = unsafe { instance.get_physical_device_memory_properties(device) };
-    let heap = |h: &vk::MemoryHeap| Heap {
-        size: h.size,
-        device_local: h.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL),
-        multi_instance: h.flags.contains(vk::MemoryHeapFlags::MULTI_INSTANCE),
-    };
-    memory.memory_heaps_as_slice().iter().map(heap).collect()
+fn heap(raw: &vk::MemoryHeap) -> Heap {
+    Heap {
+        size: raw.size,
+        device_local: raw.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL),
+        multi_instance: raw.flags.contains(vk::MemoryHeapFlags::MULTI_INSTANCE),
+    }
 }
 
-fn memory_types(instance: &ash::Instance, device: vk::PhysicalDevice) -> Vec<MemoryType> {
+fn memory_type(raw: &vk::MemoryType) -> MemoryType {
     use vk::MemoryPropertyFlags as F;
-    // SAFETY: `device` was enumerated from this live `instance`.
-    let memory = unsafe { instance.get_physical_device_memory_properties(device) };
-    let special = F::PROTECTED | F::LAZILY_ALLOCATED | F::DEVICE_COHERENT_AMD | F::DEVICE_UNCACHED_AMD;
-    let kind = |t: &vk::MemoryType| MemoryType {
-        heap: t.heap_index,
-        device_local: t.property_flags.contains(F::DEVICE_LOCAL),
-        host_visible: t.property_flags.contains(F::HOST_VISIBLE),
-        host_coherent: t.property_flags.contains(F::HOST_COHERENT),
-        host_cached: t.property_flags.contains(F::HOST_CACHED),
-        special: t.property_flags.intersects(special),
-    };
-    memory.memory_types_as_slice().iter().map(kind).collect()
+    let flags = raw.property_flags;
+    MemoryType {
+        heap: raw.heap_index,
+        device_local: flags.contains(F::DEVICE_LOCAL),
+        host_visible: flags.contains(F::HOST_VISIBLE),
+        host_coherent: flags.contains(F::HOST_COHERENT),
+        host_cached: flags.contains(F::HOST_CACHED),
+        special: flags.intersects(F::PROTECTED | F::LAZILY_ALLOCATED | F::DEVICE_COHERENT_AMD | F::DEVICE_UNCACHED_AMD),
+    }
 }
 
 fn queue_families(instance: &ash::Instance, device: vk::PhysicalDevice) -> Vec<QueueFamily> {
