@@ -77,7 +77,7 @@ fn scattered_part(blocks: &[BlockId], i: u64) -> [BlockAccess; 3] {
 /// Records `accesses` on one lane, in batches that complete one behind.
 fn one_lane(accesses: impl Fn(&[BlockId], u64) -> [BlockAccess; 3]) -> impl FnMut(u64) {
     let mut table = HazardTable::new();
-    let lane = table.add_lane(0);
+    let lane = table.add_lane();
     let blocks: Vec<BlockId> = (0..BATCH + 2).map(|_| table.add_block()).collect();
     move |i| {
         let value = 1 + i / BATCH;
@@ -90,7 +90,7 @@ fn one_lane(accesses: impl Fn(&[BlockId], u64) -> [BlockAccess; 3]) -> impl FnMu
 
 fn two_lanes() -> impl FnMut(u64) {
     let mut table = HazardTable::new();
-    let lanes = [table.add_lane(0), table.add_lane(1)];
+    let lanes = [table.add_lane(), table.add_lane()];
     let blocks: Vec<BlockId> = (0..3).map(|_| table.add_block()).collect();
     move |i| {
         let lane = turn(i, 2);
@@ -104,7 +104,7 @@ fn two_lanes() -> impl FnMut(u64) {
 
 fn recycled() -> impl FnMut(u64) {
     let mut table = HazardTable::new();
-    let lane = table.add_lane(0);
+    let lane = table.add_lane();
     let mut block = table.add_block();
     move |i| {
         let value = 1 + i / BATCH;

@@ -43,9 +43,9 @@ impl Device {
         self.table.lock().expect("no model panics under a lock")
     }
 
-    fn lane(&self, queue: u32) -> Lane {
+    fn lane(&self) -> Lane {
         let mut table = self.lock();
-        let id = table.add_lane(queue);
+        let id = table.add_lane();
         Lane { id, table: table.lane_table(id) }
     }
 
@@ -101,7 +101,7 @@ fn model(run: impl Fn() + Send + Sync + 'static) {
 fn operations_of_two_lanes_on_one_block_are_ordered() {
     model(|| {
         let device = Device::new();
-        let (first, second) = (device.lane(0), device.lane(1));
+        let (first, second) = (device.lane(), device.lane());
         let (theirs, others) = (Arc::clone(&device), Arc::clone(&device));
         let second = thread::spawn(move || theirs.write(&second, 1));
         // Two operations in a row make the lane own the block, which the other lane's operation takes back.
@@ -122,7 +122,7 @@ fn operations_of_two_lanes_on_one_block_are_ordered() {
 fn the_host_accesses_a_block_after_all_operations_that_are_committed() {
     model(|| {
         let device = Device::new();
-        let lane = device.lane(0);
+        let lane = device.lane();
         let theirs = Arc::clone(&device);
         let writer = thread::spawn(move || theirs.write(&lane, 4));
         let mut table = device.lock();

@@ -198,7 +198,7 @@ mod tests {
     /// One use.
     fn used() -> LastUses {
         let mut table = HazardTable::new();
-        let (lane, block) = (table.add_lane(0), table.add_block());
+        let (lane, block) = (table.add_lane(), table.add_block());
         let access = [BlockAccess::write(block, 0..4, Stage::Transfer)];
         assert_eq!(table.order(lane, 1, Operation::Once(&access)), Order::Ready(None));
         table.retire_block(block)

@@ -20,7 +20,7 @@ const REPLAY: u64 = 1;
 /// The barrier that goes before each step.
 pub(super) fn barriers<'a>(steps: impl Iterator<Item = &'a [BlockAccess]>) -> Vec<Option<Barrier>> {
     let mut table = HazardTable::new();
-    let lane = table.add_lane(0);
+    let lane = table.add_lane();
     let mut blocks: HashMap<BlockId, BlockId> = HashMap::new(); // The device's name of a block, and the table's own.
     let barriers = steps.map(|accesses| {
         let mut own = |block| *blocks.entry(block).or_insert_with(|| table.add_block());

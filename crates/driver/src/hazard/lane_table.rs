@@ -21,7 +21,6 @@ use crate::lock::{AtomicU64, Mutex, MutexGuard, Rank};
 #[derive(Debug)]
 pub struct LaneTable {
     id: LaneId,
-    pub(super) queue: u32,
     /// A copy of the completed value in `order`, to be read without the lock. It may lag behind.
     completed: AtomicU64,
     state: Mutex<LaneContents>,
@@ -36,9 +35,9 @@ pub(super) struct LaneContents {
 }
 
 impl LaneTable {
-    pub(super) fn new(id: LaneId, queue: u32) -> Self {
+    pub(super) fn new(id: LaneId) -> Self {
         let state = LaneContents { order: LaneOrder::default(), owned: FxHashMap::default() };
-        Self { id, queue, completed: AtomicU64::new(0), state: Mutex::new(Rank::LaneTable, state) }
+        Self { id, completed: AtomicU64::new(0), state: Mutex::new(Rank::LaneTable, state) }
     }
 
     /// Commits an operation to the batch `value` if the lane owns all blocks of the operation, and returns the barrier
@@ -49,7 +48,7 @@ impl LaneTable {
     /// use vkarray_driver::hazard::{BlockAccess, HazardTable, Operation, Order, Stage};
     ///
     /// let mut table = HazardTable::new();
-    /// let (lane, block) = (table.add_lane(0), table.add_block());
+    /// let (lane, block) = (table.add_lane(), table.add_block());
     /// let write = [BlockAccess::write(block, 0..64, Stage::Compute)];
     /// for _ in 0..2 {
     ///     let Order::Ready(_) = table.order(lane, 1, Operation::Once(&write)) else { panic!() };
@@ -106,7 +105,7 @@ impl LaneTable {
     pub(super) fn copy(&self) -> Self {
         let completed = AtomicU64::new(self.completed.load(Ordering::Acquire));
         let state = Mutex::new(Rank::LaneTable, self.lock().clone());
-        Self { id: self.id, queue: self.queue, completed, state }
+        Self { id: self.id, completed, state }
     }
 }
 

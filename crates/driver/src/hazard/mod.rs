@@ -49,7 +49,7 @@ pub use self::repeat::Repeatable;
 /// use vkarray_driver::hazard::{BlockAccess, HazardTable, Operation, Order, Stage};
 ///
 /// let mut table = HazardTable::new();
-/// let (lane, block) = (table.add_lane(0), table.add_block());
+/// let (lane, block) = (table.add_lane(), table.add_block());
 /// let write = [BlockAccess::write(block, 0..64, Stage::Compute)];
 /// let read = [BlockAccess::read(block, 0..4, Stage::Transfer)];
 /// assert_eq!(table.order(lane, 1, Operation::Once(&write)), Order::Ready(None));
@@ -83,9 +83,9 @@ impl HazardTable {
         Self::default()
     }
 
-    /// Adds a lane that records onto `queue`. Its timeline starts at zero, its first batch is at least one.
-    pub fn add_lane(&mut self, queue: u32) -> LaneId {
-        self.lanes.insert_with_key(|lane| Arc::new(LaneTable::new(lane, queue)))
+    /// Adds a lane. Its timeline starts at zero, its first batch is at least one.
+    pub fn add_lane(&mut self) -> LaneId {
+        self.lanes.insert_with_key(|lane| Arc::new(LaneTable::new(lane)))
     }
 
     /// Removes a lane that records nothing from now on. The lane's pending work is still ordered, and the completion of
@@ -104,15 +104,6 @@ impl HazardTable {
         }
         drop(own);
         self.forget_if_finished(lane);
-    }
-
-    /// Returns the number of the queue that `lane` records onto.
-    ///
-    /// # Panics
-    ///
-    /// If the lane is not known.
-    pub fn queue(&self, lane: LaneId) -> u32 {
-        self.lane(lane).queue
     }
 
     /// Returns the table of `lane`, with which the lane orders operations on blocks that it owns.
@@ -167,7 +158,8 @@ impl HazardTable {
         implied
     }
 
-    /// Records that the batches from `value` on of `lane` wait for `point`, whose own batch takes no more waits.
+    /// Records that the batches from `value` on of `lane` wait for `point`, whose own batch takes no more waits, and so for
+    /// what that batch has waited for.
     ///
     /// # Panics
     ///
@@ -179,7 +171,17 @@ impl HazardTable {
             "batch {value} would wait for itself, up to {}",
             point.value
         );
-        self.wait(lane, value, &[point]);
+        let implied = self.waited_for_at(point);
+        let mut own = self.lanes[lane].lock();
+        let own = &mut own.order;
+        own.assert_can_wait(value);
+        for known in implied.into_iter().chain([point]) {
+            if known.lane == lane {
+                own.order_up_to(known.value);
+            } else if !is_complete(&self.lanes, known) {
+                own.note_wait(known, value);
+            }
+        }
     }
 
     /// Orders an operation of `lane` in its batch `value`.
@@ -297,23 +299,6 @@ impl HazardTable {
     fn waited_for_at(&self, point: LanePoint) -> Points {
         let waited_for = |lane: &Arc<LaneTable>| latest(lane.lock().order.waited_for_at(point.value));
         self.lanes.get(point.lane).map(waited_for).unwrap_or_default()
-    }
-
-    /// Records that the batch `value` of `lane` waits for `points`, and so for what their batches have waited for.
-    fn wait(&mut self, lane: LaneId, value: u64, points: &[LanePoint]) {
-        for &point in points {
-            let implied = self.waited_for_at(point);
-            let mut own = self.lanes[lane].lock();
-            let own = &mut own.order;
-            own.assert_can_wait(value);
-            for known in implied.into_iter().chain([point]) {
-                if known.lane == lane {
-                    own.order_up_to(known.value);
-                } else if !is_complete(&self.lanes, known) {
-                    own.note_wait(known, value);
-                }
-            }
-        }
     }
 
     fn forget_if_finished(&mut self, lane: LaneId) {

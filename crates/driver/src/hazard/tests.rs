@@ -91,7 +91,7 @@ fn from_to(src: &[Stage], dst: &[Stage]) -> Stagewise {
 impl Rig {
     fn new(n_lanes: usize, n_blocks: usize) -> Self {
         let mut table = HazardTable::new();
-        let lanes = (0..n_lanes).map(|_| table.add_lane(0)).collect();
+        let lanes = (0..n_lanes).map(|_| table.add_lane()).collect();
         let blocks = (0..n_blocks).map(|_| table.add_block()).collect();
         Self { table, lanes, blocks, open: vec![1; n_lanes] }
     }

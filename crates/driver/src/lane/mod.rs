@@ -112,7 +112,7 @@ impl Lane {
         let queue = device.queue(queue_index);
         let (id, hazards) = {
             let table = &mut tracker.lock().hazards;
-            let id = table.add_lane(queue_index.number());
+            let id = table.add_lane();
             (id, table.lane_table(id))
         };
         let (state, timeline) =

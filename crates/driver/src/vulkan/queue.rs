@@ -27,13 +27,6 @@ pub(crate) struct Queue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueIndex(pub(crate) usize);
 
-impl QueueIndex {
-    /// The number by which the hazard table names the queue.
-    pub(crate) fn number(self) -> u32 {
-        u32::try_from(self.0).expect("a device has few queues")
-    }
-}
-
 impl Queue {
     pub(crate) fn new(raw: vk::Queue, family: u32, computes: bool) -> Self {
         let (raw, newest) = (Mutex::new(Rank::Queue, raw), Mutex::new(Rank::QueueNewest, None));

@@ -85,7 +85,7 @@ fn what_is_only_kept_alive_stays_alive_and_orders_nothing() {
     assert!(left.iter().all(|access| !access.is_hazard()));
     for block in [a, b] {
         let mut table = HazardTable::new();
-        let lane = table.add_lane(0);
+        let lane = table.add_lane();
         let own = table.add_block();
         let access = left.iter().find(|access| access.block == block).expect("both are kept");
         let _order = table.order(lane, 1, Operation::Once(&[BlockAccess { block: own, ..access.clone() }]));

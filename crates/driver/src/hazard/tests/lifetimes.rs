@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{BlockAccess, Compute, Read, Rig, Stage, Transfer, Write, from_to};
-use crate::hazard::{HazardTable, LanePoint, LastUses, Operation};
+use crate::hazard::{LanePoint, LastUses, Operation};
 
 const ALL: std::ops::Range<u64> = 0..u64::MAX;
 
@@ -96,12 +96,12 @@ fn a_removed_lane_is_named_until_its_work_is_complete() {
     rig.barrier(0, &[(0, ALL, Write, Compute)]);
     let old = rig.lanes[0];
     rig.table.remove_lane(old);
-    let new = rig.table.add_lane(0);
+    let new = rig.table.add_lane();
     assert_ne!(new, old);
     let read = [BlockAccess::read(rig.blocks[0], ALL, Compute)];
     assert_eq!(rig.table.plan(rig.lanes[1], &read).waits[..], [LanePoint { lane: old, value: 1 }]);
     rig.table.completed(old, 1);
-    let reused = rig.table.add_lane(0);
+    let reused = rig.table.add_lane();
     assert_ne!(reused, old);
     for lane in [rig.lanes[1], new, reused] {
         let plan = rig.table.plan(lane, &read);
@@ -109,13 +109,6 @@ fn a_removed_lane_is_named_until_its_work_is_complete() {
     }
     rig.table.completed(old, 7); // Late news of a forgotten lane.
     rig.table.completed(reused, 0);
-}
-
-#[test]
-fn a_lane_keeps_its_queue() {
-    let mut table = HazardTable::new();
-    let lanes = [3, 5].map(|queue| table.add_lane(queue));
-    assert_eq!(lanes.map(|lane| table.queue(lane)), [3, 5]);
 }
 
 #[test]
@@ -179,7 +172,7 @@ fn misuse_is_refused() {
 fn complete_uses_of_many_lanes_are_forgotten() {
     let mut rig = Rig::new(0, 1);
     for _ in 0..1000 {
-        let lane = rig.table.add_lane(0);
+        let lane = rig.table.add_lane();
         for (stage, range) in [(Stage::Compute, 0..8), (Stage::Transfer, 32..40)] {
             let read = BlockAccess::read(rig.blocks[0], range.clone(), stage);
             for accesses in [[read.clone()], [read.unordered()]] {

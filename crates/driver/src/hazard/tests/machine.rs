@@ -75,9 +75,9 @@ impl Machine {
     /// Runs a program. `check_need` also demands that every barrier, stage and wait is needed.
     pub(super) fn run(program: &Program, check_need: bool) -> Result<Self, String> {
         let mut machine = Self { is_lazy: program.is_lazy, ..Self::default() };
-        for &queue in &program.queues {
+        for _ in 0..program.n_lanes {
             machine.current.push(machine.lanes.len());
-            machine.add_lane(queue);
+            machine.add_lane();
         }
         for _ in 0..program.n_blocks {
             let block = machine.table.add_block();
@@ -113,8 +113,8 @@ impl Machine {
         }
     }
 
-    fn add_lane(&mut self, queue: u32) {
-        let id = self.table.add_lane(queue);
+    fn add_lane(&mut self) {
+        let id = self.table.add_lane();
         self.lanes.push(Lane {
             id,
             open: 1,
@@ -129,10 +129,9 @@ impl Machine {
     fn replace_lane(&mut self, number: usize) {
         let old = self.current[number];
         self.close(old);
-        let queue = self.table.queue(self.lanes[old].id);
         self.table.remove_lane(self.lanes[old].id);
         self.current[number] = self.lanes.len();
-        self.add_lane(queue);
+        self.add_lane();
     }
 
     fn close(&mut self, lane: usize) {

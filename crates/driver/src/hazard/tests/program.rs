@@ -39,8 +39,7 @@ pub(super) enum Step {
 
 #[derive(Clone, Debug)]
 pub(super) struct Program {
-    /// The queue of each lane.
-    pub(super) queues: Vec<u32>,
+    pub(super) n_lanes: usize,
     pub(super) n_blocks: usize,
     /// Whether a batch that another lane waits for may go on collecting operations.
     pub(super) is_lazy: bool,
@@ -106,8 +105,7 @@ impl Program {
                 steps.push(maker.other());
             }
         }
-        let queues = (0..n_lanes).map(|_| u32::try_from(rng.below(2)).expect("small")).collect();
-        Self { queues, n_blocks, is_lazy: rng.one_in(4), steps }
+        Self { n_lanes, n_blocks, is_lazy: rng.one_in(4), steps }
     }
 
     /// Programs with one step or one access less, to find a smaller one that fails.
