@@ -257,7 +257,7 @@ impl Lane {
     pub(crate) fn is_idle(&self) -> bool {
         // An open batch without operations may still have points to wait for.
         let is_open = self.state().open.as_ref().is_some_and(|batch| batch.n_ops > 0 || !batch.waits.is_empty());
-        !is_open && self.timeline.has_reached(self.timeline.submitted())
+        !is_open && self.timeline.has_reached(self.timeline.submitted()).unwrap_or(false)
     }
 
     #[inline]
@@ -302,11 +302,8 @@ impl Lane {
     /// Recycles the batches that are complete.
     fn collect(&self, state: &mut LaneState) -> Result<()> {
         let Some(oldest) = state.in_flight.front() else { return Ok(()) };
-        let reached = if self.timeline.last_seen() >= oldest.value {
-            self.timeline.last_seen()
-        } else {
-            self.timeline.reached()?
-        };
+        self.timeline.has_reached(oldest.value)?;
+        let reached = self.timeline.last_seen();
         while state.in_flight.front().is_some_and(|batch| batch.value <= reached) {
             let mut batch = state.in_flight.pop_front().expect("the loop's condition found it");
             batch.recycle(&mut state.released)?;

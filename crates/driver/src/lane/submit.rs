@@ -31,8 +31,7 @@ impl Lane {
         if n_ops < state.eager_ops || (n_ops > state.eager_ops && !n_ops.is_power_of_two()) {
             return Ok(false);
         }
-        let submitted = self.timeline.submitted();
-        Ok(self.timeline.last_seen() >= submitted || self.timeline.reached()? >= submitted)
+        self.timeline.has_reached(self.timeline.submitted())
     }
 
     /// Whether the next operation is probably one of few between two waits of a thread, judged by the last operations.

@@ -2,7 +2,7 @@
 //!
 //! `future.rs` is the future; waits on the device are in `waits.rs`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Completion, Stream};
 use crate::error::Result;
@@ -55,7 +55,7 @@ impl Stream {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, [`Error::Vulkan`](crate::Error::Vulkan)
     /// if the driver refuses the submission or the wait, [`Error::Forked`](crate::Error::Forked) in a forked process.
     pub fn synchronize(&self) -> Result<()> {
-        self.wait_until(None)
+        self.wait(None)
     }
 
     /// Blocks until everything recorded so far is complete, for `timeout` at most.
@@ -79,17 +79,12 @@ impl Stream {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost, and the errors of
     /// [`Stream::synchronize`].
     pub fn synchronize_for(&self, timeout: Duration) -> Result<()> {
-        let begun = Instant::now();
-        self.wait_until(begun.checked_add(timeout)).map_err(|error| error.since(begun))
+        self.wait(Some(timeout))
     }
 
-    /// Waits for everything recorded so far. All lanes submit before the first is waited for.
-    fn wait_until(&self, deadline: Option<Instant>) -> Result<()> {
+    fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.device().check_lost()?;
-        let points = self.points();
-        points.iter().try_for_each(Point::flush)?;
-        let left = || deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        points.iter().try_for_each(|point| point.wait(left()))
+        Point::wait_all(self.points().iter(), timeout)
     }
 
     /// Whether everything recorded so far is complete. Never blocks, and submits nothing.

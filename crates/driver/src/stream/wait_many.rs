@@ -51,12 +51,13 @@ impl Event {
                     return Ok(position);
                 }
             }
-            if !is_one_device {
-                wait_for_any_device(events, &captures, timeout).map_err(|error| error.since(begun))?;
-                continue;
-            }
-            vulkan::wait_any(&waits, timeout.map(|limit| limit.saturating_sub(begun.elapsed())))
-                .map_err(|error| error.since(begun))?;
+            let left = timeout.map(|limit| limit.saturating_sub(begun.elapsed()));
+            let waited = if is_one_device {
+                vulkan::wait_any(&waits, left)
+            } else {
+                wait_for_any_device(events, &captures, left)
+            };
+            waited.map_err(|error| error.since(begun))?;
         }
     }
 
@@ -84,16 +85,7 @@ impl Event {
         if events.is_empty() {
             return Ok(());
         }
-        let captures = captures(events)?;
-        // All captured work is submitted before the first event is waited for.
-        captures.iter().flatten().try_for_each(Point::flush)?;
-        let begun = Instant::now();
-        for point in captures.iter().flatten() {
-            point
-                .wait(timeout.map(|limit| limit.saturating_sub(begun.elapsed())))
-                .map_err(|error| error.since(begun))?;
-        }
-        Ok(())
+        Point::wait_all(captures(events)?.iter().flatten(), timeout)
     }
 }
 

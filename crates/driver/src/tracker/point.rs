@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Submit;
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ impl Point {
 
     /// [`Point::is_complete`] by the timeline alone, for callers that hold locks.
     pub(crate) fn is_reached(&self) -> Result<bool> {
-        Ok(self.timeline.last_seen() >= self.value || self.timeline.reached()? >= self.value)
+        self.timeline.has_reached(self.value)
     }
 
     /// Submits the work up to the point, if it is still being recorded. Does not wait for it.
@@ -180,6 +180,19 @@ impl Point {
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.flush()?;
         self.timeline.wait(self.value, timeout)
+    }
+
+    /// Blocks until all points are reached, for `timeout` at most. All work is submitted before the first point is waited
+    /// for.
+    pub(crate) fn wait_all<'a>(
+        points: impl Iterator<Item = &'a Self> + Clone,
+        timeout: Option<Duration>,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        points.clone().try_for_each(Self::flush)?;
+        let left = || timeout.map(|limit| limit.saturating_sub(begun.elapsed()));
+        let mut waits = points.map(|point| point.wait(left()));
+        waits.try_for_each(|waited| waited.map_err(|error| error.since(begun)))
     }
 
     /// Blocks until the device has reached the point, and polls for a millisecond before it sleeps, for work that is

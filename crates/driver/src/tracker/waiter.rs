@@ -101,7 +101,8 @@ impl Waiter {
             state.is_stopping = true;
             state.thread.take()
         });
-        let Some(WaitingThread { handle, ended }) = thread.filter(|thread| !thread.is_current()) else { return };
+        let is_other = |thread: &WaitingThread| thread.handle.thread().id() != thread::current().id();
+        let Some(WaitingThread { handle, ended }) = thread.filter(is_other) else { return };
         match ended.recv_timeout(limit) {
             Err(RecvTimeoutError::Timeout) => {
                 log_in_drop(|| log::error!("callbacks of a device still run {limit:?} after it was to be closed"));
@@ -210,7 +211,7 @@ impl Waiter {
             // If a task is added after this lock is released, the adding thread signals the timeline past `next`.
             let state = self.signal.lock();
             let Some(wake) = state.wake.clone() else { return Ok(()) };
-            let next = wake.last_raised() + 1;
+            let next = wake.submitted() + 1;
             let points = state.callbacks.iter().map(|(point, _)| (Arc::clone(point.timeline()), point.value()));
             let waits: Vec<_> = points.chain([(wake, next)]).collect();
             (waits, self.signal.is_armed().then_some(FLUSH_DELAY))
@@ -266,12 +267,6 @@ impl Waiter {
             }
         }
         is_open
-    }
-}
-
-impl WaitingThread {
-    fn is_current(&self) -> bool {
-        self.handle.thread().id() == thread::current().id()
     }
 }
 

@@ -104,11 +104,6 @@ impl LogicalDevice {
         }
     }
 
-    /// Whether the validation layer is loaded.
-    pub(crate) fn is_validating(&self) -> bool {
-        self.physical.instance().is_validating()
-    }
-
     /// The properties, limits and features of the device.
     pub fn info(&self) -> &DeviceInfo {
         self.physical.info()

@@ -80,7 +80,9 @@ impl Queue {
     pub(crate) fn is_idle(&self) -> bool {
         let newest = self.newest.lock().clone();
         // A timeline that was dropped had no pending work.
-        newest.is_none_or(|(timeline, value)| timeline.upgrade().is_none_or(|timeline| timeline.has_reached(value)))
+        newest.is_none_or(|(timeline, value)| {
+            timeline.upgrade().is_none_or(|timeline| timeline.has_reached(value).unwrap_or(false))
+        })
     }
 
     /// Blocks until everything submitted to the queue is complete. The specification guarantees that the wait ends on a

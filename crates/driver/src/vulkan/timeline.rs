@@ -154,9 +154,10 @@ impl Timeline {
         Ok(self.reached.fetch_max(value, Ordering::AcqRel).max(value))
     }
 
-    /// Whether the value is reached. Never blocks.
-    pub(crate) fn has_reached(&self, value: u64) -> bool {
-        self.last_seen() >= value || self.reached().is_ok_and(|reached| reached >= value)
+    /// Whether the value is reached. The driver is asked unless that is known. Never blocks.
+    #[inline]
+    pub(crate) fn has_reached(&self, value: u64) -> Result<bool> {
+        Ok(self.last_seen() >= value || self.reached()? >= value)
     }
 
     /// Blocks until the value is reached: polls for the device's polling time, then sleeps.
@@ -199,7 +200,10 @@ impl Timeline {
             }
             (0..if waited < TIGHT { 1 } else { PAUSES }).for_each(|_| std::hint::spin_loop());
         }
-        self.sleep(value, timeout, begun)
+        sleep(self.device(), (begun, timeout), |left| self.call_wait(value, left.min(LONGEST_SLEEP)))?;
+        // If this device failed because an awaited device did, its work is complete too, but ran without what it waited
+        // for.
+        self.device().check_lost()
     }
 
     /// Raises the value by one from the host. The timeline is one that no work signals, and one thread at a time raises
@@ -212,40 +216,20 @@ impl Timeline {
         unsafe { self.device().raw().signal_semaphore(&info) }.map_err(self.device().failed("vkSignalSemaphore"))
     }
 
-    /// The value that the host raised the timeline to last.
-    pub(crate) fn last_raised(&self) -> u64 {
-        self.submitted()
-    }
-
-    fn sleep(&self, value: u64, timeout: Option<Duration>, begun: Instant) -> Result<()> {
-        loop {
-            let waited = begun.elapsed();
-            let Some(sleep) = next_sleep(timeout, waited) else { return Err(Error::Timeout { waited }) };
-            match self.call_wait(value, Some(sleep.min(LONGEST_SLEEP))) {
-                // If this device failed because an awaited device did, its work is complete too, but ran without what
-                // it waited for.
-                Ok(()) => return self.device().check_lost(),
-                Err(vk::Result::TIMEOUT) => self.device().ask_lost()?,
-                Err(code) => return Err(self.device().failed("vkWaitSemaphores")(code)),
-            }
-        }
-    }
-
     /// Asks whether `value` is reached, by a wait with a timeout of zero, which fails where a longer wait would fail.
     pub(crate) fn ask(&self, value: u64) -> Result<bool> {
-        match self.call_wait(value, Some(Duration::ZERO)) {
+        match self.call_wait(value, Duration::ZERO) {
             Ok(()) => Ok(true),
             Err(vk::Result::TIMEOUT) => Ok(false),
             Err(code) => Err(self.device().failed("vkWaitSemaphores")(code)),
         }
     }
 
-    fn call_wait(&self, value: u64, timeout: Option<Duration>) -> VkResult<()> {
-        let timeout_ns = timeout.map_or(u64::MAX, nanoseconds);
+    fn call_wait(&self, value: u64, timeout: Duration) -> VkResult<()> {
         let (semaphores, values) = ([self.raw()], [value]);
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         // SAFETY: `info` borrows both arrays; `self` keeps the semaphore alive.
-        unsafe { self.device().raw().wait_semaphores(&info, timeout_ns) }?;
+        unsafe { self.device().raw().wait_semaphores(&info, nanoseconds(timeout)) }?;
         self.reached.fetch_max(value, Ordering::AcqRel);
         Ok(())
     }
@@ -257,8 +241,9 @@ impl Timeline {
     /// The layer records only the work of that timeline's own queue as complete. Does nothing without validation, and
     /// nothing on a failed device, whose lost work never completes.
     pub(crate) fn confirm_to_validation(&self, value: u64) {
-        if self.last_seen() < value && self.device.is_validating() && self.device.check_lost().is_ok() {
-            let shown = self.call_wait(value, Some(Duration::ZERO));
+        let is_validating = self.device.physical().instance().is_validating();
+        if self.last_seen() < value && is_validating && self.device.check_lost().is_ok() {
+            let shown = self.call_wait(value, Duration::ZERO);
             debug_assert_ne!(shown, Err(vk::Result::TIMEOUT), "what waited for the value {value} was done before it");
         }
     }
@@ -271,7 +256,7 @@ impl Timeline {
         }
         let begun = Instant::now();
         loop {
-            match loss::retry_wait(|| self.call_wait(value, Some(ASK_EVERY))) {
+            match loss::retry_wait(|| self.call_wait(value, ASK_EVERY)) {
                 Err(vk::Result::TIMEOUT) => {}
                 Err(code) => return Err(Error::from_call("vkWaitSemaphores")(code)),
                 Ok(()) => return Ok(()),
@@ -312,6 +297,23 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Repeats `wait`, a wait of the driver for the time left at most, until it succeeds or `timeout` has passed since `begun`.
+fn sleep(
+    device: &LogicalDevice,
+    (begun, timeout): (Instant, Option<Duration>),
+    wait: impl Fn(Duration) -> VkResult<()>,
+) -> Result<()> {
+    loop {
+        let waited = begun.elapsed();
+        let left = next_sleep(timeout, waited).ok_or(Error::Timeout { waited })?;
+        match wait(left) {
+            Ok(()) => return Ok(()),
+            Err(vk::Result::TIMEOUT) => device.ask_lost()?,
+            Err(code) => return Err(device.failed("vkWaitSemaphores")(code)),
+        }
+    }
+}
+
 /// How long to sleep next, or `None` once the limit has passed.
 ///
 /// A driver rounds times and has a clock of its own, so its wait may return early. Only the time measured here ends a
@@ -330,21 +332,13 @@ pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>
     // The work of a failed device may never complete.
     device.check_lost()?;
     let _span = device.trace().span("wait for any", None);
-    let begun = Instant::now();
     let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();
     let info =
         vk::SemaphoreWaitInfo::default().flags(vk::SemaphoreWaitFlags::ANY).semaphores(&semaphores).values(&values);
-    let mut sleep = timeout.unwrap_or(Duration::MAX);
-    loop {
+    sleep(device, (Instant::now(), timeout), |left| {
         // SAFETY: `info` borrows both lists; `waits` keeps the semaphores alive.
-        match unsafe { device.raw().wait_semaphores(&info, nanoseconds(sleep.min(ASK_EVERY))) } {
-            Ok(()) => return Ok(()),
-            Err(vk::Result::TIMEOUT) => device.ask_lost()?,
-            Err(code) => return Err(device.failed("vkWaitSemaphores")(code)),
-        }
-        let waited = begun.elapsed();
-        sleep = next_sleep(timeout, waited).ok_or(Error::Timeout { waited })?;
-    }
+        unsafe { device.raw().wait_semaphores(&info, nanoseconds(left.min(ASK_EVERY))) }
+    })
 }
 
 #[cfg(test)]
