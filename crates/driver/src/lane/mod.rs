@@ -36,7 +36,7 @@ pub(crate) use self::graph_commands::{GraphCommands, StepCommands};
 use self::job::Job;
 use self::locked::{LockedLane, OpenOperation};
 pub use self::recorder::Recorder;
-pub(crate) use self::timestamps::create_query_pool;
+pub(crate) use self::timestamps::{create_query_pool, read_timestamps};
 use crate::error::Result;
 use crate::hazard::{BlockAccess, LaneId, LaneTable, Operation};
 use crate::lock::{Mutex, Rank};
@@ -50,10 +50,10 @@ const MAX_OPS: u32 = 128;
 
 #[derive(Debug)]
 pub(crate) struct Lane {
-    id: LaneId,
+    pub(crate) id: LaneId,
     hazards: Arc<LaneTable>,
-    queue_index: QueueIndex,
-    queue: Arc<Queue>,
+    pub(crate) queue_index: QueueIndex,
+    pub(crate) queue: Arc<Queue>,
     tracker: Arc<Tracker>,
     waiter: Arc<Waiter>,
     state: Mutex<LaneState>,
@@ -137,18 +137,6 @@ impl Lane {
 
     pub(crate) fn stream_number(&self) -> u64 {
         self.timeline.stream_number().expect("a lane's timeline is its stream's")
-    }
-
-    pub(crate) fn queue_index(&self) -> QueueIndex {
-        self.queue_index
-    }
-
-    pub(crate) fn queue(&self) -> &Queue {
-        &self.queue
-    }
-
-    pub(crate) fn id(&self) -> LaneId {
-        self.id
     }
 
     pub(crate) fn point(self: &Arc<Self>) -> Point {
@@ -280,8 +268,8 @@ impl Lane {
         state.newest += 1;
         batch.value = state.newest;
         if let Some(recording) = self.device().trace().recording() {
-            let id = BatchId::new(self.timeline.handle(), batch.value);
-            batch.begin_trace(recording, (self.queue_index, self.queue()), id);
+            let id = BatchId { timeline: self.timeline.handle(), value: batch.value };
+            batch.begin_trace(recording, (self.queue_index, &self.queue), id);
         }
         state.open = Some(batch);
         Ok(())
@@ -292,7 +280,7 @@ impl Lane {
         self.collect(state)?;
         let mut batch = match state.spare.pop() {
             Some(batch) => batch,
-            None => Box::new(Batch::new(self.device(), self.queue())?),
+            None => Box::new(Batch::new(self.device(), &self.queue)?),
         };
         batch.begin(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
         state.begun = Some(batch);

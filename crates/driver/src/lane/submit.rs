@@ -72,7 +72,7 @@ impl Lane {
         // An unsent batch of a failed device may use objects that are already freed, so its recording is not even
         // ended.
         let ended = self.device().check_lost().and_then(|()| batch.end());
-        let queue = self.queue().lock();
+        let queue = self.queue.lock();
         // The check is repeated under the queue's lock: a thread that locks a queue after the device has failed submits
         // nothing more to it.
         if let Err(error) = ended.and_then(|()| self.device().check_lost()) {
@@ -95,7 +95,7 @@ impl Lane {
         let outcome = submitted.map_err(|error| self.device().fail_unsure(error));
         if outcome.is_ok() {
             self.timeline.set_submitted(batch.value);
-            self.queue().note_newest(&self.timeline, batch.value);
+            self.queue.note_newest(&self.timeline, batch.value);
         }
         drop(queue);
         // The batch also goes to `in_flight` after a failure: the driver may have taken it, so it is freed when the

@@ -110,11 +110,15 @@ impl BatchTrace {
         if batch.submitted_ns == 0 {
             return pool; // Never sent.
         }
-        match pool.as_ref().map(|pool| read(pool, batch.ops.len())).transpose() {
-            Ok(ticks) => {
-                for (op, ticks) in batch.ops.iter_mut().zip(ticks.into_iter().flatten()) {
-                    op.ticks = Some(ticks);
-                }
+        let Some(timestamps) = &pool else {
+            recording.push_batch(batch);
+            return pool;
+        };
+        let mut ticks = vec![[0; 2]; batch.ops.len()];
+        // SAFETY: the batch wrote two timestamps for each of its operations, and is done.
+        match unsafe { read_timestamps(timestamps, ticks.as_flattened_mut()) } {
+            Ok(()) => {
+                batch.ops.iter_mut().zip(ticks).for_each(|(op, ticks)| op.ticks = Some(ticks));
                 recording.push_batch(batch);
             }
             Err(error) => recording.lost(&error),
@@ -175,18 +179,20 @@ pub(crate) fn create_query_pool(device: &Arc<LogicalDevice>, n_timestamps: u32) 
     Ok(unsafe { Owned::new(raw, device) })
 }
 
-fn read(pool: &Owned<vk::QueryPool>, n_ops: usize) -> Result<Vec<[u64; 2]>> {
-    let mut ticks = vec![[0_u64; 2]; n_ops];
+/// Reads the first timestamps of a pool, one for each element.
+///
+/// # Safety
+///
+/// The pool has as many timestamps, each was reset and written, and the work that wrote it is done.
+pub(crate) unsafe fn read_timestamps(pool: &Owned<vk::QueryPool>, ticks: &mut [u64]) -> Result<()> {
     // A batch may have only waits and no operation.
-    if n_ops == 0 {
-        return Ok(ticks);
+    if ticks.is_empty() {
+        return Ok(());
     }
     let flags = vk::QueryResultFlags::TYPE_64;
-    let flat = ticks.as_flattened_mut();
-    // SAFETY: the pool has a 64-bit result for each element, all of them written by a batch that is done.
-    unsafe { pool.device().raw().get_query_pool_results(pool.raw(), 0, flat, flags) }
-        .map_err(pool.device().failed("vkGetQueryPoolResults"))?;
-    Ok(ticks)
+    // SAFETY: the caller's, and each element has room for a 64-bit result.
+    unsafe { pool.device().raw().get_query_pool_results(pool.raw(), 0, ticks, flags) }
+        .map_err(pool.device().failed("vkGetQueryPoolResults"))
 }
 
 /// The kind of an operation, judged by the stages of its accesses.

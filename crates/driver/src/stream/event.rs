@@ -11,8 +11,9 @@ use ash::vk;
 use super::Stream;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::lane::{Recorder, create_query_pool};
+use crate::lane::{Recorder, create_query_pool, read_timestamps};
 use crate::lock::{Mutex, Rank};
+use crate::trace::Ticks;
 use crate::tracker::Point;
 use crate::vulkan::Label;
 use crate::vulkan::Owned;
@@ -44,16 +45,10 @@ pub struct Event {
 #[derive(Debug, Clone)]
 struct Capture {
     point: Point,
-    /// The queue of the stream that the point was captured from; `None` for a point from outside.
+    /// The queue of the stream that the point was captured from, without its transfer queues; `None` for a point from outside.
     queue: Option<QueueIndex>,
-    timestamp: Option<Arc<Timestamp>>,
-}
-
-/// A pool with one timestamp query. The batch that writes the timestamp keeps the pool, and each recording of an event
-/// makes a new one.
-#[derive(Debug)]
-struct Timestamp {
-    pool: Owned<vk::QueryPool>,
+    /// The pool with the timestamp. Each recording of an event makes a new one.
+    timestamp: Option<Arc<Owned<vk::QueryPool>>>,
 }
 
 impl Event {
@@ -85,8 +80,8 @@ impl Event {
     ///
     /// [`Error::Unsuitable`] if the device's queue has no timestamps.
     pub fn with_timing(device: &Arc<Device>) -> Result<Self> {
-        let family = &device.info().queue_families[device.plan().compute.family as usize];
-        if family.timestamp_valid_bits == 0 || device.info().limits.timestamp_period_ns <= 0.0 {
+        let clock = Ticks::of(device.info(), device.plan().compute.family);
+        if clock.valid_bits == 0 || clock.period_ns <= 0.0 {
             let reason = "its compute queue has no timestamps".to_owned();
             return Err(Error::Unsuitable { device: device.info().name.clone(), reason });
         }
@@ -147,11 +142,8 @@ impl Event {
             return Err(Error::DifferentDevices);
         }
         stream.point()?; // Copies on transfer queues come before the timestamp.
-        let timestamp = if self.timing { Some(Arc::new(Timestamp::new(&self.device)?)) } else { None };
-        if let Some(timestamp) = &timestamp {
-            timestamp.write(stream)?;
-        }
-        let capture = Capture { point: stream.point()?, queue: Some(stream.queue()), timestamp };
+        let timestamp = if self.timing { Some(write_timestamp(stream)?) } else { None };
+        let capture = Capture { point: stream.point()?, queue: Some(stream.shared.work.queue_index), timestamp };
         let former = self.capture.lock().replace(capture);
         drop(former); // Without the lock.
         Ok(())
@@ -234,11 +226,8 @@ impl Event {
             return Err(Error::DifferentQueues);
         }
         let (from, to) = (self.ticks()?, end.ticks()?);
-        let family = &self.device.info().queue_families[self.device.plan().compute.family as usize];
-        let ticks = elapsed_ticks(from, to, family.timestamp_valid_bits);
-        let period = f64::from(self.device.info().limits.timestamp_period_ns);
-        #[expect(clippy::cast_precision_loss, reason = "2^53 ns is a hundred days; a timestamp's error is larger")]
-        Ok(Duration::from_secs_f64(ticks as f64 * period * 1e-9))
+        let clock = Ticks::of(self.device.info(), self.device.plan().compute.family);
+        Ok(Duration::from_secs_f64(clock.between(from, to).max(0.0) * clock.period_ns * 1e-9))
     }
 
     /// Whether both events have timestamps of one clock. Vulkan guarantees one clock for each queue; a device whose
@@ -259,7 +248,12 @@ impl Event {
         if !capture.point.is_complete()? {
             return Err(Error::NotReady);
         }
-        capture.timestamp.ok_or(Error::TimingOff)?.read()
+        let timestamp = capture.timestamp.ok_or(Error::TimingOff)?;
+        self.device.check_lost()?;
+        let mut ticks = [0];
+        // SAFETY: the pool has one timestamp, and the point behind the commands that reset and wrote it is reached.
+        let read = unsafe { read_timestamps(&timestamp, &mut ticks) };
+        read.map(|()| ticks[0])
     }
 
     fn capture(&self) -> Option<Capture> {
@@ -267,75 +261,24 @@ impl Event {
     }
 }
 
-/// Ticks between two timestamps of `valid_bits` bits, whose counter may have wrapped once; 0 if `to` was taken before
-/// `from`.
-fn elapsed_ticks(from: u64, to: u64, valid_bits: u32) -> u64 {
-    let mask = if valid_bits >= 64 { u64::MAX } else { (1 << valid_bits) - 1 };
-    let ticks = to.wrapping_sub(from) & mask;
-    if ticks > mask / 2 { 0 } else { ticks }
-}
-
-impl Timestamp {
-    fn new(device: &Arc<Device>) -> Result<Self> {
-        // The queue has timestamps, as `with_timing` checked, and the batch that writes it keeps the timestamp.
-        Ok(Self { pool: create_query_pool(device.logical(), 1)? })
-    }
-
-    fn write(self: &Arc<Self>, stream: &Stream) -> Result<()> {
-        let (device, pool) = (self.pool.device().raw(), self.pool.raw());
-        let write = |recorder: &mut Recorder<'_>| {
-            recorder.label(Label::TIMESTAMP);
-            recorder.keep(Arc::clone(self) as _);
-            // SAFETY: the buffer is recording, and it now keeps the pool, of which no other command uses the query.
-            unsafe { device.cmd_reset_query_pool(recorder.commands(), pool, 0, 1) };
-            let stage = vk::PipelineStageFlags2::ALL_COMMANDS;
-            // SAFETY: the buffer is recording, and it keeps the pool, of which no other command uses the query. The
-            // query was reset just before.
-            unsafe { device.cmd_write_timestamp2(recorder.commands(), stage, pool, 0) };
-            Ok(())
-        };
-        // SAFETY: the commands touch no memory block, and the recorder keeps the pool.
-        unsafe { stream.record(&[], write) }
-    }
-
-    fn read(&self) -> Result<u64> {
-        self.pool.device().check_lost()?;
-        let mut ticks = [0_u64];
-        // SAFETY: one 64-bit result fits the array. `ticks` saw the point behind the write reached, so the device has reset
-        // and written the query; the pool is alive in `self`.
-        unsafe {
-            self.pool.device().raw().get_query_pool_results(
-                self.pool.raw(),
-                0,
-                &mut ticks,
-                vk::QueryResultFlags::TYPE_64,
-            )
-        }
-        .map_err(|code| match code {
-            vk::Result::NOT_READY => Error::NotReady,
-            code => self.pool.device().failed("vkGetQueryPoolResults")(code),
-        })?;
-        Ok(ticks[0])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_wrap_and_never_run_backwards() {
-        // The two timestamps, their valid bits, and the ticks between them.
-        let cases = [
-            (10, 15, 64, 5),          // Plain.
-            (15, 10, 64, 0),          // The second came first.
-            (u64::MAX - 1, 3, 64, 5), // Wrapped at 64 bits.
-            (0xffff_fffe, 3, 32, 5),  // Wrapped at 32 bits.
-            (3, 0xffff_fffe, 32, 0),  // The second came first, at 32 bits.
-            (7, 7, 36, 0),            // No time at all.
-        ];
-        for (from, to, bits, expected) in cases {
-            assert_eq!(elapsed_ticks(from, to, bits), expected, "{from} to {to} of {bits} bits");
-        }
-    }
+/// Writes the time at which the stream's work so far is done to a new pool with one timestamp query. The batch that writes the
+/// timestamp keeps the pool.
+fn write_timestamp(stream: &Stream) -> Result<Arc<Owned<vk::QueryPool>>> {
+    // The queue has timestamps, as `with_timing` checked.
+    let timestamp = Arc::new(create_query_pool(stream.device().logical(), 1)?);
+    let (device, pool) = (timestamp.device().raw(), timestamp.raw());
+    let write = |recorder: &mut Recorder<'_>| {
+        recorder.label(Label::TIMESTAMP);
+        recorder.keep(Arc::clone(&timestamp) as _);
+        // SAFETY: the buffer is recording, and it now keeps the pool, of which no other command uses the query.
+        unsafe { device.cmd_reset_query_pool(recorder.commands(), pool, 0, 1) };
+        let stage = vk::PipelineStageFlags2::ALL_COMMANDS;
+        // SAFETY: the buffer is recording, and it keeps the pool, of which no other command uses the query. The query was
+        // reset just before.
+        unsafe { device.cmd_write_timestamp2(recorder.commands(), stage, pool, 0) };
+        Ok::<_, Error>(())
+    };
+    // SAFETY: the commands touch no memory block, and the recorder keeps the pool.
+    unsafe { stream.record(&[], write) }?;
+    Ok(timestamp)
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 
 use ash::vk;
 
-use super::Stream;
+use super::{LegacyRole, Stream};
 use crate::device::{Device, ExternalQueue};
 use crate::error::{Error, Result};
 use crate::lane::Lane;
@@ -47,7 +47,8 @@ impl Stream {
         if !device.info().queue_families[family as usize].compute {
             return Err(refused(format!("queues of family {family} run no kernels")));
         }
-        Self::on_queue(device, device.find_queue(raw, || Queue::new(raw, family, true).shared(lock)))
+        let queue = device.find_queue(raw, || Queue::new(raw, family, true).shared(lock));
+        Self::on_queues(device, LegacyRole::Ordinary, queue, None)
     }
 }
 

@@ -117,11 +117,7 @@ impl Stream {
         Self::on_queues(device, part, queue, transfer.map(|queues| queues.map(beside)))
     }
 
-    /// Creates a stream whose copies run on the same queue as its other work.
-    fn on_queue(device: &Arc<Device>, queue: QueueIndex) -> Result<Self> {
-        Self::on_queues(device, LegacyRole::Ordinary, queue, None)
-    }
-
+    /// Creates a stream. Without `transfers`, its copies run on the same queue as its other work.
     fn on_queues(
         device: &Arc<Device>,
         part: LegacyRole,
@@ -340,12 +336,7 @@ impl Stream {
 
     /// A queue of the family that the stream's work runs on.
     pub(crate) fn work_queue(&self) -> &Queue {
-        self.shared.work.queue()
-    }
-
-    /// The queue that the stream's work runs on, except copies on transfer queues.
-    fn queue(&self) -> QueueIndex {
-        self.shared.work.queue_index()
+        &self.shared.work.queue
     }
 
     /// The points at which everything recorded so far is complete. On the legacy stream they include the work of the
@@ -383,7 +374,7 @@ impl Drop for Shared {
             return;
         }
         let beside = self.transfers.iter().flatten().filter_map(|beside| beside.lane.get());
-        self.device.unwatch(beside.chain([&self.work]).map(|lane| lane.id()));
+        self.device.unwatch(beside.chain([&self.work]).map(|lane| lane.id));
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::clock::{Bounds, Sample, Ticks, since};
 use super::rows::{PlacedSpan, rows};
-use super::{BatchId, HostSpans, TraceRecording, TracedBatch, lock};
+use super::{BatchId, HostSpans, TraceRecording, TracedBatch};
 use crate::error::{Error, Result};
 use crate::instance::DeviceInfo;
 
@@ -66,7 +66,7 @@ struct Timed<'a> {
 pub(crate) fn write(device: &DeviceInfo, recording: &TraceRecording, mut out: impl Write) -> Result<()> {
     let (host, mut batches) = recording.take();
     bound(&host, &mut batches);
-    let samples = lock(&recording.calibration).samples().to_vec();
+    let samples = recording.calibration.lock().samples.clone();
     let mut events = vec![named("process_name", HOST, 0, "host"), named("process_name", DEVICE, 0, &device.name)];
     let tracks = write_host(&host, recording.started_ns, &mut events);
     let mut queues = BTreeMap::<usize, Vec<&TracedBatch>>::new();
@@ -102,8 +102,7 @@ fn bound(host: &HostSpans, batches: &mut [TracedBatch]) {
 
 fn timed<'a>(device: &DeviceInfo, batches: &[&'a TracedBatch], samples: &[Sample], base_ns: u64) -> Vec<Timed<'a>> {
     let Some(family) = batches.first().map(|batch| batch.family) else { return Vec::new() };
-    let valid_bits = device.queue_families[family as usize].timestamp_valid_bits;
-    let clock = Ticks { period_ns: f64::from(device.limits.timestamp_period_ns), valid_bits };
+    let clock = Ticks::of(device, family);
     let with_ticks = |batch: &&'a TracedBatch| {
         let first = batch.ops.first()?.ticks?[0];
         let ends = batch.ops.iter().filter_map(|op| Some(op.ticks?[1]));

@@ -10,16 +10,16 @@ use std::time::Duration;
 use ash::{ext, vk};
 
 use crate::error::{Error, Result};
-use crate::instance::PhysicalDevice;
+use crate::instance::{DeviceInfo, PhysicalDevice};
 
 const RECALIBRATE: Duration = Duration::from_secs(1);
 
 /// A device's clock. It counts up to `valid_bits` bits and then wraps round; even half the range of 32 bits is some
 /// seconds, longer than a host waits for one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Ticks {
-    pub(super) period_ns: f64,
-    pub(super) valid_bits: u32,
+pub(crate) struct Ticks {
+    pub(crate) period_ns: f64,
+    pub(crate) valid_bits: u32,
 }
 
 /// Both clocks at one moment.
@@ -33,7 +33,8 @@ pub(super) struct Sample {
 /// The readings taken so far.
 pub(crate) struct Calibration {
     clocks: Option<ext::calibrated_timestamps::Device>,
-    samples: Vec<Sample>,
+    /// Oldest first; none if the device's time cannot be read together with the host's.
+    pub(super) samples: Vec<Sample>,
 }
 
 /// What is known of a batch without calibration: when it was sent, when it was found done, and the ticks of its
@@ -49,11 +50,6 @@ impl Calibration {
     /// Prepares to read the clocks of a device; `is_enabled` says whether it has `VK_EXT_calibrated_timestamps`.
     pub(crate) fn new(physical: &PhysicalDevice, device: &ash::Device, is_enabled: bool) -> Result<Self> {
         Ok(Self { clocks: clocks(physical, device, is_enabled)?, samples: Vec::new() })
-    }
-
-    /// The readings, oldest first; none if the device's time cannot be read together with the host's.
-    pub(super) fn samples(&self) -> &[Sample] {
-        &self.samples
     }
 
     pub(super) fn sample_if_old(&mut self) {
@@ -113,9 +109,15 @@ fn clocks(
 }
 
 impl Ticks {
+    /// The clock of a device, as queues of a family read it.
+    pub(crate) fn of(device: &DeviceInfo, family: u32) -> Self {
+        let valid_bits = device.queue_families[family as usize].timestamp_valid_bits;
+        Self { period_ns: f64::from(device.limits.timestamp_period_ns), valid_bits }
+    }
+
     /// Ticks from `from` to `to`, which may be negative. The two are at most half the clock's range apart.
     #[expect(clippy::cast_precision_loss, reason = "2^53 ticks are days; the difference is what counts")]
-    pub(super) fn between(self, from: u64, to: u64) -> f64 {
+    pub(crate) fn between(self, from: u64, to: u64) -> f64 {
         let mask = if self.valid_bits >= 64 { u64::MAX } else { (1 << self.valid_bits) - 1 };
         let (ahead, behind) = (to.wrapping_sub(from) & mask, from.wrapping_sub(to) & mask);
         if ahead <= behind { ahead as f64 } else { -(behind as f64) }
@@ -184,6 +186,23 @@ mod tests {
 
     fn sample(host_ns: u64, ticks: u64) -> Sample {
         Sample { host_ns, ticks, deviation_ns: 1 }
+    }
+
+    #[test]
+    fn ticks_wrap_and_run_backwards() {
+        // The two timestamps, their valid bits, and the ticks between them.
+        let cases = [
+            (10, 15, 64, 5.0),          // Plain.
+            (15, 10, 64, -5.0),         // The second came first.
+            (u64::MAX - 1, 3, 64, 5.0), // Wrapped at 64 bits.
+            (0xffff_fffe, 3, 32, 5.0),  // Wrapped at 32 bits.
+            (3, 0xffff_fffe, 32, -5.0), // The second came first, at 32 bits.
+            (7, 7, 36, 0.0),            // No time at all.
+        ];
+        for (from, to, valid_bits, expected) in cases {
+            let clock = Ticks { period_ns: 1.0, valid_bits };
+            assert_eq!(clock.between(from, to), expected, "{from} to {to} of {valid_bits} bits");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::thread::{self, ThreadId};
 
 #[cfg(feature = "trace")]
 pub(crate) use self::chrome::write;
-pub(crate) use self::clock::{Calibration, now_ns};
+pub(crate) use self::clock::{Calibration, Ticks, now_ns};
 use crate::error::{Error, Result};
 use crate::lock::{Mutex, MutexGuard, Rank};
 
@@ -74,8 +74,8 @@ impl TraceSlot {
 /// continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct BatchId {
-    timeline: u64,
-    value: u64,
+    pub(crate) timeline: u64,
+    pub(crate) value: u64,
 }
 
 impl BatchId {
