@@ -2,24 +2,38 @@
 
 use ash::vk;
 
-use crate::hazard::{Barrier, Stage};
+use crate::hazard::{Barrier, Stage, Stages};
 use crate::vulkan::LogicalDevice;
 
 /// Records a barrier into a command buffer that is being recorded, by a batch that this thread holds.
 pub(super) fn record_barrier(device: &LogicalDevice, commands: vk::CommandBuffer, barrier: Barrier) {
     let (src, dst) = (barrier.src_stages.bits(), barrier.dst_stages.bits());
+    record(device, commands, (STAGES[src], WRITES[src]), (STAGES[dst], WRITES[dst] | READS[dst]));
+}
+
+/// Records a barrier that makes visible to the host what a batch wrote, by kernels too if the queue runs them.
+pub(super) fn record_host_barrier(device: &LogicalDevice, commands: vk::CommandBuffer, computes: bool) {
+    let kernels = if computes { Stages::only(Stage::Compute) } else { Stages::NONE };
+    let src = (kernels | Stage::Transfer.into()).bits();
+    let host = (vk::PipelineStageFlags2::HOST.as_raw(), vk::AccessFlags2::HOST_READ.as_raw());
+    record(device, commands, (STAGES[src], WRITES[src]), host);
+}
+
+/// Records a barrier between two pairs of stages and accesses.
+#[inline]
+fn record(device: &LogicalDevice, commands: vk::CommandBuffer, src: (u64, u64), dst: (u64, u64)) {
     let memory = [vk::MemoryBarrier2::default()
-        .src_stage_mask(vk::PipelineStageFlags2::from_raw(STAGES[src]))
-        .src_access_mask(vk::AccessFlags2::from_raw(WRITES[src]))
-        .dst_stage_mask(vk::PipelineStageFlags2::from_raw(STAGES[dst]))
-        .dst_access_mask(vk::AccessFlags2::from_raw(WRITES[dst] | READS[dst]))];
+        .src_stage_mask(vk::PipelineStageFlags2::from_raw(src.0))
+        .src_access_mask(vk::AccessFlags2::from_raw(src.1))
+        .dst_stage_mask(vk::PipelineStageFlags2::from_raw(dst.0))
+        .dst_access_mask(vk::AccessFlags2::from_raw(dst.1))];
     let info = vk::DependencyInfo::default().memory_barriers(&memory);
     // SAFETY: the buffer is recording, by one thread, which holds its batch; `info` borrows the barrier.
     unsafe { device.raw().cmd_pipeline_barrier2(commands, &info) };
 }
 
-/// A mask for each set of stages. Barriers between dispatches are frequent, and a look-up is cheap. These barriers make
-/// nothing visible to the host; a barrier at the end of a batch does.
+/// A mask for each set of stages. Barriers between dispatches are frequent, and a look-up is cheap. Barriers between
+/// operations make nothing visible to the host; the barrier at the end of a batch does.
 type Masks = [u64; 1 << Stage::ALL.len()];
 
 const STAGES: Masks = masks([

@@ -11,7 +11,7 @@ use ash::vk;
 use smallvec::SmallVec;
 
 use super::GraphCommands;
-use super::barrier::record_barrier;
+use super::barrier::{record_barrier, record_host_barrier};
 use super::bind_cache::BindCache;
 use super::descriptors::DescriptorArena;
 use super::timestamps::BatchTrace;
@@ -180,28 +180,11 @@ impl Batch {
             BatchState::Initial | BatchState::Recording { .. } => {}
         }
         if self.host_reads {
-            self.record_host_barrier();
+            record_host_barrier(self.pool.device(), self.commands, self.computes);
         }
         end(&self.pool, self.commands)?;
         self.state = BatchState::Ended;
         Ok(())
-    }
-
-    fn record_host_barrier(&self) {
-        let mut stages = vk::PipelineStageFlags2::ALL_TRANSFER;
-        let mut writes = vk::AccessFlags2::TRANSFER_WRITE;
-        if self.computes {
-            stages |= vk::PipelineStageFlags2::COMPUTE_SHADER;
-            writes |= vk::AccessFlags2::SHADER_STORAGE_WRITE;
-        }
-        let barrier = [vk::MemoryBarrier2::default()
-            .src_stage_mask(stages)
-            .src_access_mask(writes)
-            .dst_stage_mask(vk::PipelineStageFlags2::HOST)
-            .dst_access_mask(vk::AccessFlags2::HOST_READ)];
-        let info = vk::DependencyInfo::default().memory_barriers(&barrier);
-        // SAFETY: the buffer is recording, and `info` borrows the barrier.
-        unsafe { self.pool.device().raw().cmd_pipeline_barrier2(self.commands, &info) };
     }
 
     /// The command buffers to submit, in order. Recording has ended.
