@@ -13,7 +13,7 @@ use ash::vk;
 
 use super::LogicalDevice;
 use crate::error::{Error, Result};
-use crate::instance::HandleSupport;
+use crate::instance::{External, HandleSupport};
 
 const HANDLE: vk::ExternalSemaphoreHandleTypeFlags = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
 
@@ -63,9 +63,7 @@ impl ExternalSemaphore {
     /// [`Error::Unsuitable`] if the driver does not export semaphores of this kind, [`Error::DeviceLost`] if the device
     /// is lost, [`Error::Forked`] in a forked process.
     pub fn new(device: &Arc<LogicalDevice>, kind: SemaphoreKind) -> Result<Self> {
-        if !support(device, kind).exportable {
-            return Err(lacks(device, kind, "exports"));
-        }
+        check_support(device, kind, "exports", |support| support.exportable)?;
         let mut export = vk::ExportSemaphoreCreateInfo::default().handle_types(HANDLE);
         Self::create(device, kind, vk::SemaphoreCreateInfo::default().push_next(&mut export))
     }
@@ -83,9 +81,7 @@ impl ExternalSemaphore {
     /// The descriptor is of a semaphore of this kind, exported by a device with the same
     /// [`uuid`](crate::DeviceInfo::uuid) and [driver UUID](crate::DriverInfo::uuid).
     pub unsafe fn import_fd(device: &Arc<LogicalDevice>, kind: SemaphoreKind, fd: OwnedFd) -> Result<Self> {
-        if !support(device, kind).importable {
-            return Err(lacks(device, kind, "imports"));
-        }
+        check_support(device, kind, "imports", |support| support.importable)?;
         let mut semaphore = Self::create(device, kind, vk::SemaphoreCreateInfo::default())?;
         semaphore.is_imported = true;
         let info = vk::ImportSemaphoreFdInfoKHR::default().semaphore(semaphore.raw).handle_type(HANDLE);
@@ -99,7 +95,8 @@ impl ExternalSemaphore {
 
     fn create(device: &Arc<LogicalDevice>, kind: SemaphoreKind, info: vk::SemaphoreCreateInfo<'_>) -> Result<Self> {
         device.check_lost()?;
-        let mut of_kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(raw_kind(kind));
+        let (_, of_vulkan, _) = facts(device, kind);
+        let mut of_kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(of_vulkan);
         let info = info.push_next(&mut of_kind);
         // SAFETY: `info` is complete. The device has timeline semaphores enabled, and the caller has checked that it
         // has the extension for descriptors.
@@ -174,26 +171,26 @@ impl Drop for ExternalSemaphore {
 
 crate::debug_fields!(ExternalSemaphore, this => raw: this.raw, kind: this.kind);
 
-/// What the device does with descriptors of semaphores of this kind.
-fn support(device: &LogicalDevice, kind: SemaphoreKind) -> HandleSupport {
+/// What the device does with descriptors of semaphores of this kind, Vulkan's name of the kind, and its name in messages.
+fn facts(device: &LogicalDevice, kind: SemaphoreKind) -> (HandleSupport, vk::SemaphoreType, &'static str) {
+    let External { timeline_fd, binary_fd, .. } = device.external();
     match kind {
-        SemaphoreKind::Timeline => device.external().timeline_fd,
-        SemaphoreKind::Binary => device.external().binary_fd,
+        SemaphoreKind::Timeline => (timeline_fd, vk::SemaphoreType::TIMELINE, "timeline"),
+        SemaphoreKind::Binary => (binary_fd, vk::SemaphoreType::BINARY, "binary"),
     }
 }
 
-fn raw_kind(kind: SemaphoreKind) -> vk::SemaphoreType {
-    match kind {
-        SemaphoreKind::Timeline => vk::SemaphoreType::TIMELINE,
-        SemaphoreKind::Binary => vk::SemaphoreType::BINARY,
+/// Refuses a kind of semaphore that the device does not export or import, as `verb` says.
+fn check_support(
+    device: &LogicalDevice,
+    kind: SemaphoreKind,
+    verb: &str,
+    is_supported: impl Fn(HandleSupport) -> bool,
+) -> Result<()> {
+    let (support, _, name) = facts(device, kind);
+    if is_supported(support) {
+        return Ok(());
     }
-}
-
-fn lacks(device: &LogicalDevice, kind: SemaphoreKind, verb: &str) -> Error {
-    let kind = match kind {
-        SemaphoreKind::Timeline => "timeline",
-        SemaphoreKind::Binary => "binary",
-    };
-    let reason = format!("its driver {verb} no {kind} semaphores as file descriptors");
-    Error::Unsuitable { device: device.info().name.clone(), reason }
+    let reason = format!("its driver {verb} no {name} semaphores as file descriptors");
+    Err(Error::Unsuitable { device: device.info().name.clone(), reason })
 }
