@@ -68,7 +68,7 @@ pub(crate) fn write(device: &DeviceInfo, recording: &TraceRecording, mut out: im
     bound(&host, &mut batches);
     let samples = recording.calibration.lock().samples.clone();
     let mut events = vec![named("process_name", HOST, 0, "host"), named("process_name", DEVICE, 0, &device.name)];
-    let tracks = write_host(&host, recording.started_ns, &mut events);
+    write_host(&host, recording.started_ns, &mut events);
     let mut queues = BTreeMap::<usize, Vec<&TracedBatch>>::new();
     for batch in &batches {
         queues.entry(batch.queue).or_default().push(batch);
@@ -77,7 +77,6 @@ pub(crate) fn write(device: &DeviceInfo, recording: &TraceRecording, mut out: im
         let timed = timed(device, &batches, &samples, recording.started_ns);
         write_queue(queue, &timed, &mut events);
     }
-    write_arrows(&host, &tracks, recording.started_ns, &mut events);
     let n_lost = recording.n_lost.load(Ordering::Relaxed);
     let file = TraceFile { events, unit: "ns", about: about(device, &samples, n_lost) };
     let written = serde_json::to_writer(&mut out, &file).map_err(std::io::Error::from).and_then(|()| out.flush());
@@ -164,8 +163,8 @@ fn write_queue(queue: usize, batches: &[Timed<'_>], events: &mut Vec<TraceEvent>
     }
 }
 
-/// Writes what the threads did and returns the track of each.
-fn write_host(host: &HostSpans, base_ns: u64, events: &mut Vec<TraceEvent>) -> HashMap<std::thread::ThreadId, usize> {
+/// Writes what the threads did, each on a track of its own, with an arrow from each submission.
+fn write_host(host: &HostSpans, base_ns: u64, events: &mut Vec<TraceEvent>) {
     let mut tracks = HashMap::new();
     for span in &host.spans {
         let next = tracks.len();
@@ -179,19 +178,8 @@ fn write_host(host: &HostSpans, base_ns: u64, events: &mut Vec<TraceEvent>) -> H
         };
         let times = [since(base_ns, span.begin_ns), since(base_ns, span.end_ns)];
         events.push(complete(span.name.to_owned(), "host", (HOST, track), times, args));
-    }
-    tracks
-}
-
-fn write_arrows(
-    host: &HostSpans,
-    tracks: &HashMap<std::thread::ThreadId, usize>,
-    base_ns: u64,
-    events: &mut Vec<TraceEvent>,
-) {
-    for span in host.spans.iter().filter(|span| span.name == "submit") {
-        if let Some(id) = span.batch {
-            events.push(arrow("s", (HOST, tracks[&span.thread]), since(base_ns, span.begin_ns), id));
+        if let Some(id) = span.batch.filter(|_| span.name == "submit") {
+            events.push(arrow("s", (HOST, track), times[0], id));
         }
     }
 }

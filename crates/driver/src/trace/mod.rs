@@ -21,7 +21,7 @@ use std::thread::{self, ThreadId};
 pub(crate) use self::chrome::write;
 pub(crate) use self::clock::{Calibration, Ticks, now_ns};
 use crate::error::{Error, Result};
-use crate::lock::{Mutex, MutexGuard, Rank};
+use crate::lock::{Mutex, Rank};
 
 /// The place in a device for the recording that is in progress.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Default for TraceSlot {
 impl TraceSlot {
     /// The recording, if one is on.
     pub(crate) fn recording(&self) -> Option<Arc<TraceRecording>> {
-        if self.is_on.load(Ordering::Relaxed) { self.slot().clone() } else { None }
+        if self.is_on.load(Ordering::Relaxed) { self.recording.lock().clone() } else { None }
     }
 
     /// Times an activity of this thread until the guard is dropped. `batch` is the batch that the activity is about, if
@@ -50,7 +50,7 @@ impl TraceSlot {
     }
 
     pub(crate) fn put(&self, recording: &Arc<TraceRecording>) -> Result<()> {
-        let mut slot = self.slot();
+        let mut slot = self.recording.lock();
         if slot.is_some() {
             return Err(Error::AlreadyTraced);
         }
@@ -61,31 +61,20 @@ impl TraceSlot {
 
     pub(crate) fn take(&self) {
         self.is_on.store(false, Ordering::Relaxed);
-        let recording = self.slot().take();
+        let recording = self.recording.lock().take();
         drop(recording); // Without the lock.
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Arc<TraceRecording>>> {
-        self.recording.lock()
     }
 }
 
-/// Identifies a batch of a device. The identity stays unique when a semaphore is reused, since the semaphore's values
-/// continue.
+/// Identifies a batch of a device: the one at whose end the semaphore of the number `timeline` reaches `value`. The
+/// identity stays unique when a semaphore is reused, since the semaphore's values continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct BatchId {
     pub(crate) timeline: u64,
     pub(crate) value: u64,
 }
 
-impl BatchId {
-    /// The batch at whose end the semaphore of the number `timeline` reaches `value`.
-    pub(crate) fn new(timeline: u64, value: u64) -> Self {
-        Self { timeline, value }
-    }
-}
-
-/// The data recorded so far.
+/// The data recorded so far. Its locks are held for a push or a take, which a panic cannot halve.
 pub(crate) struct TraceRecording {
     started_ns: u64,
     host: Mutex<HostSpans>,
@@ -131,11 +120,11 @@ impl TraceRecording {
 
     /// Reads both clocks again.
     pub(crate) fn calibrate(&self) {
-        lock(&self.calibration).sample();
+        self.calibration.lock().sample();
     }
 
     fn push_span(&self, span: HostSpan) {
-        let mut host = lock(&self.host);
+        let mut host = self.host.lock();
         host.threads
             .entry(span.thread)
             .or_insert_with(|| thread::current().name().map_or_else(|| format!("{:?}", span.thread), str::to_owned));
@@ -143,8 +132,8 @@ impl TraceRecording {
     }
 
     pub(crate) fn push_batch(&self, done: TracedBatch) {
-        lock(&self.batches).push(done);
-        lock(&self.calibration).sample_if_old();
+        self.batches.lock().push(done);
+        self.calibration.lock().sample_if_old();
     }
 
     pub(crate) fn lost(&self, error: &Error) {
@@ -155,9 +144,9 @@ impl TraceRecording {
     /// Takes the recorded data out: the host spans with their threads' names, and the batches in the order of
     /// submission.
     fn take(&self) -> (HostSpans, Vec<TracedBatch>) {
-        let mut batches = mem::take(&mut *lock(&self.batches));
+        let mut batches = mem::take(&mut *self.batches.lock());
         batches.sort_by_key(|batch| batch.submitted_ns);
-        (mem::take(&mut *lock(&self.host)), batches)
+        (mem::take(&mut *self.host.lock()), batches)
     }
 }
 
@@ -206,8 +195,4 @@ impl Drop for SpanGuard {
         let span = HostSpan { thread: thread::current().id(), name, batch, begin_ns, end_ns: now_ns() };
         self.recording.push_span(span);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock() // For a push or a take, which a panic cannot halve.
 }

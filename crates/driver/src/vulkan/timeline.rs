@@ -178,7 +178,7 @@ impl Timeline {
         }
         // The work of a lost device may never complete, and no lock may be taken in a forked process.
         self.device().check_lost()?;
-        let span = self.device().trace().span("wait", Some(BatchId::new(self.handle(), value)));
+        let span = self.device().trace().span("wait", Some(BatchId { timeline: self.handle(), value }));
         let outcome = self.poll_then_sleep(value, timeout, poll);
         if let (Some(span), Err(_)) = (span, &outcome) {
             span.rename("wait given up");
