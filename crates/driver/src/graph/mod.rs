@@ -19,7 +19,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hazard::{BlockAccess, Repeatable};
 use crate::lane::{GraphCommands, Recorder, StepCommands};
-use crate::lock::{Mutex, MutexGuard, Rank};
+use crate::lock::{Mutex, Rank};
 use crate::stream::Stream;
 use crate::vulkan::Queue;
 
@@ -43,10 +43,6 @@ impl Step {
         commands: impl Fn(&mut Recorder<'_>) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self { device: Arc::clone(device), accesses: accesses.into(), commands: Box::new(commands) }
-    }
-
-    fn accesses(&self) -> &[BlockAccess] {
-        &self.accesses
     }
 }
 
@@ -277,7 +273,7 @@ impl Graph {
         self.device().check_process()?;
         let index = self.index(node)?;
         self.nodes[index] = NodeSteps::new(self.device(), operation, steps)?;
-        let mut recorded = self.recorded();
+        let mut recorded = self.recorded.lock();
         let Recorded { current, former } = &mut *recorded;
         former.extend(current.drain(..));
         Ok(())
@@ -294,17 +290,18 @@ impl Graph {
     fn recording(&self, queue: &Queue) -> Result<Arc<GraphCommands>> {
         self.device().check_lost()?;
         let mut released = Vec::new(); // Dropped without the lock.
-        let mut recorded = self.recorded();
-        if let Some(current) = recorded.current.iter().find(|current| current.family() == queue.family()) {
+        // A panic while recording leaves no current recording, and the next replay makes one.
+        let mut recorded = self.recorded.lock();
+        if let Some(current) = recorded.current.iter().find(|current| current.family == queue.family) {
             return Ok(Arc::clone(current));
         }
-        let mut recording = match recorded.take_unused(queue.family()) {
+        let mut recording = match recorded.take_unused(queue.family) {
             Some(unused) => unused,
             None => GraphCommands::new(self.device().logical(), queue)?,
         };
         let steps = || self.nodes.iter().flat_map(|node| &node.steps);
-        let operation = Repeatable::new(plan::merged(steps().flat_map(Step::accesses)));
-        let barriers = plan::barriers(steps().map(Step::accesses));
+        let operation = Repeatable::new(plan::merged(steps().flat_map(|step| &step.accesses)));
+        let barriers = plan::barriers(steps().map(|step| &step.accesses[..]));
         let commands = barriers.into_iter().zip(steps().map(|step| &*step.commands));
         if let Err(error) = recording.record(self.device().logical(), operation, commands, &mut released) {
             released.push(Arc::new(recording));
@@ -314,18 +311,13 @@ impl Graph {
         recorded.current.push(Arc::clone(&current));
         Ok(current)
     }
-
-    fn recorded(&self) -> MutexGuard<'_, Recorded> {
-        // A panic while recording leaves no current recording, and the next replay makes one.
-        self.recorded.lock()
-    }
 }
 
 impl Recorded {
     /// Removes commands that are held nowhere else, so no work in flight uses them.
     fn take_unused(&mut self, family: u32) -> Option<GraphCommands> {
         let mut former = self.former.iter_mut();
-        let at = former.position(|former| former.family() == family && Arc::get_mut(former).is_some())?;
+        let at = former.position(|former| former.family == family && Arc::get_mut(former).is_some())?;
         Arc::into_inner(self.former.swap_remove(at))
     }
 }

@@ -111,18 +111,14 @@ fn present(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|t| !t.is_empty())
 }
 
-fn rank(kind: DeviceType) -> u8 {
-    match kind {
-        DeviceType::Discrete => 0,
-        DeviceType::Integrated => 1,
-        DeviceType::Virtual => 2,
-        DeviceType::Other => 3,
-        DeviceType::Cpu => 4,
-    }
-}
-
-/// The kinds that are GPUs. A virtual device is a part of one.
+/// The kinds that are GPUs, best first. A virtual device is a part of one.
 const GPUS: [DeviceType; 3] = [DeviceType::Discrete, DeviceType::Integrated, DeviceType::Virtual];
+
+/// The place of a kind in the order of preference: GPUs come first, the processor comes last.
+fn rank(kind: DeviceType) -> usize {
+    let other = if kind == DeviceType::Cpu { GPUS.len() + 1 } else { GPUS.len() };
+    GPUS.iter().position(|gpu| *gpu == kind).unwrap_or(other)
+}
 
 /// The kinds of device that a word names.
 fn kinds(text: &str) -> Option<Vec<DeviceType>> {

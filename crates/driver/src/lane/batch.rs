@@ -72,7 +72,7 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new(device: &Arc<LogicalDevice>, queue: &Queue) -> Result<Self> {
         let info = vk::CommandPoolCreateInfo::default()
-            .queue_family_index(queue.family())
+            .queue_family_index(queue.family)
             .flags(vk::CommandPoolCreateFlags::TRANSIENT);
         // SAFETY: the device was opened with queues of this family.
         let raw =
@@ -97,7 +97,7 @@ impl Batch {
             trace: None,
             timestamps: None,
             epilogue: None,
-            computes: queue.computes(),
+            computes: queue.computes,
         })
     }
 
@@ -148,7 +148,7 @@ impl Batch {
         self.followed_by = Some(graph.commands());
         self.keep.push(Arc::clone(graph) as _);
         // If recording the timestamp fails, the batch is unchanged, and the trace lacks a timestamp.
-        if let Err(error) = self.record_epilogue(graph.n_steps()) {
+        if let Err(error) = self.record_epilogue(graph.n_steps) {
             self.epilogue = None;
             log::debug!("the end of a graph is left out of the trace: {error}");
         }

@@ -65,20 +65,20 @@ impl DescriptorArena {
 }
 
 fn create_pool(device: &Arc<LogicalDevice>, n_buffers: u32) -> Result<Owned<vk::DescriptorPool>> {
-    let size =
-        |ty, per_set: u32| vk::DescriptorPoolSize { ty, descriptor_count: (SETS_PER_POOL * per_set).max(n_buffers) };
-    let buffers = [vk::DescriptorType::STORAGE_BUFFER, vk::DescriptorType::UNIFORM_BUFFER];
-    let images = [
-        vk::DescriptorType::STORAGE_IMAGE,
-        vk::DescriptorType::SAMPLED_IMAGE,
-        vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
-        vk::DescriptorType::SAMPLER,
-        vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
-        vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+    let sizes = [
+        (vk::DescriptorType::STORAGE_BUFFER, BUFFERS_PER_SET),
+        (vk::DescriptorType::UNIFORM_BUFFER, BUFFERS_PER_SET),
+        (vk::DescriptorType::STORAGE_IMAGE, IMAGES_PER_SET),
+        (vk::DescriptorType::SAMPLED_IMAGE, IMAGES_PER_SET),
+        (vk::DescriptorType::COMBINED_IMAGE_SAMPLER, IMAGES_PER_SET),
+        (vk::DescriptorType::SAMPLER, IMAGES_PER_SET),
+        (vk::DescriptorType::UNIFORM_TEXEL_BUFFER, IMAGES_PER_SET),
+        (vk::DescriptorType::STORAGE_TEXEL_BUFFER, IMAGES_PER_SET),
     ];
-    let buffers = buffers.map(|ty| size(ty, BUFFERS_PER_SET));
-    let images = images.map(|ty| size(ty, IMAGES_PER_SET));
-    let sizes = [&buffers[..], &images].concat();
+    let sizes = sizes.map(|(ty, per_set): (_, u32)| vk::DescriptorPoolSize {
+        ty,
+        descriptor_count: (SETS_PER_POOL * per_set).max(n_buffers),
+    });
     let info = vk::DescriptorPoolCreateInfo::default().max_sets(SETS_PER_POOL).pool_sizes(&sizes);
     // SAFETY: `info` borrows its sizes across the call.
     let raw =

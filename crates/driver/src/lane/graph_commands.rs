@@ -24,22 +24,20 @@ pub(crate) struct GraphCommands {
     /// The command buffer and the objects that it refers to. This batch belongs to no lane, and its number has no
     /// meaning.
     batch: Batch,
-    family: u32,
-    operation: Arc<Repeatable>,
-    n_steps: usize,
+    /// The family of queues that the commands can be submitted to.
+    pub(crate) family: u32,
+    /// The accesses of one replay.
+    pub(crate) operation: Arc<Repeatable>,
+    /// How many steps are recorded. A replay without steps does nothing.
+    pub(crate) n_steps: usize,
 }
 
 impl GraphCommands {
     /// Creates a command buffer without steps, for queues of the same family as `queue`.
     pub(crate) fn new(device: &Arc<LogicalDevice>, queue: &Queue) -> Result<Self> {
-        let (batch, family) = (Batch::new(device, queue)?, queue.family());
+        let (batch, family) = (Batch::new(device, queue)?, queue.family);
         let operation = Arc::new(Repeatable::new(Vec::new()));
         Ok(Self { batch, family, operation, n_steps: 0 })
-    }
-
-    /// The family of queues that the commands can be submitted to.
-    pub(crate) fn family(&self) -> u32 {
-        self.family
     }
 
     /// Replaces the recorded steps by `steps`, each after its barrier, and moves the objects that the former steps kept
@@ -72,21 +70,6 @@ impl GraphCommands {
 
     pub(crate) fn commands(&self) -> vk::CommandBuffer {
         self.batch.commands
-    }
-
-    /// How many steps are recorded.
-    pub(crate) fn n_steps(&self) -> usize {
-        self.n_steps
-    }
-
-    /// Whether the graph has no step, so that a replay does nothing.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.n_steps == 0
-    }
-
-    /// The accesses of one replay.
-    pub(crate) fn operation(&self) -> &Arc<Repeatable> {
-        &self.operation
     }
 }
 

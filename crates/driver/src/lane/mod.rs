@@ -217,12 +217,12 @@ impl Lane {
 
     /// Submits the open batch with a graph's commands after it. The replay is one more operation of the batch.
     pub(crate) fn replay(&self, graph: &Arc<GraphCommands>) -> Result<()> {
-        if graph.is_empty() {
+        if graph.n_steps == 0 {
             return self.device().check_lost();
         }
-        let mut state = self.begin_operation(Operation::Repeatable(graph.operation()))?;
+        let mut state = self.begin_operation(Operation::Repeatable(&graph.operation))?;
         state.open_batch().follow_with(graph);
-        self.device().labels().note(Label::replay(graph.n_steps()));
+        self.device().labels().note(Label::replay(graph.n_steps));
         let submitted = self.submit(&mut state).map(|()| true);
         self.keep_watched(state, submitted, false)
     }

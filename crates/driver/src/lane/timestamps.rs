@@ -43,7 +43,7 @@ impl BatchTrace {
                 return None;
             }
         };
-        let (queue, family, computes) = (index.0, queue.family(), queue.computes());
+        let (queue, family, computes) = (index.0, queue.family, queue.computes);
         let batch = TracedBatch { id, queue, family, submitted_ns: 0, seen_ns: 0, ops: Vec::new() };
         Some(Box::new(Self { recording, pool, computes, has_graph: false, batch }))
     }
@@ -155,8 +155,8 @@ fn fresh_pool(
     spare: Option<Owned<vk::QueryPool>>,
 ) -> Result<Option<Owned<vk::QueryPool>>> {
     let from_host = device.plan().features.host_query_reset;
-    let bits = device.info().queue_families[queue.family() as usize].timestamp_valid_bits;
-    if bits == 0 || !(from_host || queue.computes()) {
+    let bits = device.info().queue_families[queue.family as usize].timestamp_valid_bits;
+    if bits == 0 || !(from_host || queue.computes) {
         return Ok(None);
     }
     let pool = spare.map_or_else(|| create_query_pool(device, 2 * MAX_OPS), Ok)?;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use super::{Shared, Stream};
 use crate::device::Device;
 use crate::error::Result;
-use crate::lock::{Mutex, MutexGuard, Rank};
+use crate::lock::{Mutex, Rank};
 use crate::tracker::Point;
 
 /// A stream's role in the legacy ordering.
@@ -74,7 +74,7 @@ impl Stream {
     pub fn blocking(device: &Arc<Device>) -> Result<Self> {
         let order = device.extension::<LegacyOrder>();
         let stream = Self::with_part(device, LegacyRole::Blocking(Arc::clone(&order), LegacyProgress::default()))?;
-        let mut streams = order.streams();
+        let mut streams = order.streams.lock();
         streams.blocking.retain(|stream| stream.strong_count() > 0);
         streams.blocking.push(Arc::downgrade(&stream.shared));
         drop(streams);
@@ -85,7 +85,7 @@ impl Stream {
     pub(super) fn legacy(device: &Arc<Device>) -> Result<Self> {
         let order = device.extension::<LegacyOrder>();
         let stream = Self::with_part(device, LegacyRole::Legacy(Arc::clone(&order)))?;
-        order.streams().legacy = Arc::downgrade(&stream.shared);
+        order.streams.lock().legacy = Arc::downgrade(&stream.shared);
         Ok(stream)
     }
 
@@ -133,7 +133,7 @@ impl LegacyOrder {
     fn wait_for_legacy(&self, stream: &Stream, seen: &LegacyProgress) -> Result<()> {
         // The count is read before the point is taken, so the point includes all counted operations.
         let n_legacy = self.n_legacy.load(Ordering::Acquire);
-        let legacy = self.streams().legacy.upgrade().map(|shared| Stream { shared });
+        let legacy = self.streams.lock().legacy.upgrade().map(|shared| Stream { shared });
         // If the legacy stream was dropped, its drop has waited for its work.
         if let Some(legacy) = legacy {
             stream.start_after(&legacy.joined_point()?)?;
@@ -156,10 +156,6 @@ impl LegacyOrder {
     }
 
     fn blocking(&self) -> Vec<Stream> {
-        self.streams().blocking.iter().filter_map(|shared| Some(Stream { shared: shared.upgrade()? })).collect()
-    }
-
-    fn streams(&self) -> MutexGuard<'_, LegacyStreams> {
-        self.streams.lock()
+        self.streams.lock().blocking.iter().filter_map(|shared| Some(Stream { shared: shared.upgrade()? })).collect()
     }
 }

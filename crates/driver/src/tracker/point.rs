@@ -204,7 +204,7 @@ impl Point {
     /// if the driver refuses the submission, and the errors of [`Point::wait`].
     pub fn wait_polling(&self) -> Result<()> {
         self.flush()?;
-        let poll = self.timeline.device().poll();
+        let poll = self.timeline.device().poll;
         self.timeline.wait_polling(self.value, None, if poll.is_zero() { poll } else { poll.max(SOON) })
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::lock::{Mutex, MutexGuard, Rank};
+use crate::lock::{Mutex, Rank};
 
 /// How many operations are remembered.
 const N_LAST: usize = 16;
@@ -65,6 +65,7 @@ impl Label {
 pub(crate) struct Labels {
     last: [AtomicU64; N_LAST], // A ring; zero where nothing was noted yet.
     n_noted: AtomicUsize,
+    /// A panic under the lock leaves the names consistent, since they are only added, and each as a whole.
     names: Mutex<Vec<Arc<str>>>,
 }
 
@@ -78,7 +79,7 @@ impl Default for Labels {
 impl Labels {
     /// The label of kernels named `name`.
     pub(crate) fn kernel(&self, name: &str) -> Label {
-        let mut names = self.names();
+        let mut names = self.names.lock();
         let known = names.iter().position(|known| &**known == name);
         if known.is_none() && names.len() == MAX_NAMES {
             return Label::UNKNOWN_KERNEL;
@@ -101,20 +102,15 @@ impl Labels {
 
     /// The text of a label.
     pub(crate) fn text(&self, label: Label) -> String {
-        text(label.0, &self.names())
+        text(label.0, &self.names.lock())
     }
 
     /// The last labels, oldest first. A label that another thread adds meanwhile may replace an older one.
     pub(crate) fn last(&self) -> Vec<String> {
-        let names = self.names();
+        let names = self.names.lock();
         let next = self.n_noted.load(Ordering::Relaxed);
         let slots = (next..next + N_LAST).map(|nth| self.last[nth % N_LAST].load(Ordering::Relaxed));
         slots.filter(|&slot| slot != 0).map(|slot| text(slot, &names)).collect()
-    }
-
-    fn names(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
-        // A panic under the lock leaves the names consistent, since they are only added, and each as a whole.
-        self.names.lock()
     }
 }
 

@@ -47,11 +47,12 @@ pub struct LogicalDevice {
     pub(super) loss_asked: Mutex<Instant>,
     trace: TraceSlot,
     /// Timeline semaphores that are not in use, and the values that they have reached.
-    semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
-    /// Semaphores that will not be used again, and that are destroyed with the device.
-    retired: Mutex<Vec<vk::Semaphore>>,
-    poll: Duration,
-    n_host_waits: AtomicU64,
+    pub(super) semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
+    /// Semaphores that will not be used again. They are destroyed with the device, when no work can use them any more.
+    pub(super) retired: Mutex<Vec<vk::Semaphore>>,
+    /// How long a wait polls before it sleeps.
+    pub(crate) poll: Duration,
+    pub(super) n_host_waits: AtomicU64,
     plan: DevicePlan,
     /// The process that loaded Vulkan.
     process: ProcessId,
@@ -171,10 +172,6 @@ impl LogicalDevice {
         self.n_host_waits.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn note_host_wait(&self) {
-        self.n_host_waits.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// Checks that the calling process is the one that opened the device. It is called before a lock is taken: in a
     /// forked process the lock may stay locked for ever, since the thread that held it at the fork does not exist
     /// there.
@@ -232,26 +229,9 @@ impl LogicalDevice {
         }))
     }
 
-    pub(super) fn take_semaphore(&self) -> Option<(vk::Semaphore, u64)> {
-        self.semaphores.lock().pop()
-    }
-
-    pub(super) fn give_semaphore(&self, semaphore: vk::Semaphore, value: u64) {
-        self.semaphores.lock().push((semaphore, value));
-    }
-
-    /// Keeps a semaphore to be destroyed with the device, when no work can use it any more.
-    pub(super) fn retire_semaphore(&self, semaphore: vk::Semaphore) {
-        self.retired.lock().push(semaphore);
-    }
-
     #[inline]
     pub(crate) fn trace(&self) -> &TraceSlot {
         &self.trace
-    }
-
-    pub(crate) fn poll(&self) -> Duration {
-        self.poll
     }
 
     /// Blocks until the driver is done with all work that was sent.

@@ -3,9 +3,8 @@
 //! A handle has one owner, and the owner holds the device. So a `?` after a create call leaks nothing, and no handle
 //! outlives its device. The code that drops an `Owned` ensures that no work in flight still uses the handle.
 
-use std::mem::ManuallyDrop;
+use std::fmt;
 use std::sync::Arc;
-use std::{fmt, ptr};
 
 use ash::vk;
 
@@ -80,7 +79,6 @@ impl<H: Destroy> Owned<H> {
     ///
     /// `raw` was created by `device` and has no other owner. When the `Owned` is dropped, no pending work uses the
     /// handle.
-    /// not complete uses the handle.
     #[must_use]
     pub unsafe fn new(raw: H, device: &Arc<LogicalDevice>) -> Self {
         Self { raw, device: Arc::clone(device) }
@@ -89,16 +87,6 @@ impl<H: Destroy> Owned<H> {
     /// The handle. It must not be used after the `Owned` is dropped.
     pub fn raw(&self) -> H {
         self.raw
-    }
-
-    /// Returns the handle without destroying it. The caller destroys it.
-    #[must_use]
-    pub fn into_raw(self) -> H {
-        let released = ManuallyDrop::new(self);
-        // SAFETY: the device is read once, since `released` is never dropped. Without the read, forgetting `released`
-        // would keep the device alive for ever.
-        drop(unsafe { ptr::read(&raw const released.device) });
-        released.raw
     }
 
     /// The device that made the handle.

@@ -15,8 +15,9 @@ pub type QueueLock = Arc<sync::Mutex<()>>;
 #[derive(Debug)]
 pub(crate) struct Queue {
     raw: Mutex<vk::Queue>, // Held until `newest` is updated after a submission.
-    family: u32,
-    computes: bool,
+    pub(crate) family: u32,
+    /// Whether the queue runs kernels. Otherwise it runs copies and fills only, and supports only their pipeline stage.
+    pub(crate) computes: bool,
     /// The lock of a queue that other code uses too. It is taken after `raw`.
     lock: Option<QueueLock>,
     /// The timeline value that the newest submission signals.
@@ -40,15 +41,6 @@ impl Queue {
 
     pub(crate) fn is(&self, raw: vk::Queue) -> bool {
         *self.raw.lock() == raw
-    }
-
-    /// Whether the queue runs kernels. Otherwise it runs copies and fills only, and supports only their pipeline stage.
-    pub(crate) fn computes(&self) -> bool {
-        self.computes
-    }
-
-    pub(crate) fn family(&self) -> u32 {
-        self.family
     }
 
     /// Locks the queue, since Vulkan allows only one thread at a time to use it.

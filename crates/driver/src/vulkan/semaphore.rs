@@ -164,7 +164,7 @@ impl LogicalDevice {
 impl Drop for ExternalSemaphore {
     fn drop(&mut self) {
         if !self.device.is_forked() {
-            self.device.retire_semaphore(self.raw);
+            self.device.retired.lock().push(self.raw);
         }
     }
 }

@@ -66,7 +66,7 @@ impl Timeline {
     /// Makes a timeline for the stream of the number `stream`, or for no stream if it is 0.
     pub(crate) fn new(device: &Arc<LogicalDevice>, stream: u64) -> Result<Self> {
         device.check_lost()?;
-        let (semaphore, value) = match device.take_semaphore() {
+        let (semaphore, value) = match device.semaphores.lock().pop() {
             Some(spare) => spare,
             None => (create(device)?, 0),
         };
@@ -167,7 +167,7 @@ impl Timeline {
     /// [`Error::Timeout`] when `timeout` has passed (`None` waits without a bound), [`Error::DeviceLost`] if the device
     /// is lost, [`Error::Forked`] in a forked process.
     pub(crate) fn wait(&self, value: u64, timeout: Option<Duration>) -> Result<()> {
-        self.wait_polling(value, timeout, self.device().poll())
+        self.wait_polling(value, timeout, self.device().poll)
     }
 
     /// Blocks until the value is reached: polls for the time `poll`, then sleeps.
@@ -187,7 +187,7 @@ impl Timeline {
     }
 
     fn poll_then_sleep(&self, value: u64, timeout: Option<Duration>, poll: Duration) -> Result<()> {
-        self.device().note_host_wait();
+        self.device().n_host_waits.fetch_add(1, Ordering::Relaxed);
         let begun = Instant::now();
         let poll = timeout.map_or(poll, |limit| limit.min(poll));
         loop {
@@ -280,7 +280,7 @@ impl Drop for Timeline {
             return;
         }
         // Batches that signal the timeline or wait for it hold it, so all of them are complete.
-        self.device.give_semaphore(self.semaphore, self.submitted());
+        self.device.semaphores.lock().push((self.semaphore, self.submitted()));
     }
 }
 
