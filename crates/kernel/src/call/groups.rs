@@ -223,10 +223,7 @@ impl<'a> Groups<'a> {
         match self.counts(workgroup_size, limits) {
             GroupCount::Counts(counts) => Ok(Some(counts)),
             GroupCount::Empty => Ok(None),
-            GroupCount::TooMany(too_many) => Err(too_many.into()),
-            GroupCount::TooManyInvocations(axis, n) => Err(too_many_invocations(axis, n, workgroup_size)),
-            GroupCount::TooManyAxes(n_axes) => Err(Error::LaunchAxes { n_axes }),
-            GroupCount::OnDevice(_) => Err(Error::CountsOnDevice),
+            refused => Err(refused.refusal(workgroup_size)),
         }
     }
 
@@ -327,9 +324,25 @@ pub(crate) struct TooManyGroups {
     pub(crate) is_along_x: bool,
 }
 
-impl From<TooManyGroups> for Error {
-    fn from(TooManyGroups { axis, wanted, limit, .. }: TooManyGroups) -> Self {
-        Self::GroupCount { axis: AXES[axis], wanted, limit, advice: "" }
+impl TooManyGroups {
+    /// The error of a launch that is not folded; `advice` says why.
+    pub(crate) fn error(self, advice: &'static str) -> Error {
+        let Self { axis, wanted, limit, .. } = self;
+        Error::GroupCount { axis: AXES[axis], wanted, limit, advice }
+    }
+}
+
+impl GroupCount<'_> {
+    /// The error of workgroups that cannot be launched as they are.
+    #[cold]
+    pub(crate) fn refusal(self, workgroup_size: [u32; 3]) -> Error {
+        match self {
+            Self::TooMany(too_many) => too_many.error(""),
+            Self::TooManyInvocations(axis, n) => too_many_invocations(axis, n, workgroup_size),
+            Self::TooManyAxes(n_axes) => Error::LaunchAxes { n_axes },
+            Self::OnDevice(_) => Error::CountsOnDevice,
+            Self::Counts(_) | Self::Empty => unreachable!("these are launched, or launch nothing"),
+        }
     }
 }
 

@@ -7,18 +7,16 @@ use std::mem;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use vkarray_allocator::{Block, MemoryKind};
+use vkarray_allocator::Block;
 use vkarray_driver::{Graph, GraphNode, GraphRecorder, Recorder, Step, Stream};
 
 use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg, arguments};
 use crate::call::arguments::Arguments;
 use crate::call::check::{not_recorded, parameter_name};
-use crate::call::constant::ConstArray;
 use crate::call::groups::{Extent, Groups};
 use crate::call::image::Sampler;
 use crate::call::list::AsArray;
 use crate::call::memory::resolved;
-use crate::call::packing::Packing;
 use crate::call::shape::{ArgShape, ArrayShape};
 use crate::dispatch::launch::{CopyBack, Launch, Prepared};
 use crate::dispatch::preparation::Preparation;
@@ -214,7 +212,7 @@ fn steps_for(
 ) -> Result<(SmallVec<[Step; 1]>, Option<Report>)> {
     let (mut steps, mut kernel) = (SmallVec::new(), kernel.clone());
     loop {
-        let before = Steps { stream, steps: &mut steps };
+        let before = Preparation { stream, steps: Some(&mut steps) };
         let mut launch = Launch::new(&kernel.pipeline);
         match kernel.prepare(&mut launch, before, groups, args)? {
             Prepared::Empty => return Ok((steps, None)),
@@ -237,7 +235,7 @@ fn steps_for(
 }
 
 /// A launch of this kernel that keeps its blocks alive.
-fn step(kernel: Kernel, launch: Launch) -> Step {
+pub(super) fn step(kernel: Kernel, launch: Launch) -> Step {
     let (device, accesses) = (Arc::clone(kernel.device()), launch.accesses.clone());
     let record = move |recorder: &mut Recorder<'_>| {
         // SAFETY: this kernel filled the launch, which holds the blocks: those of the arguments and of the groups by `keep`,
@@ -246,38 +244,6 @@ fn step(kernel: Kernel, launch: Launch) -> Step {
     };
     // SAFETY: the launch touches what its `accesses` say, and `record` owns it and with it the blocks.
     unsafe { Step::new(&device, &accesses, record) }
-}
-
-/// Constant memory is sent once; copies of arrays are steps of the graph.
-struct Steps<'a> {
-    stream: &'a Stream,
-    steps: &'a mut SmallVec<[Step; 1]>,
-}
-
-impl Preparation for Steps<'_> {
-    const IS_ONE_OPERATION: bool = true;
-
-    fn constant(&mut self, constant: &ConstArray, length: u64, packing: Option<Packing>) -> Result<Arc<Block>> {
-        constant.block(self.stream, length, packing)
-    }
-
-    fn copy(&mut self, array: &ArrayArg<'_>) -> Result<Arc<Block>> {
-        let block = array.block.allocator().allocate(array.shape.nbytes, MemoryKind::Device)?;
-        self.steps.extend(block.copy_step(self.stream.device(), 0, array.block, array.bytes())?);
-        Ok(block)
-    }
-
-    fn pad(&mut self, array: &ArrayArg<'_>, length: u64) -> Result<Arc<Block>> {
-        let block = array.block.allocator().allocate(length, MemoryKind::Device)?;
-        self.steps.extend(block.fill_step(self.stream.device(), 0)?);
-        self.steps.extend(block.copy_step(self.stream.device(), 0, array.block, array.bytes())?);
-        Ok(block)
-    }
-
-    fn run(&mut self, kernel: &Kernel, launch: Launch) -> Result<()> {
-        self.steps.push(step(kernel.clone(), launch));
-        Ok(())
-    }
 }
 
 /// The argument as one that outlives the call.
@@ -316,10 +282,7 @@ impl AsArg for KeptArray {
 impl AsArg for KeptImage {
     fn as_arg(&self) -> Arg<'_> {
         let Self(array, sampler) = self;
-        match array.as_arg() {
-            Arg::Array(array) => Arg::Sampled(array, *sampler),
-            other => other,
-        }
+        Arg::Sampled(array.as_array(), *sampler)
     }
 }
 

@@ -169,9 +169,9 @@ impl ImageArgument<'_> {
 }
 
 /// Adds the array of an image, or a copy of it where it does not begin with a whole texel.
-pub(crate) fn bind<P: Preparation>(
+pub(crate) fn bind(
     launch: &mut Launch,
-    before: &mut P,
+    before: &mut Preparation<'_>,
     pipeline: &Pipeline,
     (param, rule, is_misaligned): (&Param, &ImageRule, bool),
     arg: &Arg<'_>,
@@ -183,10 +183,10 @@ pub(crate) fn bind<P: Preparation>(
     };
     let argument = ImageArgument { param, rule, array, sampler };
     if !is_misaligned {
-        return argument.bind(launch, pipeline, (array.block, array.bytes()), P::IS_ONE_OPERATION);
+        return argument.bind(launch, pipeline, (array.block, array.bytes()), before.is_one_operation());
     }
     let copy = copied(launch, before, param, array)?;
-    argument.bind(launch, pipeline, (&copy, 0..array.shape.nbytes), P::IS_ONE_OPERATION)?;
+    argument.bind(launch, pipeline, (&copy, 0..array.shape.nbytes), before.is_one_operation())?;
     launch.keep(copy);
     Ok(())
 }
@@ -194,11 +194,11 @@ pub(crate) fn bind<P: Preparation>(
 /// A copy of an array whose offset the device cannot bind, to be copied back if the kernel writes it.
 pub(crate) fn copied(
     launch: &mut Launch,
-    before: &mut impl Preparation,
+    before: &mut Preparation<'_>,
     param: &Param,
     array: &ArrayArg<'_>,
 ) -> Result<Arc<Block>> {
-    let copy = before.copy(array)?;
+    let copy = before.copy(array, array.shape.nbytes)?;
     if param.writes {
         let (copy, block) = (Arc::clone(&copy), Arc::clone(array.block));
         launch.more().copies_back.push(CopyBack { copy, block, bytes: array.bytes() });

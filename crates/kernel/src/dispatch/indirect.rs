@@ -67,12 +67,7 @@ impl Counts<'_> {
     }
 
     /// Makes a launch read a copy of the numbers that the gate has checked.
-    pub(crate) fn launch_gated(
-        self,
-        kernel: &Kernel,
-        launch: &mut Launch,
-        before: &mut impl Preparation,
-    ) -> Result<()> {
+    pub(crate) fn launch_gated(self, kernel: &Kernel, launch: &mut Launch, before: &mut Preparation<'_>) -> Result<()> {
         let admitted = self.block.allocator().allocate(BYTES, MemoryKind::Device)?;
         let gate = kernel.gate()?;
         before.run(&gate, self.admission(kernel, &gate, &admitted)?)?;

@@ -17,7 +17,7 @@ use vkarray_shader::{Param, ParamKind};
 
 use crate::call::args::{Arg, ArrayArg, NamedArg, arguments};
 use crate::call::check::check_arguments;
-use crate::call::groups::{GroupCount, Groups, too_many_invocations};
+use crate::call::groups::{GroupCount, Groups};
 use crate::call::memory::resolved;
 use crate::call::packing::Packing;
 use crate::call::rules::ArrayRule;
@@ -243,7 +243,7 @@ impl Kernel {
     pub(crate) fn prepare(
         &self,
         launch: &mut Launch,
-        before: impl Preparation,
+        before: Preparation<'_>,
         groups: Groups<'_>,
         args: &[NamedArg<'_>],
     ) -> Result<Prepared> {
@@ -257,10 +257,10 @@ impl Kernel {
     /// [`Kernel::prepare`] by the full check.
     #[cold]
     #[inline(never)]
-    fn check_and_prepare<P: Preparation>(
+    fn check_and_prepare(
         &self,
         launch: &mut Launch,
-        mut before: P,
+        mut before: Preparation<'_>,
         groups: Groups<'_>,
         args: &[NamedArg<'_>],
     ) -> Result<Prepared> {
@@ -280,12 +280,11 @@ impl Kernel {
             }
             GroupCount::Empty => return Ok(Prepared::Empty),
             GroupCount::TooMany(too_many) => Some(self.folded(too_many)?),
-            GroupCount::TooManyInvocations(axis, n) => return Err(too_many_invocations(axis, n, size)),
-            GroupCount::TooManyAxes(n_axes) => return Err(Error::LaunchAxes { n_axes }),
             GroupCount::OnDevice(indirect) => {
                 on_device = Some((indirect.counts(self)?, indirect.is_trusted));
                 None
             }
+            refused => return Err(refused.refusal(size)),
         };
         if let Some(empty) = packed.empty {
             let (kernel, param) = (pipeline.signature.entry.clone(), pipeline.signature.params[empty].name.clone());
@@ -296,7 +295,7 @@ impl Kernel {
         }
         let arrays = || pipeline.rules.arrays.iter().zip(packed.arrays.iter().map(|&idx| &args[idx].arg));
         let is_copied = |(rule, arg): (&ArrayRule, _)| rule.writes && is_misaligned(rule, arg);
-        if !P::IS_ONE_OPERATION && arrays().any(is_copied) {
+        if !before.is_one_operation() && arrays().any(is_copied) {
             return Ok(Prepared::WithCopies);
         }
         launch.push_constants = packed.push_constants;
@@ -345,7 +344,7 @@ fn is_misaligned(rule: &ArrayRule, arg: &Arg<'_>) -> bool {
 /// offset the device cannot bind is copied, and copied back if the kernel writes it.
 fn bind(
     launch: &mut Launch,
-    before: &mut impl Preparation,
+    before: &mut Preparation<'_>,
     pipeline: &Pipeline,
     (param, rule): (&Param, &ArrayRule),
     arg: &Arg<'_>,
@@ -363,7 +362,7 @@ fn bind(
             launch.buffers.push(image::descriptor(sampler, vk::ImageView::null()));
             return Ok(());
         }
-        Arg::Array(array) if rule.is_short(&array.shape) => (before.pad(array, declared)?, declared),
+        Arg::Array(array) if rule.is_short(&array.shape) => (before.copy(array, declared)?, declared),
         Arg::Array(array) if rule.is_misaligned(&array.shape) => {
             (image::copied(launch, before, param, array)?, array.shape.nbytes)
         }
@@ -379,17 +378,9 @@ fn bind(
             let packing = Packing::of(param, &constant.shape());
             let padded = packing.as_ref().map_or(constant.nbytes(), |packing| packing.nbytes(constant.nbytes()));
             let size = if param.is_constant { declared } else { padded };
-            (before.constant(constant, size, packing)?, size)
+            (constant.block(before.stream, size, packing)?, size)
         }
-        Arg::Arrays(_)
-        | Arg::Reached(_)
-        | Arg::Sampled(..)
-        | Arg::Scalar(_)
-        | Arg::Scalars(_)
-        | Arg::Block(_)
-        | Arg::Memory(_) => {
-            unreachable!("the check gave every buffer parameter an array")
-        }
+        _ => unreachable!("the check gave every buffer parameter an array"),
     };
     launch.bind(&made, 0..size, param.kind, param.writes)?;
     launch.keep(made);

@@ -13,6 +13,7 @@ use crate::call::arguments::Arguments;
 use crate::call::groups::{Extent, Groups};
 use crate::dispatch::image::{self, BoundImage};
 use crate::dispatch::launch::{Launch, Prepared};
+use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Result};
 use crate::pipeline::kernel::{Binding, Kernel, Pipeline, Set};
 
@@ -125,7 +126,8 @@ impl Kernel {
             (Extent::Indirect(indirect), Some(_)) => indirect.counts(self)?.read(stream, &self.pipeline.limits)?,
             _ => groups,
         };
-        match (self.prepare(&mut launch, stream, groups, args)?, &self.pipeline.sanitizer) {
+        let before = Preparation { stream, steps: None };
+        match (self.prepare(&mut launch, before, groups, args)?, &self.pipeline.sanitizer) {
             (Prepared::Launch, None) => self.submit(stream, &launch),
             (Prepared::Launch, Some(sanitizer)) => self.dispatch_sanitized(stream, &mut launch, sanitizer),
             (Prepared::Empty, _) => Ok(()),
