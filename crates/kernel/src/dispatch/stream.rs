@@ -15,7 +15,7 @@ use crate::dispatch::image::{self, BoundImage};
 use crate::dispatch::launch::{Launch, Prepared};
 use crate::dispatch::preparation::Preparation;
 use crate::error::{Error, Result};
-use crate::pipeline::kernel::{Binding, Kernel, Pipeline, Set};
+use crate::pipeline::kernel::{Kernel, Pipeline, Set};
 
 impl Kernel {
     /// Runs the kernel over `groups` on the default stream of the context that it was built in. Otherwise as
@@ -240,7 +240,9 @@ fn bind_set(
 ) -> DriverResult<()> {
     let (device, commands, layout) = (recorder.device(), recorder.commands(), pipeline.layout.raw());
     let (template, infos) = (set.template.raw(), buffers.as_ptr().cast());
-    if let (Binding::Push, Some(push)) = (&pipeline.binding, device.push_descriptor()) {
+    if pipeline.is_pushed
+        && let Some(push) = device.push_descriptor()
+    {
         // SAFETY: the template was made for this set of the layout, and reads as many of the buffers as the set has, which
         // outlive their last use.
         unsafe { push.cmd_push_descriptor_set_with_template(commands, template, layout, set.group, infos) };

@@ -7,58 +7,39 @@ use vkarray_shader::{ImageRole, Param, ParamKind, Signature, SpirvError};
 
 use crate::error::{Error, Result};
 
-/// The most of each that a shader binds (`maxPerStageDescriptor…`).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ImageLimits {
-    sampled: u32,
-    storage: u32,
-    samplers: u32,
-}
-
-impl ImageLimits {
-    /// The limits of a device.
-    pub(crate) fn of(device: &Device) -> Self {
-        let physical = device.physical();
-        // SAFETY: the physical device is of the instance.
-        let limits = unsafe { physical.instance().raw().get_physical_device_properties(physical.raw()) }.limits;
-        Self {
-            sampled: limits.max_per_stage_descriptor_sampled_images,
-            storage: limits.max_per_stage_descriptor_storage_images,
-            samplers: limits.max_per_stage_descriptor_samplers,
-        }
-    }
+/// The most sampled images, storage images and samplers that a shader binds (`maxPerStageDescriptor…`).
+pub(crate) fn image_limits(device: &Device) -> [u32; 3] {
+    let physical = device.physical();
+    // SAFETY: the physical device is of the instance.
+    let limits = unsafe { physical.instance().raw().get_physical_device_properties(physical.raw()) }.limits;
+    [
+        limits.max_per_stage_descriptor_sampled_images,
+        limits.max_per_stage_descriptor_storage_images,
+        limits.max_per_stage_descriptor_samplers,
+    ]
 }
 
 /// Checks that the device binds the kernel's images and samplers, and that coordinates out of range do no harm: the device
-/// bounds them, or the kernel's builder promised that there are none. The limits are asked only if there are any images.
-pub(crate) fn check_images(
-    signature: &Signature,
-    is_bounded: bool,
-    limits: impl FnOnce() -> ImageLimits,
-) -> Result<()> {
-    let count = |is: fn(&Param) -> bool| signature.params.iter().filter(|param| is(param)).count();
-    let has_role =
-        |param: &Param, is_storage| param.image().is_some_and(|image| (image.role == ImageRole::Storage) == is_storage);
-    let sampled = signature.params.iter().filter(|param| has_role(param, false)).count();
-    let storage = signature.params.iter().filter(|param| has_role(param, true)).count();
-    let is_combined = |param: &Param| param.image().is_some_and(|image| image.role == ImageRole::Combined);
-    let samplers = count(|param| param.kind == ParamKind::Sampler) + count(is_combined);
-    if sampled + storage + samplers == 0 {
+/// bounds them, or the kernel's builder promised that there are none. The limits, those of [`image_limits`], are asked only if
+/// there are any images.
+pub(crate) fn check_images(signature: &Signature, is_bounded: bool, limits: impl FnOnce() -> [u32; 3]) -> Result<()> {
+    let has_images = |role| signature.params.iter().filter_map(Param::image).filter(|image| image.role == role).count();
+    let combined = has_images(ImageRole::Combined);
+    let separate = signature.params.iter().filter(|param| param.kind == ParamKind::Sampler).count();
+    let counts = [
+        (has_images(ImageRole::Sampled) + combined, "sampled images"),
+        (has_images(ImageRole::Storage), "storage images"),
+        (separate + combined, "samplers"),
+    ];
+    if counts.iter().all(|(count, _)| *count == 0) {
         return Ok(());
     }
+    let kernel = signature.entry.clone();
     if !is_bounded {
-        return Err(Error::NoImageBounds { kernel: signature.entry.clone() });
+        return Err(Error::NoImageBounds { kernel });
     }
-    let limits = limits();
-    let counts = [
-        (sampled, "sampled images", limits.sampled),
-        (storage, "storage images", limits.storage),
-        (samplers, "samplers", limits.samplers),
-    ];
-    match counts.into_iter().find(|(count, _, limit)| *count > *limit as usize) {
-        Some((count, what, limit)) => {
-            Err(SpirvError::BufferCount { kernel: signature.entry.clone(), count, what, limit }.into())
-        }
+    match counts.into_iter().zip(limits()).find(|((count, _), limit)| *count > *limit as usize) {
+        Some(((count, what), limit)) => Err(SpirvError::BufferCount { kernel, count, what, limit }.into()),
         None => Ok(()),
     }
 }
@@ -83,8 +64,7 @@ mod tests {
         );
         let module = Module::parse(&source).unwrap();
         let signature = module.translate(None, &Default::default(), &Options::default()).unwrap().signature;
-        let limits =
-            |sampled, storage, samplers| check_images(&signature, true, || ImageLimits { sampled, storage, samplers });
+        let limits = |sampled, storage, samplers| check_images(&signature, true, || [sampled, storage, samplers]);
         limits(2, 1, 1).unwrap();
         let text = |result: Result<()>| result.unwrap_err().to_string();
         assert_eq!(text(limits(1, 1, 1)), "kernel `k` uses 2 sampled images, the device binds 1");

@@ -16,7 +16,7 @@ use crate::call::rules::Rules;
 use crate::error::{Error, Result};
 use crate::fits::capabilities::{check_capabilities, limits_of_kernel};
 use crate::fits::extensions::check_extensions;
-use crate::fits::images::{ImageLimits, check_images};
+use crate::fits::images::{check_images, image_limits};
 use crate::fits::matrices::check_matrices;
 use crate::fits::subgroups::check_subgroups;
 use crate::pipeline::descriptors::{Samplers, descriptor_type, n_descriptors};
@@ -72,15 +72,6 @@ impl Kernel {
     }
 }
 
-/// How a kernel's buffers are bound.
-#[derive(Debug)]
-pub(crate) enum Binding {
-    /// Pushed into the command buffer: one set, and the device has push descriptors.
-    Push,
-    /// A set for each group, allocated from the pools of the batch.
-    Sets,
-}
-
 /// The Vulkan objects behind a kernel.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
@@ -88,7 +79,9 @@ pub(crate) struct Pipeline {
     pub(crate) layout: Owned<vk::PipelineLayout>,
     /// One for each group up to the last used; a group without buffers has an empty one.
     pub(crate) set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
-    pub(crate) binding: Binding,
+    /// Whether buffers are pushed into the command buffer: they are of one set, and the device has push descriptors. Otherwise
+    /// each group has a set, allocated from the pools of the batch.
+    pub(crate) is_pushed: bool,
     pub(crate) signature: Signature,
     /// The groups that have buffers.
     pub(crate) sets: Vec<Set>, // Made from the layouts, which they do not need any more.
@@ -138,10 +131,10 @@ impl Pipeline {
             translated.sanitized.as_ref().map(|sanitized| sanitized.bound(signature, &limits)).transpose()?;
         let bound = with_report.as_ref().unwrap_or(signature);
         check_bindings(bound, &limits)?;
-        let binding = plan_binding(bound, device);
-        let set_layouts = create_set_layouts(device, bound, &binding)?;
+        let is_pushed = is_pushed(bound, device);
+        let set_layouts = create_set_layouts(device, bound, is_pushed)?;
         let layout = create_layout(device, bound, &set_layouts)?;
-        let sets = create_sets(device, bound, &binding, &set_layouts, layout.raw())?;
+        let sets = create_sets(device, bound, is_pushed, &set_layouts, layout.raw())?;
         let raw = create_pipeline(device, cache, &translated, layout.raw())?;
         let samples_plainly = samples_plainly(&translated.spirv);
         let Translated { signature, sanitized, source_name, counts_workgroups, buffer_bounds, .. } = translated;
@@ -156,7 +149,7 @@ impl Pipeline {
             raw,
             layout,
             set_layouts,
-            binding,
+            is_pushed,
             signature,
             sets,
             push_bytes,
@@ -191,7 +184,7 @@ pub(crate) fn check_device(device: &Device, translated: &Translated) -> Result<L
     check_workgroup(signature, &limits)?;
     check_subgroups(signature, info, &plan.features)?;
     let is_promised = matches!(translated.buffer_bounds, BufferBounds::Unchecked | BufferBounds::Driver);
-    check_images(signature, plan.features.robust_image_access || is_promised, || ImageLimits::of(device))?;
+    check_images(signature, plan.features.robust_image_access || is_promised, || image_limits(device))?;
     Ok(limits)
 }
 
@@ -207,9 +200,9 @@ fn create_pipeline(
         .stage(vk::ShaderStageFlags::COMPUTE)
         .module(module.raw())
         .name(&entry);
-    let specialization = Specialization::new(&translated.specialization);
-    let values = specialization.info();
-    let stage = if specialization.is_empty() { stage } else { stage.specialization_info(&values) };
+    let (entries, bytes) = specialization(&translated.specialization);
+    let values = vk::SpecializationInfo::default().map_entries(&entries).data(&bytes);
+    let stage = if entries.is_empty() { stage } else { stage.specialization_info(&values) };
     let Subgroups { size, full } = translated.signature.subgroups;
     let mut size =
         size.map(|size| vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default().required_subgroup_size(size));
@@ -245,52 +238,34 @@ fn unchecked() -> vk::PipelineRobustnessCreateInfoEXT<'static> {
     vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none)
 }
 
-/// Values of specialisation constants as Vulkan takes them.
-struct Specialization {
-    entries: Vec<vk::SpecializationMapEntry>,
-    bytes: Vec<u8>,
+/// Values of specialisation constants as Vulkan takes them: an entry for each, and the bytes that the entries refer to.
+fn specialization(values: &[(u32, ScalarValue)]) -> (Vec<vk::SpecializationMapEntry>, Vec<u8>) {
+    const SLOT: usize = 8; // The longest constant, so that each is aligned.
+    let mut bytes = vec![0; values.len() * SLOT];
+    let slots = bytes.as_chunks_mut::<SLOT>().0;
+    let entry = |(offset, ((number, value), slot)): (u32, (&(u32, ScalarValue), &mut [u8; SLOT]))| {
+        // A truth value is a `VkBool32`.
+        let value = if let ScalarValue::Bool(truth) = value { ScalarValue::U32((*truth).into()) } else { *value };
+        value.write_to(slot);
+        vk::SpecializationMapEntry { constant_id: *number, offset, size: value.dtype().itemsize() as usize }
+    };
+    let entries = (0..).step_by(SLOT).zip(values.iter().zip(slots)).map(entry).collect();
+    (entries, bytes)
 }
 
-impl Specialization {
-    fn new(values: &[(u32, ScalarValue)]) -> Self {
-        const SLOT: usize = 8; // The longest constant, so that each is aligned.
-        let mut bytes = vec![0; values.len() * SLOT];
-        let entry = |((number, value), slot): (&(u32, ScalarValue), &mut [u8; SLOT])| {
-            // A truth value is a `VkBool32`.
-            let value = if let ScalarValue::Bool(truth) = value { ScalarValue::U32((*truth).into()) } else { *value };
-            value.write_to(slot);
-            (*number, value.dtype().itemsize() as usize)
-        };
-        let sizes: Vec<_> = values.iter().zip(bytes.as_chunks_mut::<SLOT>().0).map(entry).collect();
-        let entries = (0_u32..)
-            .step_by(SLOT)
-            .zip(sizes)
-            .map(|(offset, (constant_id, size))| vk::SpecializationMapEntry { constant_id, offset, size });
-        Self { entries: entries.collect(), bytes }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    fn info(&self) -> vk::SpecializationInfo<'_> {
-        vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.bytes)
-    }
-}
-
-/// Push descriptors serve one set of a limited size; other kernels take sets from pools.
-fn plan_binding(signature: &Signature, device: &Device) -> Binding {
+/// Whether push descriptors serve a kernel: they are of one set of a limited size.
+fn is_pushed(signature: &Signature, device: &Device) -> bool {
     let bound = signature.bound();
     let first_group = bound.first().map_or(0, |param| param.group);
     let is_one_set = bound.iter().all(|param| param.group == first_group);
     let fits = n_descriptors(bound) <= device.info().limits.max_push_descriptors as usize;
-    if device.plan().push_descriptors && is_one_set && fits { Binding::Push } else { Binding::Sets }
+    device.plan().push_descriptors && is_one_set && fits
 }
 
 fn create_set_layouts(
     device: &Arc<Device>,
     signature: &Signature,
-    binding: &Binding,
+    is_pushed: bool,
 ) -> Result<Vec<Owned<vk::DescriptorSetLayout>>> {
     let n_groups = signature.bound().last().map_or(0, |param| param.group + 1);
     let create = |group: u32| {
@@ -306,9 +281,10 @@ fn create_set_layouts(
                     .stage_flags(vk::ShaderStageFlags::COMPUTE)
             })
             .collect();
-        let flags = match binding {
-            Binding::Push if !bindings.is_empty() => vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR,
-            _ => vk::DescriptorSetLayoutCreateFlags::empty(),
+        let flags = if is_pushed && !bindings.is_empty() {
+            vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR
+        } else {
+            vk::DescriptorSetLayoutCreateFlags::empty()
         };
         let info = vk::DescriptorSetLayoutCreateInfo::default().flags(flags).bindings(&bindings);
         // SAFETY: `info` borrows its bindings; push descriptors are planned only where the device has them.
@@ -343,7 +319,7 @@ fn create_layout(
 fn create_sets(
     device: &Arc<Device>,
     signature: &Signature,
-    binding: &Binding,
+    is_pushed: bool,
     set_layouts: &[Owned<vk::DescriptorSetLayout>],
     layout: vk::PipelineLayout,
 ) -> Result<Vec<Set>> {
@@ -354,13 +330,13 @@ fn create_sets(
         let entry = |(i, param)| template_entry(n_descriptors(&params[..i]), param);
         let entries: Vec<_> = params.iter().enumerate().map(entry).collect();
         let info = vk::DescriptorUpdateTemplateCreateInfo::default().descriptor_update_entries(&entries);
-        let info = match binding {
-            Binding::Push => info
-                .template_type(vk::DescriptorUpdateTemplateType::PUSH_DESCRIPTORS_KHR)
+        let info = if is_pushed {
+            info.template_type(vk::DescriptorUpdateTemplateType::PUSH_DESCRIPTORS_KHR)
                 .pipeline_bind_point(vk::PipelineBindPoint::COMPUTE)
                 .pipeline_layout(layout)
-                .set(group),
-            Binding::Sets => info.descriptor_set_layout(set_layouts[group as usize].raw()),
+                .set(group)
+        } else {
+            info.descriptor_set_layout(set_layouts[group as usize].raw())
         };
         // SAFETY: `info` borrows the entries, which are the bindings of the group's layout; both layouts are alive.
         let raw = unsafe { device.raw().create_descriptor_update_template(&info, None) }
