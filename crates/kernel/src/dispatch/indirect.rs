@@ -1,7 +1,7 @@
 //! Indirect dispatches: launches whose number of workgroups is read from an array on the device.
 //!
 //! The host cannot check those numbers, and a number above the device's limit is undefined behaviour. So a kernel of one
-//! invocation (`pipeline/gate.rs`) copies the three numbers to memory of their own, and the launch reads the copy. It writes
+//! invocation (`pipeline/indirect.wgsl`) copies the three numbers to memory of their own, and the launch reads the copy. It writes
 //! zeros if a number is too large for the device or stands for more invocations than 32 bits number; `docs/decisions/028`
 //! says why zeros.
 
@@ -69,7 +69,7 @@ impl Counts<'_> {
     /// Makes a launch read a copy of the numbers that the gate has checked.
     pub(crate) fn launch_gated(self, kernel: &Kernel, launch: &mut Launch, before: &mut Preparation<'_>) -> Result<()> {
         let admitted = self.block.allocator().allocate(BYTES, MemoryKind::Device)?;
-        let gate = kernel.gate()?;
+        let gate = kernel.cache()?.gate()?;
         before.run(&gate, self.admission(kernel, &gate, &admitted)?)?;
         Counts { block: &admitted, offset: 0 }.launch(launch);
         Ok(())
@@ -103,12 +103,5 @@ impl Counts<'_> {
             }
         }
         Ok(Groups::exact(counts))
-    }
-}
-
-impl Kernel {
-    /// The kernel that checks numbers of workgroups before they are used.
-    fn gate(&self) -> Result<Kernel> {
-        self.cache()?.gate()
     }
 }

@@ -48,7 +48,7 @@ impl Kernel {
     /// ```
     pub fn launch(&self, groups: Groups<'_>, args: impl Arguments) -> Result<()> {
         let cache = self.own_cache();
-        let stream = cache.as_ref().and_then(|cache| cache.default_stream());
+        let stream = cache.as_ref().and_then(|cache| cache.default_stream.as_ref());
         self.dispatch(stream.ok_or_else(|| self.no_default_stream())?, groups, args)
     }
 

@@ -82,10 +82,9 @@ impl KernelCache {
         let name = |i| format!("vkarray-build-{i}");
         let pool = rayon_core::ThreadPoolBuilder::new().num_threads(n_threads).thread_name(name);
         let pool = pool.start_handler(|_| mark_background_thread()).build();
-        let source_name = || source.name().to_owned();
-        let pool = pool.map_err(|error| ShaderError::CompilerThread {
-            source_name: source_name(),
-            reason: std::io::Error::other(error),
+        let pool = pool.map_err(|error| {
+            let (source_name, reason) = (source.name().to_owned(), std::io::Error::other(error));
+            ShaderError::CompilerThread { source_name, reason }
         })?;
         Ok(self.builders.get_or_init(|| pool))
     }

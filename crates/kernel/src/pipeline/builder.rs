@@ -52,13 +52,7 @@ pub struct KernelBuilder {
 impl KernelCache {
     /// Starts to build a kernel. Nothing is compiled before [`KernelBuilder::build`] or [`KernelBuilder::prefetch`].
     pub fn kernel(self: &Arc<Self>, source: Source) -> KernelBuilder {
-        KernelBuilder::new(Arc::clone(self), source)
-    }
-}
-
-impl KernelBuilder {
-    fn new(cache: Arc<KernelCache>, source: Source) -> Self {
-        let device = Arc::clone(cache.device());
+        let device = self.device();
         let (info, features) = (device.info(), &device.plan().features);
         // WGSL: only where the device is faster than naga's checks. Others: wherever it saves changes to the module.
         let robust_buffers = if source.is_wgsl() {
@@ -66,10 +60,8 @@ impl KernelBuilder {
         } else {
             robustness::bounds_buffers_exactly(info, features)
         };
-        let max_uniform_bytes = Some(info.limits.max_uniform_buffer_range);
-        let sanitizes = cache.sanitizes();
-        let builder = Self {
-            cache,
+        let builder = KernelBuilder {
+            cache: Arc::clone(self),
             source,
             entry: None,
             constants: BTreeMap::new(),
@@ -77,7 +69,7 @@ impl KernelBuilder {
             options: Options {
                 integer_dot_product: features.integer_dot_product,
                 driver_zeroes: robustness::should_zero_shared_memory(info, features),
-                max_uniform_bytes,
+                max_uniform_bytes: Some(info.limits.max_uniform_buffer_range),
                 robust_buffers,
                 robust_matrices: features.cooperative_matrix_robust_buffers,
                 non_uniform_bindings: [
@@ -87,9 +79,11 @@ impl KernelBuilder {
                 ..Options::default()
             },
         };
-        builder.sanitize(sanitizes)
+        builder.sanitize(self.sanitizes())
     }
+}
 
+impl KernelBuilder {
     /// Chooses the entry point. Without this the shader must have exactly one.
     ///
     /// ```
@@ -304,8 +298,8 @@ impl KernelBuilder {
     /// # Errors
     ///
     /// The errors of [`Module::parse`] and [`Module::translate`]; of [`Source::spirv`], [`SpirvError::Validator`],
-    /// [`Error::Extension`] and [`Error::NotRobust`]; [`Error::Capability`] and the limits of
-    /// [`check_workgroup`](crate::check_workgroup) and [`check_subgroups`](crate::check_subgroups); [`Error::Driver`].
+    /// [`Error::Extension`] and [`Error::NotRobust`]; [`Error::Capability`], [`Error::SubgroupSize`], [`Error::SubgroupCount`] and
+    /// [`Error::FullSubgroups`]; the limits of [`check_workgroup`](crate::check_workgroup); [`Error::Driver`].
     ///
     /// [`Module::parse`]: crate::Module::parse
     /// [`Module::translate`]: crate::Module::translate
@@ -313,6 +307,9 @@ impl KernelBuilder {
     /// [`Error::Extension`]: crate::Error::Extension
     /// [`Error::NotRobust`]: crate::Error::NotRobust
     /// [`Error::Capability`]: crate::Error::Capability
+    /// [`Error::SubgroupSize`]: crate::Error::SubgroupSize
+    /// [`Error::SubgroupCount`]: crate::Error::SubgroupCount
+    /// [`Error::FullSubgroups`]: crate::Error::FullSubgroups
     /// [`Error::Driver`]: crate::Error::Driver
     pub fn build(self) -> Result<Kernel> {
         let (cache, key) = self.into_key();

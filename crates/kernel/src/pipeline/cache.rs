@@ -13,20 +13,22 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use rustc_hash::FxHashMap;
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, Owned, Stream, environment};
 use vkarray_shader::internal::Sizes;
 use vkarray_shader::{Error as ShaderError, Options, Source, SpirvError};
 
 use crate::disk_cache::{CacheCounters, CacheSettings, DiskCache, Hash};
 use crate::error::{Error, Result};
-use crate::pipeline::cached_build::DriverHeader;
-use crate::pipeline::gate::build_gate;
+use crate::pipeline::cached_build::driver_header;
 use crate::pipeline::kernel::Kernel;
 use crate::pipeline::limit::{Kept, KernelLimit};
 
 /// The most verdicts that are remembered, of 32 bytes each.
 const MAX_VERDICTS: usize = 1 << 14;
+
+/// The source of [`KernelCache::gate`].
+const GATE: &str = include_str!("indirect.wgsl");
 
 /// Everything that a kernel's code depends on. Constants are given by their bits, so that they can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,8 +81,8 @@ impl KernelSlot {
 /// ```
 pub struct KernelCache {
     /// Where kernels are launched that name no stream. First: dropping it may wait for work, which uses the rest.
-    default_stream: Option<Stream>,
-    kernels: Mutex<FxHashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
+    pub(crate) default_stream: Option<Stream>,
+    pub(super) kernels: Mutex<FxHashMap<Arc<KernelKey>, Arc<KernelSlot>>>,
     pub(super) builders: OnceLock<rayon_core::ThreadPool>,
     /// Of builds in the background, each disconnected at its end.
     pub(super) builds: Mutex<Vec<Receiver<Infallible>>>,
@@ -91,14 +93,14 @@ pub struct KernelCache {
     without_checks: OnceLock<String>,
     pub(crate) disk: DiskCache,
     /// Modules that the validator passed.
-    validated: Mutex<HashSet<Hash>>,
+    pub(super) validated: Mutex<HashSet<Hash>>,
     /// The most kernels, and the most bytes of their SPIR-V.
     pub(super) limit: [AtomicUsize; 2],
     /// Kernels that were built. A use of a kernel is noted as this number.
     pub(crate) n_built: Arc<AtomicU64>,
     pub(super) n_dropped: AtomicU64,
     /// The header that pipelines on disk must have; `None` while the disk is not used.
-    pub(crate) driver_header: Option<DriverHeader>,
+    pub(crate) driver_header: Option<Vec<u8>>,
     /// What pipelines share that are built without the disk. Renewed when kernels are dropped, since it only grows.
     pub(super) driver_cache: Mutex<Arc<Owned<vk::PipelineCache>>>,
     device: Arc<Device>,
@@ -158,31 +160,23 @@ impl KernelCache {
         let disk = DiskCache::new(settings.checked()?);
         // SAFETY: the cache starts empty.
         let driver_cache = unsafe { driver_cache(device, &[]) }?;
-        let driver_header = if disk.is_off() { None } else { Some(DriverHeader::new(&driver_cache)?) };
-        let kernels = Mutex::new(Rank::KernelCache, FxHashMap::default());
-        let validated = Mutex::new(Rank::KernelCache, HashSet::new());
-        let driver_cache = Mutex::new(Rank::KernelCache, Arc::new(driver_cache));
         let KernelLimit { kernels: most, spirv_bytes } = KernelLimit::default();
-        let (builders, gate) = (OnceLock::new(), OnceLock::new());
-        let builds = Mutex::new(Rank::KernelCache, Vec::new());
-        let device = Arc::clone(device);
-        let sanitizes = environment::switch("VKARRAY_SANITIZE")?.unwrap_or(false).into();
         Ok(Arc::new(Self {
             default_stream,
-            kernels,
-            builders,
-            builds,
-            gate,
-            sanitizes,
+            kernels: Mutex::new(Rank::KernelCache, FxHashMap::default()),
+            builders: OnceLock::new(),
+            builds: Mutex::new(Rank::KernelCache, Vec::new()),
+            gate: OnceLock::new(),
+            sanitizes: environment::switch("VKARRAY_SANITIZE")?.unwrap_or(false).into(),
             without_checks: OnceLock::new(),
+            driver_header: if disk.is_off() { None } else { Some(driver_header(&driver_cache)?) },
             disk,
-            validated,
+            validated: Mutex::new(Rank::KernelCache, HashSet::new()),
             limit: [most, spirv_bytes].map(AtomicUsize::new),
             n_built: Arc::default(),
             n_dropped: AtomicU64::new(0),
-            driver_header,
-            driver_cache,
-            device,
+            driver_cache: Mutex::new(Rank::KernelCache, Arc::new(driver_cache)),
+            device: Arc::clone(device),
         }))
     }
 
@@ -280,17 +274,12 @@ impl KernelCache {
         &self.device
     }
 
-    /// The stream that [`Kernel::launch`] uses.
-    pub(crate) fn default_stream(&self) -> Option<&Stream> {
-        self.default_stream.as_ref()
-    }
-
-    /// The kernel that checks numbers of workgroups before the device reads them.
+    /// The kernel that checks numbers of workgroups in an array before an indirect dispatch reads them.
     pub(crate) fn gate(self: &Arc<Self>) -> Result<Kernel> {
         if let Some(gate) = self.gate.get() {
             return Ok(gate.clone());
         }
-        let gate = build_gate(self)?;
+        let gate = self.kernel(Source::wgsl(GATE)).sanitize(false).build()?;
         Ok(self.gate.get_or_init(|| gate).clone())
     }
 
@@ -315,7 +304,7 @@ impl KernelCache {
             }
             Err(error) => {
                 drop(building);
-                remove_slot(&mut self.lock(), &key, &slot);
+                remove_slot(&mut self.kernels.lock(), &key, &slot);
                 Err(error)
             }
         }
@@ -324,11 +313,6 @@ impl KernelCache {
     /// What pipelines share that are built without the disk.
     pub(crate) fn driver_cache(&self) -> Arc<Owned<vk::PipelineCache>> {
         Arc::clone(&self.driver_cache.lock())
-    }
-
-    /// Whether the validator passed a module.
-    pub(crate) fn is_validated(&self, module: &Hash) -> bool {
-        self.validated.lock().contains(module)
     }
 
     /// Remembers that the validator passed a module.
@@ -341,17 +325,13 @@ impl KernelCache {
     }
 
     fn slot(&self, key: KernelKey) -> (Arc<KernelKey>, Arc<KernelSlot>) {
-        let mut kernels = self.lock();
+        let mut kernels = self.kernels.lock();
         if let Some((key, slot)) = kernels.get_key_value(&key) {
             return (Arc::clone(key), Arc::clone(slot));
         }
         let (key, slot) = (Arc::new(key), KernelSlot::new());
         kernels.insert(Arc::clone(&key), Arc::clone(&slot));
         (key, slot)
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, FxHashMap<Arc<KernelKey>, Arc<KernelSlot>>> {
-        self.kernels.lock()
     }
 }
 

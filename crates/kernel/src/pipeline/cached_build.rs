@@ -35,17 +35,11 @@ fn name_of(translated: &Translated) -> String {
 /// The content of the file of a module that the validator passed.
 const PASSED: &[u8] = b"passed";
 
-/// The header of the driver's pipeline caches.
-#[derive(Debug)]
-pub(crate) struct DriverHeader(Vec<u8>);
-
-impl DriverHeader {
-    /// Read from any cache of the device.
-    pub(crate) fn new(cache: &Owned<vk::PipelineCache>) -> Result<Self> {
-        let mut header = contents(cache)?;
-        header.truncate(DRIVER_HEADER);
-        Ok(Self(header))
-    }
+/// The header of the driver's pipeline caches, read from any of the device.
+pub(crate) fn driver_header(cache: &Owned<vk::PipelineCache>) -> Result<Vec<u8>> {
+    let mut header = contents(cache)?;
+    header.truncate(DRIVER_HEADER);
+    Ok(header)
 }
 
 impl KernelCache {
@@ -91,7 +85,7 @@ impl KernelCache {
         }
         let validator = Validator::of_environment(features.scalar_block_layout);
         let hash = hash_of(|hasher| (env!("CARGO_PKG_VERSION"), &validator, &translated.spirv).hash(hasher));
-        if self.is_validated(&hash) {
+        if self.validated.lock().contains(&hash) {
             return Ok(());
         }
         let read = |content: &[u8]| if content == PASSED { Ok(()) } else { Err(Unusable::Foreign) };
@@ -112,7 +106,7 @@ impl KernelCache {
         };
         let hash = self.pipeline_hash(header, &translated);
         let own =
-            |content: &[u8]| if content.starts_with(&header.0) { Ok(content.to_vec()) } else { Err(Unusable::Foreign) };
+            |content: &[u8]| if content.starts_with(header) { Ok(content.to_vec()) } else { Err(Unusable::Foreign) };
         let stored = self.disk.load(EntryKind::Pipelines, &hash, own);
         // SAFETY: the content was written by this function, from a cache of the driver's: the file is whole by its
         // checksum, begins with this driver's header, and comes from a folder that only this user and root can change
@@ -131,7 +125,7 @@ impl KernelCache {
         Ok(pipeline)
     }
 
-    fn pipeline_hash(&self, header: &DriverHeader, translated: &Translated) -> Hash {
+    fn pipeline_hash(&self, header: &[u8], translated: &Translated) -> Hash {
         let (info, plan) = (self.device().info(), self.device().plan());
         let device = (&info.uuid, &info.driver.uuid, info.driver.id, info.driver.version, &info.driver.info);
         // The enabled features change what the driver compiles.
@@ -139,7 +133,7 @@ impl KernelCache {
         let constants: Vec<String> = translated.specialization.iter().map(|value| format!("{value:?}")).collect();
         let form = (constants, translated.signature.subgroups, translated.fold, translated.buffer_bounds);
         let code = (env!("CARGO_PKG_VERSION"), &translated.spirv, &translated.entry, form);
-        hash_of(|hasher| (&header.0, device, plan, code).hash(hasher))
+        hash_of(|hasher| (header, device, plan, code).hash(hasher))
     }
 }
 

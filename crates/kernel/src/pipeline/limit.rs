@@ -147,7 +147,7 @@ impl KernelCache {
         if self.device().is_forked() {
             return statistics; // A thread that does not exist here may hold the lock.
         }
-        for kept in self.lock().values().filter_map(KernelSlot::kept) {
+        for kept in self.kernels.lock().values().filter_map(KernelSlot::kept) {
             statistics.kernels += 1;
             statistics.spirv_bytes += kept.spirv_bytes;
         }
@@ -156,7 +156,7 @@ impl KernelCache {
 
     /// Drops kernels beyond the limit. Their pipelines are destroyed here, with no lock held.
     pub(super) fn drop_surplus(&self) {
-        let mut kernels = self.lock();
+        let mut kernels = self.kernels.lock();
         let built = kernels.iter().filter_map(|(key, slot)| Some((Arc::clone(key), slot.kept()?)));
         let (keys, kept): (Vec<_>, Vec<_>) = built.unzip();
         let dropped = surplus(&kept, self.limit());

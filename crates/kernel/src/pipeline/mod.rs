@@ -9,7 +9,6 @@ mod builder;
 pub(crate) mod cache;
 mod cached_build;
 mod descriptors;
-mod gate;
 pub(crate) mod kernel;
 mod limit;
 pub(crate) mod sanitizer;
