@@ -35,15 +35,15 @@ impl<'a> Indirect<&'a (dyn AsArg + Sync)> {
     /// Checks the array and finds the three numbers.
     pub(crate) fn counts(&self, kernel: &Kernel) -> Result<Counts<'a>> {
         let entry = || kernel.signature().entry.clone();
+        let wrong_type = |given| Err(Error::CountsType { kernel: entry(), given });
         let Arg::Array(ArrayArg { block, shape }) = self.array.as_arg() else {
-            return Err(Error::CountsType { kernel: entry(), given: self.array.as_arg().shape().to_string() });
+            return wrong_type(self.array.as_arg().shape().to_string());
         };
         if shape.dtype != DType::U32 {
-            return Err(Error::CountsType { kernel: entry(), given: shape.to_string() });
+            return wrong_type(shape.to_string());
         }
         if !shape.is_contiguous {
-            let given = format!("{shape} that is not contiguous");
-            return Err(Error::CountsType { kernel: entry(), given });
+            return wrong_type(format!("{shape} that is not contiguous"));
         }
         let start = self.first.checked_mul(4).filter(|start| start.saturating_add(BYTES) <= shape.nbytes);
         let outside = || Error::CountsRange { kernel: entry(), first: self.first, given: shape.to_string() };

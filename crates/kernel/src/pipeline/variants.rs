@@ -8,12 +8,12 @@
 use std::sync::{Arc, Weak};
 
 use vkarray_driver::lock::{Mutex, Rank};
-use vkarray_shader::internal::{AXES, MAX_COUNTED};
+use vkarray_shader::internal::MAX_COUNTED;
 use vkarray_shader::{Bindings, Fold};
 
 use crate::call::args::Arg;
 use crate::call::groups::{TooManyGroups, has_32_bit_ids, too_many_invocations};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pipeline::cache::{KernelCache, KernelKey};
 use crate::pipeline::kernel::Kernel;
 use crate::pipeline::weak::WeakKernel;
@@ -42,10 +42,23 @@ struct Variant {
 enum VariantKey {
     /// A shared array has that many elements.
     Shared(String, u32),
-    /// It runs over several axes as if over one. The number of workgroups, if the shader asks for it.
-    Folded(Option<u32>),
+    /// It runs over several axes as if over one.
+    Folded(Fold),
     /// There are so many arrays in each array of bindings without a length.
     Counted([u32; MAX_COUNTED]),
+}
+
+impl VariantKey {
+    /// Changes what the kernel is built from to what the variant is built from.
+    fn apply(&self, key: &mut KernelKey) {
+        match self {
+            Self::Shared(variable, len) => {
+                key.sizes.shared.insert(variable.clone(), *len);
+            }
+            Self::Folded(fold) => key.options.fold = Some(*fold),
+            Self::Counted(counts) => key.options.binding_counts = *counts,
+        }
+    }
 }
 
 impl Variants {
@@ -54,9 +67,9 @@ impl Variants {
         Self { cache: Arc::downgrade(cache), key: Arc::clone(key), recent }
     }
 
-    fn find(&self, is_wanted: impl Fn(&VariantKey) -> bool) -> Option<Kernel> {
+    fn find(&self, key: &VariantKey) -> Option<Kernel> {
         let recent = self.recent.lock();
-        recent.iter().find(|variant| is_wanted(&variant.key))?.kernel.upgrade()
+        recent.iter().find(|variant| variant.key == *key)?.kernel.upgrade()
     }
 
     fn insert(&self, key: VariantKey, kernel: &Kernel) {
@@ -106,38 +119,27 @@ impl Kernel {
     /// The errors of [`KernelBuilder::build`](crate::KernelBuilder::build), and
     /// [`SpirvError::SharedMemory`](crate::SpirvError::SharedMemory) with both numbers where the device has less.
     pub fn shared(&self, variable: &str, len: u32) -> Result<Self> {
-        let is_wanted = |key: &VariantKey| matches!(key, VariantKey::Shared(name, n) if *n == len && name == variable);
-        self.variant(is_wanted, |key| {
-            key.sizes.shared.insert(variable.to_owned(), len);
-            VariantKey::Shared(variable.to_owned(), len)
-        })
+        self.variant(VariantKey::Shared(variable.to_owned(), len))
     }
 
     /// The variant of this kernel that runs over several axes a launch that is too long for one axis. Refuses kernels that
     /// cannot run so.
     pub(crate) fn folded(&self, too_many: TooManyGroups) -> Result<Self> {
-        let refused = |advice| {
-            let TooManyGroups { axis, wanted, limit, .. } = too_many;
-            Err(Error::GroupCount { axis: AXES[axis], wanted, limit, advice })
-        };
         let axes = self.pipeline.limits.max_workgroup_count;
         let n_workgroups = u32::try_from(too_many.wanted).ok().filter(|&n| n <= Fold::capacity(axes));
         let (true, Some(n_workgroups), None) = (too_many.is_along_x, n_workgroups, &self.pipeline.fold) else {
-            return refused("");
+            return Err(too_many.error(""));
         };
         let size = self.signature().workgroup_size;
         if !has_32_bit_ids(n_workgroups, size[too_many.axis]) {
             return Err(too_many_invocations(too_many.axis, n_workgroups, size));
         }
         if !self.variants().key.source.is_text() {
-            return refused("; SPIR-V is taken as it is, so it is not folded: launch it over several axes");
+            let advice = "; SPIR-V is taken as it is, so it is not folded: launch it over several axes";
+            return Err(too_many.error(advice));
         }
         let fold = Fold { axes, n_workgroups: self.pipeline.counts_workgroups.then_some(n_workgroups) };
-        let is_wanted = |key: &VariantKey| *key == VariantKey::Folded(fold.n_workgroups);
-        self.variant(is_wanted, |key| {
-            key.options.fold = Some(fold);
-            VariantKey::Folded(fold.n_workgroups)
-        })
+        self.variant(VariantKey::Folded(fold))
     }
 
     /// The variant of this kernel for the lists of arrays among the arguments of its buffers; `None` if it is built for them.
@@ -153,28 +155,19 @@ impl Kernel {
         if is_built {
             return Ok(None);
         }
-        let is_wanted = |key: &VariantKey| *key == VariantKey::Counted(counts);
-        let variant = self.variant(is_wanted, |key| {
-            key.options.binding_counts = counts;
-            VariantKey::Counted(counts)
-        });
-        variant.map(Some)
+        self.variant(VariantKey::Counted(counts)).map(Some)
     }
 
-    /// The variant that is wanted, built from the key that `change` changes unless it is listed.
-    fn variant(
-        &self,
-        is_wanted: impl Fn(&VariantKey) -> bool,
-        change: impl FnOnce(&mut KernelKey) -> VariantKey,
-    ) -> Result<Self> {
+    /// The variant that is wanted, built unless it is listed.
+    fn variant(&self, wanted: VariantKey) -> Result<Self> {
         self.device().check_process()?;
-        if let Some(kernel) = self.variants().find(is_wanted) {
+        if let Some(kernel) = self.variants().find(&wanted) {
             return Ok(kernel);
         }
         let mut key = KernelKey::clone(&self.variants().key);
-        let variant = change(&mut key);
+        wanted.apply(&mut key);
         let kernel = self.cache()?.kernel_of(key)?;
-        self.variants().insert(variant, &kernel);
+        self.variants().insert(wanted, &kernel);
         Ok(kernel)
     }
 
