@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use vkarray_allocator::{Allocator, Block, MemoryKind};
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{DeferDrops, Stream};
 use vkarray_shader::{DType, Element};
 
@@ -65,6 +65,7 @@ struct Snapshot {
     is_column_major: bool,
     nbytes: u64,
     allocator: Arc<Allocator>,
+    /// Each change is whole: a block is added when its copy is recorded, and the values are replaced last.
     state: Mutex<ConstantState>,
 }
 
@@ -73,7 +74,7 @@ struct Snapshot {
 struct ConstantState {
     values: ConstantValues,
     /// One block for each layout that a kernel declares.
-    blocks: SmallVec<[DeviceCopy; 1]>,
+    blocks: LayoutBlocks,
 }
 
 /// The values, and how often they were replaced.
@@ -90,11 +91,8 @@ struct ConstantLayout {
     packing: Option<Packing>,
 }
 
-/// The data on the device in one layout.
-struct DeviceCopy {
-    block: Arc<Block>,
-    layout: ConstantLayout,
-}
+/// Blocks with the data, each in another layout.
+type LayoutBlocks = SmallVec<[(ConstantLayout, Arc<Block>); 1]>;
 
 impl ConstArray {
     /// Copies `values`, in C order with that shape. Nothing is sent to the device before a kernel takes the constant.
@@ -232,14 +230,14 @@ impl ConstArray {
             return Err(vkarray_allocator::Error::ForeignDevice { left, right }.into());
         }
         allocator.device().check_process()?;
-        let mut staged: SmallVec<[(ConstantLayout, Arc<Block>); 1]> = SmallVec::new();
+        let mut staged = LayoutBlocks::new();
         loop {
             let later = DeferDrops::begin(); // Ends after the lock is released.
             let ended; // Dropped without the lock.
-            let mut state = self.lock();
+            let mut state = self.snapshot.state.lock();
             ended = state.take_ended();
-            let missing = state.layouts().find(|layout| staged.iter().all(|(staged, _)| staged != *layout)).cloned();
-            if let Some(layout) = missing {
+            let is_missing = |(layout, _): &&(ConstantLayout, _)| staged.iter().all(|(staged, _)| staged != layout);
+            if let Some((layout, _)) = state.blocks.iter().find(is_missing).cloned() {
                 drop((state, ended, later)); // In this order.
                 let memory = self.stage(bytes, &layout)?;
                 staged.push((layout, memory));
@@ -277,7 +275,7 @@ impl ConstArray {
         let layout = ConstantLayout { size, packing };
         loop {
             let values = {
-                let state = self.lock();
+                let state = self.snapshot.state.lock();
                 match state.find(&layout) {
                     Some(block) => return Ok(block),
                     None => state.values.clone(),
@@ -287,11 +285,11 @@ impl ConstArray {
             let memory = self.stage(&values.bytes, &layout)?;
             let _later = DeferDrops::begin(); // Until the lock is given back: it ends last.
             let ended; // Dropped without the lock.
-            let mut state = self.lock();
+            let mut state = self.snapshot.state.lock();
             ended = state.take_ended();
             if state.find(&layout).is_none() && state.values.version == values.version {
                 send(stream, &memory, &block)?;
-                state.blocks.push(DeviceCopy { block: Arc::clone(&block), layout });
+                state.blocks.push((layout, Arc::clone(&block)));
                 return Ok(block);
             }
             // Another thread added the block first, or the values were replaced meanwhile.
@@ -308,11 +306,6 @@ impl ConstArray {
         memory.write_on_host(0..padded.len() as u64)?.copy_from_slice(&padded);
         Ok(memory)
     }
-
-    fn lock(&self) -> MutexGuard<'_, ConstantState> {
-        // Each change is whole: a block is added when its copy is recorded, and the values are replaced last.
-        self.snapshot.state.lock()
-    }
 }
 
 /// Copies staged values to a block, in the order of `stream`.
@@ -321,20 +314,15 @@ fn send(stream: &Stream, memory: &Arc<Block>, block: &Arc<Block>) -> Result<()> 
 }
 
 impl ConstantState {
-    /// The forms that live on the device.
-    fn layouts(&self) -> impl Iterator<Item = &ConstantLayout> {
-        self.blocks.iter().filter(|copy| copy.block.is_alive()).map(|copy| &copy.layout)
-    }
-
     /// The block of that layout. One that a reset ended is not found, so the data is sent again.
     fn find(&self, layout: &ConstantLayout) -> Option<Arc<Block>> {
-        let copy = self.blocks.iter().find(|copy| copy.layout == *layout && copy.block.is_alive())?;
-        Some(Arc::clone(&copy.block))
+        let (_, block) = self.blocks.iter().find(|(own, block)| own == layout && block.is_alive())?;
+        Some(Arc::clone(block))
     }
 
     /// Removes the blocks that a reset ended, to be dropped without the lock.
-    fn take_ended(&mut self) -> SmallVec<[DeviceCopy; 1]> {
-        let (alive, ended) = mem::take(&mut self.blocks).into_iter().partition(|copy| copy.block.is_alive());
+    fn take_ended(&mut self) -> LayoutBlocks {
+        let (alive, ended) = mem::take(&mut self.blocks).into_iter().partition(|(_, block)| block.is_alive());
         self.blocks = alive;
         ended
     }

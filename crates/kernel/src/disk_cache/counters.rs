@@ -39,7 +39,7 @@ pub struct StoreCounters {
 
 /// The result of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(super) enum Outcome {
     Hit,
     Miss,
     Damaged,
@@ -48,11 +48,9 @@ pub(crate) enum Outcome {
     Refused,
 }
 
-const N_OUTCOMES: usize = 6;
-
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    kinds: [[AtomicU64; N_OUTCOMES]; 3],
+    kinds: [[AtomicU64; 6]; 3],
     evicted: AtomicU64,
 }
 
@@ -66,23 +64,11 @@ impl Counters {
     }
 
     pub(super) fn read(&self) -> CacheCounters {
-        CacheCounters {
-            translations: self.of(EntryKind::Translations),
-            pipelines: self.of(EntryKind::Pipelines),
-            validations: self.of(EntryKind::Validations),
-            evicted: self.evicted.load(Relaxed),
-        }
-    }
-
-    fn of(&self, kind: EntryKind) -> StoreCounters {
-        let count = |outcome: Outcome| self.kinds[kind as usize][outcome as usize].load(Relaxed);
-        StoreCounters {
-            hits: count(Outcome::Hit),
-            misses: count(Outcome::Miss),
-            damaged: count(Outcome::Damaged),
-            foreign: count(Outcome::Foreign),
-            written: count(Outcome::Written),
-            refused: count(Outcome::Refused),
-        }
+        // The counts stand in the order of `EntryKind` and of `Outcome`.
+        let [translations, pipelines, validations] = self.kinds.each_ref().map(|of_kind| {
+            let [hits, misses, damaged, foreign, written, refused] = of_kind.each_ref().map(|n| n.load(Relaxed));
+            StoreCounters { hits, misses, damaged, foreign, written, refused }
+        });
+        CacheCounters { translations, pipelines, validations, evicted: self.evicted.load(Relaxed) }
     }
 }

@@ -105,13 +105,6 @@ impl CacheFile {
     }
 }
 
-/// What a sweep left and removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SweepResult {
-    pub(super) bytes_left: u64,
-    pub(super) evicted: u64,
-}
-
 /// The files of a folder, in no order. Removes temporary files of killed processes, and leaves other files out.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<CacheFile>> {
     let mut entries = Vec::new();
@@ -132,15 +125,16 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<CacheFile>> {
     Ok(entries)
 }
 
-/// Removes old files until the folder is below `max_bytes`, and temporary files of killed processes.
-pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<SweepResult> {
-    let (entries, mut swept) = (list(folder)?, SweepResult::default());
-    swept.bytes_left = entries.iter().map(|entry| entry.bytes).sum();
+/// Removes old files until the folder is below `max_bytes`, and temporary files of killed processes. Returns the bytes that
+/// are left, and how many old files were removed.
+pub(super) fn sweep(folder: &Path, max_bytes: u64) -> io::Result<(u64, u64)> {
+    let entries = list(folder)?;
+    let (mut bytes_left, mut n_removed) = (entries.iter().map(|entry| entry.bytes).sum(), 0);
     for entry in surplus(entries, max_bytes) {
-        swept.bytes_left -= entry.bytes;
-        swept.evicted += u64::from(fs::remove_file(&entry.path).is_ok());
+        bytes_left -= entry.bytes;
+        n_removed += u64::from(fs::remove_file(&entry.path).is_ok());
     }
-    Ok(swept)
+    Ok((bytes_left, n_removed))
 }
 
 /// The files to remove: none while all fit; else the least recently used, until an eighth of the room is free, so that not
@@ -202,9 +196,9 @@ mod tests {
         }
         let old = SystemTime::now() - 2 * ABANDONED;
         File::options().write(true).open(folder.path().join("writing-old")).unwrap().set_modified(old).unwrap();
-        assert_eq!(sweep(folder.path(), 1000).unwrap(), SweepResult { bytes_left: 100, evicted: 0 });
+        assert_eq!(sweep(folder.path(), 1000).unwrap(), (100, 0));
         assert_eq!(names.map(|name| folder.path().join(name).exists()), [true, true, true, false]);
-        assert_eq!(sweep(folder.path(), 50).unwrap(), SweepResult { bytes_left: 0, evicted: 1 });
+        assert_eq!(sweep(folder.path(), 50).unwrap(), (0, 1));
         assert_eq!(names.map(|name| folder.path().join(name).exists()), [false, true, true, false]);
     }
 }

@@ -20,13 +20,12 @@ use std::sync::OnceLock;
 
 use vkarray_driver::lock::{Mutex, Rank};
 
-pub(crate) use counters::Outcome;
 pub use counters::{CacheCounters, StoreCounters};
 pub(crate) use entry::{Hash, Unusable};
 pub use folder::CacheFile;
 pub use settings::{CacheMode, CacheSettings};
 
-use counters::Counters;
+use counters::{Counters, Outcome};
 
 /// The folder is listed again after so many writes, since other processes write to it too.
 const WRITES_BETWEEN_SWEEPS: u32 = 256;
@@ -155,9 +154,9 @@ impl DiskCache {
             }
         }
         // A folder that cannot be listed is tried again after the next write.
-        if let Ok(swept) = folder::sweep(&self.settings.directory, self.settings.max_bytes) {
-            *usage = Some(FolderUsage { bytes: swept.bytes_left, writes: 0 });
-            self.counters.evict(swept.evicted);
+        if let Ok((bytes, n_removed)) = folder::sweep(&self.settings.directory, self.settings.max_bytes) {
+            *usage = Some(FolderUsage { bytes, writes: 0 });
+            self.counters.evict(n_removed);
         }
     }
 }

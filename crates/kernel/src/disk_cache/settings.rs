@@ -169,7 +169,7 @@ impl CacheSettings {
     /// Errors of the file system.
     pub fn clear(&self) -> io::Result<u64> {
         let Some(directory) = self.directory().filter(|directory| directory.exists()) else { return Ok(0) };
-        Ok(folder::sweep(directory, 0)?.evicted)
+        Ok(folder::sweep(directory, 0)?.1)
     }
 
     /// These settings, if no other user can change the folder. Otherwise a folder that the program or the environment named is
