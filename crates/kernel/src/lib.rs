@@ -35,7 +35,7 @@ pub use call::{
 pub use disk_cache::{CacheCounters, CacheFile, CacheMode, CacheSettings, StoreCounters};
 pub use dispatch::DispatchNode;
 pub use error::{Error, Mismatch, Result};
-pub use fits::{check_capabilities, check_extensions, check_matrices, check_subgroups, limits_of};
+pub use fits::limits_of;
 pub use pipeline::{Kernel, KernelBuilder, KernelCache, KernelLimit, KernelStatistics, WeakKernel};
 pub use vkarray_shader::{
     Access, Alias, BadScalar, Bindings, Bool, Bounds, BufferBounds, ByteOrder, Capability, Complex32, Complex64,

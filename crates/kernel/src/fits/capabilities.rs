@@ -71,22 +71,7 @@ pub(crate) fn limits_of_kernel(device: &DeviceInfo, spirv: &[u32]) -> Limits {
 /// About the first capability that is missing, [`Error::Capability`] if the device lacks it, [`Error::NotEnabled`] if
 /// the device was opened without it, and
 /// [`Error::NoCapability`] if no device is opened with it.
-///
-/// ```
-/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
-/// # fn main() -> anyhow::Result<()> {
-/// use vkarray_driver::Features;
-/// use vkarray_kernel::{Module, Options, Source};
-///
-/// let ctx = Context::open_default()?;
-/// let source = Source::wgsl("enable f16; @compute @workgroup_size(1) fn half() { var x = 1h; x += x; }");
-/// let signature = Module::parse(&source)?.translate(None, &Default::default(), &Options::default())?.signature;
-/// let error = vkarray_kernel::check_capabilities(&signature, ctx.info(), &Features::default()).unwrap_err();
-/// assert!(error.to_string().starts_with("kernel `half` needs f16, which "), "{error}");
-/// # Ok(())
-/// # }
-/// ```
-pub fn check_capabilities(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
+pub(crate) fn check_capabilities(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
     let missing = signature.capabilities.iter().find(|&&capability| !has(device, enabled, capability));
     let Some(missing) = missing else { return Ok(()) };
     let (kernel, capability) = (signature.entry.clone(), missing.to_string());

@@ -42,18 +42,7 @@ fn is_alike(one: &str, other: &str) -> bool {
 /// # Errors
 ///
 /// [`Error::Matrices`] with the first that it does not, and all that it does.
-///
-/// ```
-/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
-/// # fn main() -> anyhow::Result<()> {
-/// use vkarray_kernel::Signature;
-///
-/// let ctx = Context::open_default()?;
-/// vkarray_kernel::check_matrices(&Signature::default(), ctx.info())?; // It uses none.
-/// # Ok(())
-/// # }
-/// ```
-pub fn check_matrices(signature: &Signature, device: &DeviceInfo) -> Result<()> {
+pub(crate) fn check_matrices(signature: &Signature, device: &DeviceInfo) -> Result<()> {
     let is_there = |used: &&MatrixUse| device.matrix_shapes.iter().any(|shape| is_in(used, shape));
     let Some(missing) = signature.matrices.iter().find(|used| !is_there(used)) else { return Ok(()) };
     Err(Error::Matrices {

@@ -13,7 +13,4 @@ pub(crate) mod matrices;
 pub(crate) mod robustness;
 pub(crate) mod subgroups;
 
-pub use capabilities::{check_capabilities, limits_of};
-pub use extensions::check_extensions;
-pub use matrices::check_matrices;
-pub use subgroups::check_subgroups;
+pub use capabilities::limits_of;

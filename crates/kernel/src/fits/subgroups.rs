@@ -14,21 +14,7 @@ use crate::error::{Error, Result};
 ///
 /// [`Error::Capability`] where it has no such choice; [`Error::SubgroupSize`], [`Error::SubgroupCount`] or
 /// [`Error::FullSubgroups`], each with what the kernel needs and what the device allows.
-///
-/// ```
-/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/include/context.rs"));
-/// # fn main() -> anyhow::Result<()> {
-/// use vkarray_driver::Features;
-/// use vkarray_kernel::{Signature, Subgroups};
-///
-/// let ctx = Context::open_default()?;
-/// let subgroups = Subgroups { size: None, full: true };
-/// let signature = Signature { workgroup_size: [1, 1, 1], subgroups, ..Signature::default() };
-/// assert!(vkarray_kernel::check_subgroups(&signature, ctx.info(), &Features::default()).is_err());
-/// # Ok(())
-/// # }
-/// ```
-pub fn check_subgroups(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
+pub(crate) fn check_subgroups(signature: &Signature, device: &DeviceInfo, enabled: &Features) -> Result<()> {
     let (kernel, Subgroups { size, full }) = (|| signature.entry.clone(), signature.subgroups);
     let subgroup = &device.subgroup;
     let lacks = |capability: &str| {
