@@ -104,61 +104,159 @@ pub(crate) fn positions_of<T: Element>(x: &DeviceNDArray<T>) -> Result<DeviceNDA
     Ok(places)
 }
 
-pub(super) fn compact<T: Element>(x: &DeviceNDArray<T>, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<T>> {
-    let (shape, stream) = (x.shape(), x.stream());
-    let Some(rest) = shape.strip_prefix(mask.shape()) else {
-        let (first, second) = (shape.to_vec(), mask.shape().to_vec());
-        return Err(Error::Shapes { operation: "compact", first, second });
-    };
-    let rows = [&[mask.size()], rest].concat();
-    let rows = x.reshape_copy(rows.as_slice(), vkarray_layout::Order::C)?;
-    if !rest.is_empty() || !matches!(size_of::<T>(), 4 | 8 | 16) {
-        return gather_axis(&rows.on(stream), &positions_of(&mask.on(stream))?, 0);
+impl<T: Element> DeviceNDArray<T> {
+    /// The elements whose mask is true, in C order: NumPy's `x[mask]`. The mask has the leading axes of the array; one
+    /// axis replaces them.
+    ///
+    /// The call waits for the number of elements, which the device computes.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::array::Bool;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 4, 1)?;
+    /// let mask = ctx.slice_to_device(&[true, false, false, true].map(Bool::from))?;
+    /// assert_eq!(x.compact(&mask)?.to_vec()?, [0, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape is not the beginning of the array's;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    #[doc(alias = "compress")]
+    #[doc(alias = "extract")]
+    pub fn compact(&self, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<T>> {
+        let (shape, stream) = (self.shape(), self.stream());
+        let Some(rest) = shape.strip_prefix(mask.shape()) else {
+            let (first, second) = (shape.to_vec(), mask.shape().to_vec());
+            return Err(Error::Shapes { operation: "compact", first, second });
+        };
+        let rows = [&[mask.size()], rest].concat();
+        let rows = self.reshape_copy(rows.as_slice(), vkarray_layout::Order::C)?;
+        if !rest.is_empty() || !matches!(size_of::<T>(), 4 | 8 | 16) {
+            return gather_axis(&rows.on(stream), &positions_of(&mask.on(stream))?, 0);
+        }
+        let flags = mask.on(stream).reshape_copy(mask.size(), vkarray_layout::Order::C)?;
+        let rows = packed(&rows.on(stream))?;
+        let (parts, n_set) = flag_parts(&flags, size_of::<T>(), stream)?;
+        let out = rows.context().device_array::<T>([n_set])?;
+        parts.iter().try_for_each(|part| part.compact(Some(&rows), &out, stream))?;
+        Ok(out)
     }
-    let flags = mask.on(stream).reshape_copy(mask.size(), vkarray_layout::Order::C)?;
-    let rows = packed(&rows.on(stream))?;
-    let (parts, n_set) = flag_parts(&flags, size_of::<T>(), stream)?;
-    let out = rows.context().device_array::<T>([n_set])?;
-    parts.iter().try_for_each(|part| part.compact(Some(&rows), &out, stream))?;
-    Ok(out)
-}
 
-pub(super) fn put<T: Element>(
-    x: &DeviceNDArray<T>,
-    mask: &DeviceNDArray<Bool>,
-    values: &DeviceNDArray<T>,
-) -> Result<()> {
-    let shape = x.shape();
-    if !shape.starts_with(mask.shape()) {
-        let (first, second) = (shape.to_vec(), mask.shape().to_vec());
-        return Err(Error::Shapes { operation: "put_mask", first, second });
+    /// Writes `values` to the elements whose mask is true, in C order: NumPy's `x[mask] = values`. The mask has the leading
+    /// axes of the array. There is one value for each of these elements, or one for all.
+    ///
+    /// The call waits for the number of elements, which the device computes.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0, 5, 1)?;
+    /// x.put_mask(&x.greater(2).eval()?, &ctx.slice_to_device(&[70, 80])?)?;
+    /// assert_eq!(x.to_vec()?, [0, 1, 2, 70, 80]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape is not the beginning of the array's;
+    /// [`Error::MaskValues`](crate::Error::MaskValues) for another number of values, with nothing written;
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly) for a read-only array;
+    /// [`Error::SharedElements`](crate::Error::SharedElements) for an array whose elements share memory;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    #[doc(alias = "place")]
+    #[doc(alias = "putmask")]
+    pub fn put_mask(&self, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<T>) -> Result<()> {
+        let shape = self.shape();
+        if !shape.starts_with(mask.shape()) {
+            let (first, second) = (shape.to_vec(), mask.shape().to_vec());
+            return Err(Error::Shapes { operation: "put_mask", first, second });
+        }
+        self.check_writable()?;
+        // The mask of an element is the mask of its leading axes.
+        let apart = [mask.shape(), &vec![1; shape.len() - mask.ndim()]].concat();
+        let mask = mask.reshape_copy(apart.as_slice(), vkarray_layout::Order::C)?.broadcast_to(shape)?;
+        let places = positions_of(&mask.on(self.stream()))?;
+        if values.size() != places.size() && values.size() != 1 {
+            return Err(Error::MaskValues { values: values.size(), places: places.size() });
+        }
+        self.put_with_mode(&places, values, IndexMode::Clip)
     }
-    x.check_writable()?;
-    // The mask of an element is the mask of its leading axes.
-    let apart = [mask.shape(), &vec![1; shape.len() - mask.ndim()]].concat();
-    let mask = mask.reshape_copy(apart.as_slice(), vkarray_layout::Order::C)?.broadcast_to(shape)?;
-    let places = positions_of(&mask.on(x.stream()))?;
-    if values.size() != places.size() && values.size() != 1 {
-        return Err(Error::MaskValues { values: values.size(), places: places.size() });
-    }
-    super::put::put(x, &places, values, IndexMode::Clip)
-}
 
-pub(super) fn nonzero<T: Element>(x: &DeviceNDArray<T>) -> Result<Vec<DeviceNDArray<u32>>> {
-    let shape = x.shape();
-    if shape.is_empty() {
-        return Err(Error::NoAxis { operation: "nonzero" });
+    /// Writes `value` to the elements whose mask is true: NumPy's `x[mask] = value`. The mask has the leading axes of
+    /// the array.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[1.0_f32, f32::NAN, 3.0])?;
+    /// x.fill_where(&x.isnan().eval()?, 0.0)?;
+    /// assert_eq!(x.to_vec()?, [1.0, 0.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the mask's shape is not the beginning of the array's;
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly) for a read-only array; and the errors of
+    /// [`DeviceNDArray::put_mask`].
+    pub fn fill_where(&self, mask: &DeviceNDArray<Bool>, value: T) -> Result<()> {
+        self.put_mask(mask, &mask.context().full([1], value)?)
     }
-    let places = positions_of(x)?;
-    let mut below = x.size();
-    shape
-        .iter()
-        .map(|&length| {
-            if places.size() == 0 {
-                return places.copy();
-            }
-            below /= length;
-            places.floor_divide(to_u32(below)?).remainder(to_u32(length)?).on(x.stream()).eval()
-        })
-        .collect()
+
+    /// The indices of the elements that are not zero, one array for each axis, in C order: NumPy's `nonzero`. NaN is not
+    /// zero. An array without axes is refused, as in NumPy 2.
+    ///
+    /// The call waits for the number of elements, which the device computes.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[0.0_f32, 2.0, -0.0, 3.0])?.reshape([2, 2])?;
+    /// let places = x.nonzero()?;
+    /// assert_eq!((places[0].to_vec()?, places[1].to_vec()?), (vec![0, 1], vec![1, 1]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAxis`](crate::Error::NoAxis) for an array without axes;
+    /// [`Error::NoConversion`](crate::Error::NoConversion) for records;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    #[doc(alias = "argwhere")]
+    pub fn nonzero(&self) -> Result<Vec<DeviceNDArray<u32>>> {
+        let shape = self.shape();
+        if shape.is_empty() {
+            return Err(Error::NoAxis { operation: "nonzero" });
+        }
+        let places = positions_of(self)?;
+        let mut below = self.size();
+        shape
+            .iter()
+            .map(|&length| {
+                if places.size() == 0 {
+                    return places.copy();
+                }
+                below /= length;
+                places.floor_divide(to_u32(below)?).remainder(to_u32(length)?).on(self.stream()).eval()
+            })
+            .collect()
+    }
 }

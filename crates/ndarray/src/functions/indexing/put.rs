@@ -24,42 +24,92 @@ use crate::generate::{Axis, Nest, word};
 /// The most loops with which the kernel walks over an array.
 const MAX_AXES: usize = 8;
 
-pub(crate) fn put<T: Element, I: IndexElement>(
-    x: &DeviceNDArray<T>,
-    indices: &DeviceNDArray<I>,
-    values: &DeviceNDArray<T>,
-    mode: IndexMode,
-) -> Result<()> {
-    let (stream, ctx, length) = (x.stream(), x.context(), x.size());
-    if indices.size() == 0 {
-        return Ok(());
+impl<T: Element> DeviceNDArray<T> {
+    /// Writes `values` to the elements at flat indices, in C order: NumPy's `put`. Values are repeated if they are
+    /// fewer than the indices; of several values for one element the last one stays. Like [`DeviceNDArray::take`], the call
+    /// waits until the device has checked the indices.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<i32>([2, 3])?;
+    /// x.put(&ctx.slice_to_device(&[4, -1, 4])?, &ctx.slice_to_device(&[7, 8, 9])?)?;
+    /// assert_eq!(x.to_vec()?, [0, 0, 0, 0, 9, 8]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange) for an index outside the array, with nothing written;
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if there are indices but no values or no elements;
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly) for a read-only array;
+    /// [`Error::SharedElements`](crate::Error::SharedElements) for an array whose elements share memory;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn put<I: IndexElement>(&self, indices: &DeviceNDArray<I>, values: &DeviceNDArray<T>) -> Result<()> {
+        self.put_with_mode(indices, values, IndexMode::Raise)
     }
-    if length == 0 || values.size() == 0 {
-        return Err(Error::EmptyAxis { operation: "put", indices: indices.size() });
+
+    /// Writes `values` at flat indices, as [`DeviceNDArray::put`] does, with a rule for indices out of range.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::IndexMode;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.zeros::<i32>(3)?;
+    /// x.put_with_mode(&ctx.slice_to_device(&[4])?, &ctx.slice_to_device(&[5])?, IndexMode::Wrap)?;
+    /// assert_eq!(x.to_vec()?, [0, 5, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if there are indices but no values or no elements;
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly) for a read-only array; and the errors of
+    /// [`DeviceNDArray::put`].
+    pub fn put_with_mode<I: IndexElement>(
+        &self,
+        indices: &DeviceNDArray<I>,
+        values: &DeviceNDArray<T>,
+        mode: IndexMode,
+    ) -> Result<()> {
+        let (stream, ctx, length) = (self.stream(), self.context(), self.size());
+        if indices.size() == 0 {
+            return Ok(());
+        }
+        if length == 0 || values.size() == 0 {
+            return Err(Error::EmptyAxis { operation: "put", indices: indices.size() });
+        }
+        self.check_writable()?;
+        to_u32(length)?;
+        let indices = apart(self, indices)?;
+        if mode == IndexMode::Raise {
+            check_indices("put", stream, &indices, length)?;
+        }
+        // Values beyond the number of indices are not used.
+        let values = apart(self, values)?;
+        let values = part(&values, &(0..values.size().min(indices.size())))?;
+        let text = [&Units::of::<T>().text(), &index_text::<I>(mode), functions::PUT];
+        let most = longest(ctx, size_of::<u32>(), 1);
+        let put = Put {
+            x: self,
+            stream,
+            owners: ctx.device_array([length.min(most)])?,
+            find_owners: kernel(ctx, "put.wgsl", &text, "put_owners")?,
+            write: kernel(ctx, "put.wgsl", &text, "put_values")?,
+            indices,
+            values,
+        };
+        let mut regions = Vec::new();
+        add_regions(self, 0, most, &mut regions)?;
+        regions.iter().try_for_each(|region| put.write(region))
     }
-    x.check_writable()?;
-    to_u32(length)?;
-    let indices = apart(x, indices)?;
-    if mode == IndexMode::Raise {
-        check_indices("put", stream, &indices, length)?;
-    }
-    // Values beyond the number of indices are not used.
-    let values = apart(x, values)?;
-    let values = part(&values, &(0..values.size().min(indices.size())))?;
-    let text = [&Units::of::<T>().text(), &index_text::<I>(mode), functions::PUT];
-    let most = longest(ctx, size_of::<u32>(), 1);
-    let put = Put {
-        x,
-        stream,
-        owners: ctx.device_array([length.min(most)])?,
-        find_owners: kernel(ctx, "put.wgsl", &text, "put_owners")?,
-        write: kernel(ctx, "put.wgsl", &text, "put_values")?,
-        indices,
-        values,
-    };
-    let mut regions = Vec::new();
-    add_regions(x, 0, most, &mut regions)?;
-    regions.iter().try_for_each(|region| put.write(region))
 }
 
 /// A packed array of one axis that shares no memory with the array that is written: the given array, or a copy of it.

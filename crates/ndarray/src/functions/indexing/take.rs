@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, Element, Kernel};
+use vkarray_layout::IntoAxis;
 use vkarray_shaders::functions;
 
 use crate::array::DeviceNDArray;
@@ -79,19 +80,99 @@ pub(super) fn check_indices<I: IndexElement>(
     Err(Error::IndexOutOfRange { operation, index, position, length })
 }
 
-pub(super) fn take<T: Element, I: IndexElement>(
-    x: &DeviceNDArray<T>,
-    indices: &DeviceNDArray<I>,
-    axis: isize,
-    mode: IndexMode,
-) -> Result<DeviceNDArray<T>> {
-    let shape = x.shape();
-    let axis = axis_of(axis, shape.len())?;
-    let out = [&shape[..axis], indices.shape(), &shape[axis + 1..]].concat();
-    gather(x, indices, Gather { operation: "take", axis, mode, is_along: false }, &out)
+impl<T: Element> DeviceNDArray<T> {
+    /// The elements at `indices` along an axis: NumPy's `take`. The axes of `indices` replace the axis.
+    ///
+    /// Negative indices count from the end. The call waits until the device has compared the indices with the length of the
+    /// axis; [`DeviceNDArray::take_with_mode`] with another mode does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
+    /// let columns = ctx.slice_to_device(&[2, 0, -1])?;
+    /// assert_eq!(x.take(&columns, 1)?.to_vec()?, [2.0, 0.0, 2.0, 5.0, 3.0, 5.0]);
+    /// let refused = x.take(&ctx.slice_to_device(&[0, 3])?, 1).unwrap_err();
+    /// assert_eq!(refused.to_string(), "take: index 3 at position 1 is out of range for an axis of length 3");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange) for an index outside the axis;
+    /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have; and the errors of
+    /// [`DeviceNDArray::take_with_mode`].
+    pub fn take<I: IndexElement>(&self, indices: &DeviceNDArray<I>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
+        self.take_with_mode(indices, axis, IndexMode::Raise)
+    }
+
+    /// The elements at `indices` along an axis, as [`DeviceNDArray::take`] gives them, with a rule for indices out of range.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::IndexMode;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (x, indices) = (ctx.arange(0, 4, 1)?, ctx.slice_to_device(&[-1, 5])?);
+    /// assert_eq!(x.take_with_mode(&indices, 0, IndexMode::Wrap)?.to_vec()?, [3, 1]);
+    /// assert_eq!(x.take_with_mode(&indices, 0, IndexMode::Clip)?.to_vec()?, [0, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) for indices into an axis without elements;
+    /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn take_with_mode<I: IndexElement>(
+        &self,
+        indices: &DeviceNDArray<I>,
+        axis: impl IntoAxis,
+        mode: IndexMode,
+    ) -> Result<DeviceNDArray<T>> {
+        let shape = self.shape();
+        let axis = axis_of(axis.into_axis(), shape.len())?;
+        let out = [&shape[..axis], indices.shape(), &shape[axis + 1..]].concat();
+        gather(self, indices, Gather { operation: "take", axis, mode, is_along: false }, &out)
+    }
+
+    /// Element `[o, j, k]` of the result is `x[o, indices[o, j, k], k]`: NumPy's `take_along_axis`, which applies the
+    /// result of `argsort` along an axis. The shapes agree in all other axes. Like [`DeviceNDArray::take`], the call waits
+    /// until the device has checked the indices.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[3, 1, 2, 9, 7, 8])?.reshape([2, 3])?;
+    /// let order = x.argsort(1)?;
+    /// assert_eq!(x.take_along_axis(&order, 1)?.to_vec()?, [1, 2, 3, 7, 8, 9]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if the shapes differ in another axis;
+    /// [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange) for an index outside the axis; and the errors of
+    /// [`DeviceNDArray::take`].
+    pub fn take_along_axis<I: IndexElement>(
+        &self,
+        indices: &DeviceNDArray<I>,
+        axis: impl IntoAxis,
+    ) -> Result<DeviceNDArray<T>> {
+        take_along_axis(self, indices, axis.into_axis(), IndexMode::Raise)
+    }
 }
 
-pub(super) fn take_along_axis<T: Element, I: IndexElement>(
+fn take_along_axis<T: Element, I: IndexElement>(
     x: &DeviceNDArray<T>,
     indices: &DeviceNDArray<I>,
     axis: isize,
@@ -114,7 +195,7 @@ pub(crate) fn gather_axis<T: Element>(
     indices: &DeviceNDArray<u32>,
     axis: usize,
 ) -> Result<DeviceNDArray<T>> {
-    take(x, indices, axis.cast_signed(), IndexMode::Clip)
+    x.take_with_mode(indices, axis.cast_signed(), IndexMode::Clip)
 }
 
 /// The elements at the places of each row. All places are known to be in range.

@@ -169,7 +169,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # fn main() -> anyhow::Result<()> {
     /// let ctx = Context::open_default()?;
     /// let x = ctx.arange(0, 2, 1)?.tile(&[2, 2])?;
-    /// assert_eq!((x.shape(), x.to_vec()?), (&[2, 4][..], vec![0, 1, 0, 1, 0, 1, 0, 1]));
+    /// assert_eq!((self.shape(), self.to_vec()?), (&[2, 4][..], vec![0, 1, 0, 1, 0, 1, 0, 1]));
     /// # Ok(())
     /// # }
     /// ```
@@ -180,17 +180,16 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn tile(&self, repetitions: &[usize]) -> Result<DeviceNDArray<T>> {
-        let x = self;
-        let ndim = repetitions.len().max(x.ndim());
+        let ndim = repetitions.len().max(self.ndim());
         let in_front = |list: &[usize]| [vec![1; ndim - list.len()], list.to_vec()].concat();
-        let (repetitions, shape) = (in_front(repetitions), in_front(x.shape()));
+        let (repetitions, shape) = (in_front(repetitions), in_front(self.shape()));
         let tiled: Vec<usize> = repetitions.iter().zip(&shape).map(|(n, len)| n.saturating_mul(*len)).collect();
         let apart: Vec<usize> = repetitions.iter().zip(&shape).flat_map(|(&n, &len)| [n, len]).collect();
         let tile: Vec<usize> = shape.iter().flat_map(|&len| [1, len]).collect();
-        let out = x.context().device_array(tiled.as_slice())?;
-        let tile = x.reshape_copy(tile.as_slice(), Order::C)?;
+        let out = self.context().device_array(tiled.as_slice())?;
+        let tile = self.reshape_copy(tile.as_slice(), Order::C)?;
         if out.size() > 0 {
-            out.reshape(apart.as_slice())?.on(x.stream()).assign(&tile)?;
+            out.reshape(apart.as_slice())?.on(self.stream()).assign(&tile)?;
         }
         Ok(out)
     }
@@ -213,16 +212,15 @@ impl<T: Element> DeviceNDArray<T> {
     /// too large; [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn repeat(&self, n: usize, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
-        let x = self;
-        let mut shape = x.shape().to_vec();
+        let mut shape = self.shape().to_vec();
         let axis = axis_of(axis.into_axis(), shape.len())?;
         let mut apart = shape.clone();
         apart.insert(axis + 1, n);
         shape[axis] = shape[axis].saturating_mul(n);
-        let out = x.context().device_array(shape.as_slice())?;
+        let out = self.context().device_array(shape.as_slice())?;
         if out.size() > 0 {
-            let each = x.expand_dims(axis.cast_signed() + 1)?;
-            out.reshape(apart.as_slice())?.on(x.stream()).assign(&each)?;
+            let each = self.expand_dims(axis.cast_signed() + 1)?;
+            out.reshape(apart.as_slice())?.on(self.stream()).assign(&each)?;
         }
         Ok(out)
     }
@@ -245,15 +243,14 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have; and the errors of
     /// [`DeviceNDArray::repeat`].
     pub fn repeat_each(&self, counts: &[usize], axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
-        let x = self;
-        let axis = axis_of(axis.into_axis(), x.ndim())?;
-        if x.shape()[axis] != counts.len() {
-            let (first, second) = (x.shape().to_vec(), vec![counts.len()]);
+        let axis = axis_of(axis.into_axis(), self.ndim())?;
+        if self.shape()[axis] != counts.len() {
+            let (first, second) = (self.shape().to_vec(), vec![counts.len()]);
             return Err(Error::Shapes { operation: "repeat_each", first, second });
         }
-        let n_places = sum_of_lengths(counts.iter().copied(), x.shape())?;
+        let n_places = sum_of_lengths(counts.iter().copied(), self.shape())?;
         let places = (0..to_u32(counts.len())?).zip(counts).flat_map(|(place, &n)| std::iter::repeat_n(place, n));
-        take_places(x, n_places, places, axis)
+        take_places(self, n_places, places, axis)
     }
 
     /// The array with its elements shifted along an axis; elements at the end move to the front: NumPy's `roll`.
@@ -274,17 +271,16 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn roll(&self, shift: isize, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
-        let x = self;
         let axis = axis.into_axis();
-        let length = x.shape()[axis_of(axis, x.ndim())?].cast_signed();
-        let out = x.context().device_array(x.shape())?;
+        let length = self.shape()[axis_of(axis, self.ndim())?].cast_signed();
+        let out = self.context().device_array(self.shape())?;
         if length == 0 {
             return Ok(out);
         }
         let shift = shift.rem_euclid(length);
         for (to, from) in [(shift..length, 0..length - shift), (0..shift, length - shift..length)] {
-            let part = x.slice_axis(axis, from)?;
-            out.slice_axis(axis, to)?.on(x.stream()).copy_from_device(&part)?;
+            let part = self.slice_axis(axis, from)?;
+            out.slice_axis(axis, to)?.on(self.stream()).copy_from_device(&part)?;
         }
         Ok(out)
     }
@@ -313,41 +309,14 @@ impl<T: Element> DeviceNDArray<T> {
     where
         T: Numeric,
     {
-        let x = self;
         let axis = axis.into_axis();
-        let length = x.shape()[axis_of(axis, x.ndim())?];
-        let mut out = x.clone();
+        let length = self.shape()[axis_of(axis, self.ndim())?];
+        let mut out = self.clone();
         for _ in 0..n.min(length) {
             let (left, right) = (out.slice_axis(axis, ..-1)?, out.slice_axis(axis, 1..)?);
-            out = (right - left).on(x.stream()).eval()?;
+            out = (right - left).on(self.stream()).eval()?;
         }
         Ok(out)
-    }
-
-    /// The array with elements added before and after each axis: NumPy's `pad`. `widths` has the number before and the
-    /// number after each axis.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    /// use vkarray::primitives::PadMode;
-    ///
-    /// # fn main() -> anyhow::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.arange(1, 4, 1)?;
-    /// assert_eq!(x.pad(&[(1, 2)], PadMode::Constant(0))?.to_vec()?, [0, 1, 2, 3, 0, 0]);
-    /// assert_eq!(x.pad(&[(2, 1)], PadMode::Reflect)?.to_vec()?, [3, 2, 1, 2, 3, 2]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Shapes`](crate::Error::Shapes) if there is not one pair for each axis;
-    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if an axis without elements is extended by copies of its elements;
-    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
-    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    pub fn pad(&self, widths: &[(usize, usize)], mode: PadMode<T>) -> Result<DeviceNDArray<T>> {
-        pad::pad(self, widths, mode)
     }
 
     /// The arrays that an array consists of along an axis: `unstack` of the array API. They are views.
@@ -367,11 +336,10 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Layout`](crate::Error::Layout) for an axis that the array does not have.
     pub fn unstack(&self, axis: impl IntoAxis) -> Result<Vec<DeviceNDArray<T>>> {
-        let x = self;
         let axis = axis.into_axis();
-        match x.shape()[axis_of(axis, x.ndim())?] {
+        match self.shape()[axis_of(axis, self.ndim())?] {
             0 => Ok(Vec::new()),
-            n => x.array_split(n, axis)?.into_iter().map(|part| part.squeeze(Some(&[axis]))).collect(),
+            n => self.array_split(n, axis)?.into_iter().map(|part| part.squeeze(Some(&[axis]))).collect(),
         }
     }
 }

@@ -52,47 +52,67 @@ impl<T> PadMode<T> {
     }
 }
 
-pub(super) fn pad<T: Element>(
-    x: &DeviceNDArray<T>,
-    widths: &[(usize, usize)],
-    mode: PadMode<T>,
-) -> Result<DeviceNDArray<T>> {
-    let (array, stream) = (x, x.stream());
-    if widths.len() != array.ndim() {
-        let (first, second) = (array.shape().to_vec(), vec![widths.len()]);
-        return Err(Error::Shapes { operation: "pad", first, second });
-    }
-    if let PadMode::Constant(value) = mode {
-        let padded = |(&length, &(before, after)): (&usize, &(usize, usize))| {
-            length.saturating_add(before).saturating_add(after)
-        };
-        let shape: Vec<usize> = array.shape().iter().zip(widths).map(padded).collect();
-        let out = array.context().device_array(shape)?;
-        out.on(stream).fill(value)?;
-        let mut inner = out.clone();
-        for (axis, (&length, &(before, _))) in (0..).zip(array.shape().iter().zip(widths)) {
-            let start = before.cast_signed();
-            inner = inner.slice_axis(axis, start..start + length.cast_signed())?;
+impl<T: Element> DeviceNDArray<T> {
+    /// The array with elements added before and after each axis: NumPy's `pad`. `widths` has the number before and the
+    /// number after each axis.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::PadMode;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(1, 4, 1)?;
+    /// assert_eq!(x.pad(&[(1, 2)], PadMode::Constant(0))?.to_vec()?, [0, 1, 2, 3, 0, 0]);
+    /// assert_eq!(x.pad(&[(2, 1)], PadMode::Reflect)?.to_vec()?, [3, 2, 1, 2, 3, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shapes`](crate::Error::Shapes) if there is not one pair for each axis;
+    /// [`Error::EmptyAxis`](crate::Error::EmptyAxis) if an axis without elements is extended by copies of its elements;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn pad(&self, widths: &[(usize, usize)], mode: PadMode<T>) -> Result<DeviceNDArray<T>> {
+        let (array, stream) = (self, self.stream());
+        if widths.len() != array.ndim() {
+            let (first, second) = (array.shape().to_vec(), vec![widths.len()]);
+            return Err(Error::Shapes { operation: "pad", first, second });
         }
-        inner.on(stream).copy_from_device(array)?;
-        return Ok(out);
-    }
-    let mut out = None;
-    for (axis, &(before, after)) in widths.iter().enumerate().filter(|(_, width)| **width != (0, 0)) {
-        let length = array.shape()[axis];
-        if length == 0 {
-            return Err(Error::EmptyAxis { operation: "pad", indices: before.saturating_add(after) });
+        if let PadMode::Constant(value) = mode {
+            let padded = |(&length, &(before, after)): (&usize, &(usize, usize))| {
+                length.saturating_add(before).saturating_add(after)
+            };
+            let shape: Vec<usize> = array.shape().iter().zip(widths).map(padded).collect();
+            let out = array.context().device_array(shape)?;
+            out.on(stream).fill(value)?;
+            let mut inner = out.clone();
+            for (axis, (&length, &(before, _))) in (0..).zip(array.shape().iter().zip(widths)) {
+                let start = before.cast_signed();
+                inner = inner.slice_axis(axis, start..start + length.cast_signed())?;
+            }
+            inner.on(stream).copy_from_device(array)?;
+            return Ok(out);
         }
-        let n_places = sum_of_lengths([length, before, after], array.shape())?;
-        to_u32(n_places)?;
-        let (first, end) = (-before.cast_signed(), (length + after).cast_signed());
-        let place = |at| u32::try_from(mode.source(at, length.cast_signed())).expect("a place of the axis");
-        let places = (first..end).map(place);
-        out = Some(take_places(&out.as_ref().unwrap_or(array).on(stream), n_places, places, axis)?);
-    }
-    match out {
-        Some(out) => Ok(out),
-        None => x.copy(),
+        let mut out = None;
+        for (axis, &(before, after)) in widths.iter().enumerate().filter(|(_, width)| **width != (0, 0)) {
+            let length = array.shape()[axis];
+            if length == 0 {
+                return Err(Error::EmptyAxis { operation: "pad", indices: before.saturating_add(after) });
+            }
+            let n_places = sum_of_lengths([length, before, after], array.shape())?;
+            to_u32(n_places)?;
+            let (first, end) = (-before.cast_signed(), (length + after).cast_signed());
+            let place = |at| u32::try_from(mode.source(at, length.cast_signed())).expect("a place of the axis");
+            let places = (first..end).map(place);
+            out = Some(take_places(&out.as_ref().unwrap_or(array).on(stream), n_places, places, axis)?);
+        }
+        match out {
+            Some(out) => Ok(out),
+            None => self.copy(),
+        }
     }
 }
 

@@ -23,15 +23,71 @@ use crate::generate::{Reduction, dtype_code};
 /// Keeps the keys of kernels of products apart from the keys of other kernels.
 const KEY: u32 = 0x6d61_746d;
 
-pub(super) fn matmul<T: Widen>(x: &DeviceNDArray<T>, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
-    of_stacks("matmul", x, other, |left, right| match product_by_matrices(left, right)? {
-        Some(out) => Ok(out),
-        None => converted(&product(left, right)?, left.stream()),
-    })
+impl DeviceNDArray<i8> {
+    /// The product of two matrices of `i8`, or of stacks of them, as `i32`: [`DeviceNDArray::matmul`] with its shapes and
+    /// errors, and with results that are not cut to `i8`. PyTorch's `torch._int_mm`.
+    ///
+    /// Sums are exact; those beyond `i32` wrap around, which takes an inner axis of 131,072 or longer. Fastest is a
+    /// second operand whose columns are contiguous, as those of `weights.t()`: it is not copied. Returns at once.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[-128_i8, 127, 100, -50])?.reshape([2, 2])?;
+    /// assert_eq!(x.matmul_i32(&x.t())?.to_vec()?, [32_513, -19_150, -19_150, 12_500]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ;
+    /// [`Error::Shapes`](crate::Error::Shapes) if an operand has no axis;
+    /// [`Error::Layout`](crate::Error::Layout) if stacks do not broadcast;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn matmul_i32(&self, other: &Self) -> Result<DeviceNDArray<i32>> {
+        of_stacks("matmul_i32", self, other, product)
+    }
 }
 
-pub(super) fn matmul_i32(x: &DeviceNDArray<i8>, other: &DeviceNDArray<i8>) -> Result<DeviceNDArray<i32>> {
-    of_stacks("matmul_i32", x, other, product)
+impl<T: Widen> DeviceNDArray<T> {
+    /// The product of two matrices, or of stacks of them: NumPy's `matmul`. An array of one axis is a row on the left and a
+    /// column on the right; the axes before the last two broadcast.
+    ///
+    /// Products are added in the type of the elements; floats of 16 bits are added as `f32`, and integers wrap around.
+    /// The order of additions depends on the shapes and the device alone, so floats are the same in every run on a
+    /// device, and may differ in rounding between devices. `f64` needs a device that has it. Operands that are not
+    /// contiguous are copied first, unless the result is one row or one column of each matrix.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
+    /// assert_eq!(x.matmul(&x.t())?.to_vec()?, [5.0, 14.0, 14.0, 50.0]);
+    /// assert_eq!(x.matmul(&ctx.ones::<f32>(3)?)?.to_vec()?, [3.0, 12.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ;
+    /// [`Error::Shapes`](crate::Error::Shapes) if an operand has no axis;
+    /// [`Error::Layout`](crate::Error::Layout) if stacks do not broadcast;
+    /// [`Error::Kernel`](crate::Error::Kernel) for `f64` on a device without it;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn matmul(&self, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
+        of_stacks("matmul", self, other, |left, right| match product_by_matrices(left, right)? {
+            Some(out) => Ok(out),
+            None => converted(&product(left, right)?, left.stream()),
+        })
+    }
 }
 
 /// What an operation gives for two stacks of matrices, of which arrays of one axis are a row and a column.

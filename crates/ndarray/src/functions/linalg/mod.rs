@@ -16,69 +16,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::functions::operand::{Widen, axis_of};
 
-impl DeviceNDArray<i8> {
-    /// The product of two matrices of `i8`, or of stacks of them, as `i32`: [`DeviceNDArray::matmul`] with its shapes and
-    /// errors, and with results that are not cut to `i8`. PyTorch's `torch._int_mm`.
-    ///
-    /// Sums are exact; those beyond `i32` wrap around, which takes an inner axis of 131,072 or longer. Fastest is a
-    /// second operand whose columns are contiguous, as those of `weights.t()`: it is not copied. Returns at once.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> anyhow::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.slice_to_device(&[-128_i8, 127, 100, -50])?.reshape([2, 2])?;
-    /// assert_eq!(x.matmul_i32(&x.t())?.to_vec()?, [32_513, -19_150, -19_150, 12_500]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ;
-    /// [`Error::Shapes`](crate::Error::Shapes) if an operand has no axis;
-    /// [`Error::Layout`](crate::Error::Layout) if stacks do not broadcast;
-    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
-    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    pub fn matmul_i32(&self, other: &Self) -> Result<DeviceNDArray<i32>> {
-        matmul::matmul_i32(self, other)
-    }
-}
-
 impl<T: Widen> DeviceNDArray<T> {
-    /// The product of two matrices, or of stacks of them: NumPy's `matmul`. An array of one axis is a row on the left and a
-    /// column on the right; the axes before the last two broadcast.
-    ///
-    /// Products are added in the type of the elements; floats of 16 bits are added as `f32`, and integers wrap around.
-    /// The order of additions depends on the shapes and the device alone, so floats are the same in every run on a
-    /// device, and may differ in rounding between devices. `f64` needs a device that has it. Operands that are not
-    /// contiguous are copied first, unless the result is one row or one column of each matrix.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> anyhow::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.arange(0.0_f32, 6.0, 1.0)?.reshape([2, 3])?;
-    /// assert_eq!(x.matmul(&x.t())?.to_vec()?, [5.0, 14.0, 14.0, 50.0]);
-    /// assert_eq!(x.matmul(&ctx.ones::<f32>(3)?)?.to_vec()?, [3.0, 12.0]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Lengths`](crate::Error::Lengths) if the lengths that are added up differ;
-    /// [`Error::Shapes`](crate::Error::Shapes) if an operand has no axis;
-    /// [`Error::Layout`](crate::Error::Layout) if stacks do not broadcast;
-    /// [`Error::Kernel`](crate::Error::Kernel) for `f64` on a device without it;
-    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
-    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    pub fn matmul(&self, other: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {
-        matmul::matmul(self, other)
-    }
-
     /// The inner product of two arrays of one axis, and the product of two matrices. With more axes, products are added
     /// up over the last axis of this array and the last but one of the other: NumPy's `dot`. An array without axes is a
     /// factor.
@@ -136,8 +74,7 @@ impl<T: Widen> DeviceNDArray<T> {
         axes: impl IntoReshape,
         other_axes: impl IntoReshape,
     ) -> Result<DeviceNDArray<T>> {
-        let (x, stream) = (self, self.stream());
-        let (a, b) = (x, other);
+        let (a, b, stream) = (self, other, self.stream());
         let (axes, other_axes) = (axes.into_reshape(), other_axes.into_reshape());
         if axes.len() != other_axes.len() {
             return Err(LayoutError::AxisCount { given: other_axes.len(), expected: axes.len() }.into());
@@ -166,7 +103,7 @@ impl<T: Widen> DeviceNDArray<T> {
         };
         let (left, right) = (matrix(a, &free_a, &summed.0)?, matrix(b, &summed.1, &free_b)?);
         let shape = [lengths(a, &free_a), lengths(b, &free_b)].concat();
-        matmul::matmul(&left.on(stream), &right)?.reshape(shape.as_slice())
+        left.on(stream).matmul(&right)?.reshape(shape.as_slice())
     }
 
     /// The lower triangle of matrices: elements above the `k`-th diagonal are zero. NumPy's `tril`.

@@ -7,7 +7,6 @@ use vkarray_kernel::Kernel;
 use vkarray_layout::Order;
 use vkarray_shaders::functions;
 
-use super::Histogram;
 use super::keys::{KeyKind, Keys, bits_of};
 use super::radix::order_rows;
 use super::search::{Side, places_among};
@@ -37,30 +36,77 @@ const STEPS: usize = 64;
 /// The most counters of a workgroup: one for each of as many bins, or several.
 const COUNTERS: usize = 8192;
 
-/// Counts in even bins, with the edges.
-pub(super) fn histogram<T: Widen>(
-    x: &DeviceNDArray<T>,
-    bins: usize,
-    range: &RangeInclusive<f64>,
-) -> Result<Histogram<T>> {
-    let exact = even_edges(bins, range)?;
-    let edges: Vec<_> = exact.iter().copied().map(UniformFloat::of_f64).collect();
-    let counts = match whole_edges::<T>(&exact) {
-        Some(whole) => count(x, &whole)?,
-        None => count(&converted::<_, T::Edge>(x, x.stream())?.on(x.stream()), &edges)?,
-    };
-    Ok((counts, edges))
-}
+/// The counts of the bins, and their edges. There is one edge more than bins.
+pub type Histogram<T> = (DeviceNDArray<u32>, Vec<<T as Widen>::Edge>);
 
-pub(super) fn histogram_between<T: Widen + PartialOrd>(
-    x: &DeviceNDArray<T>,
-    edges: &[T],
-) -> Result<DeviceNDArray<u32>> {
-    // NaN is neither smaller than nor equal to any value, so edges with NaN are refused here.
-    if edges.len() < 2 || !edges.is_sorted_by(|a, b| a <= b) {
-        return Err(Error::Edges { count: edges.len() });
+impl<T: Widen> DeviceNDArray<T> {
+    /// How many elements lie in each bin between ascending edges: NumPy's `histogram` with an array of edges. A bin
+    /// includes its lower edge and not its upper edge; the last bin includes both. Elements outside all bins, and NaN,
+    /// do not count. The call does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[1, 2, 2, 3, 4, 9])?;
+    /// assert_eq!(x.histogram_between(&[1, 3, 4])?.to_vec()?, [3, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Edges`](crate::Error::Edges) if there are fewer than two edges, or they do not ascend;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    #[doc(alias = "digitize")]
+    pub fn histogram_between(&self, edges: &[T]) -> Result<DeviceNDArray<u32>>
+    where
+        T: PartialOrd,
+    {
+        // NaN is neither smaller than nor equal to any value, so edges with NaN are refused here.
+        if edges.len() < 2 || !edges.is_sorted_by(|a, b| a <= b) {
+            return Err(Error::Edges { count: edges.len() });
+        }
+        count(self, edges)
     }
-    count(x, edges)
+
+    /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range.
+    /// The edges are computed in `f64` and rounded to [`Widen::Edge`], the type in which elements are compared. A
+    /// range of one number is widened by a half on each side. The bins count elements as in
+    /// [`DeviceNDArray::histogram_between`].
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let x = ctx.slice_to_device(&[0.1_f32, 0.2, 0.8, 1.0])?;
+    /// let (counts, edges) = x.histogram(2, 0.0..=1.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![2, 2], vec![0.0, 0.5, 1.0]));
+    /// let (counts, edges) = ctx.arange(0_u8, 10, 1)?.histogram(4, 0.0..=9.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![3, 2, 2, 3], vec![0.0_f64, 2.25, 4.5, 6.75, 9.0]));
+    /// let (counts, edges) = x.histogram(2, 1.0..=1.0)?;
+    /// assert_eq!((counts.to_vec()?, edges), (vec![1, 1], vec![0.5, 1.0, 1.5]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Edges`](crate::Error::Edges) if there are no bins, or the range descends or is not finite;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
+    /// [`DeviceNDArray::histogram_between`].
+    pub fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<T>> {
+        let exact = even_edges(bins, &range)?;
+        let edges: Vec<_> = exact.iter().copied().map(UniformFloat::of_f64).collect();
+        let counts = match whole_edges::<T>(&exact) {
+            Some(whole) => count(self, &whole)?,
+            None => count(&converted::<_, T::Edge>(self, self.stream())?.on(self.stream()), &edges)?,
+        };
+        Ok((counts, edges))
+    }
 }
 
 /// Counts between ascending edges, at least two.

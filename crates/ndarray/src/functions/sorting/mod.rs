@@ -6,7 +6,7 @@
 //!
 //! | file | has |
 //! |---|---|
-//! | `mod.rs` | the trait with the methods |
+//! | `mod.rs` | the methods that sort, and those of greatest, least and different elements |
 //! | `keys.rs` | numbers as keys |
 //! | `radix.rs`, `tile.rs` | the sort: stable, along an axis |
 //! | `network.rs` | the sort of short rows |
@@ -26,14 +26,12 @@ mod tile;
 mod top_k;
 mod unique;
 
-use std::ops::RangeInclusive;
-
-use vkarray_kernel::Bool;
 use vkarray_layout::IntoAxis;
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
 use crate::functions::operand::Widen;
+pub use bins::Histogram;
 pub use search::Side;
 pub use unique::Unique;
 
@@ -173,53 +171,6 @@ impl<T: Widen> DeviceNDArray<T> {
         top_k::top_k(self, k, axis.into_axis(), false)
     }
 
-    /// For each of `values`, the place in this sorted array of one axis at which it can be inserted: before equal elements
-    /// ([`Side::Left`]) or after them ([`Side::Right`]). NumPy's `searchsorted`.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    /// use vkarray::primitives::Side;
-    ///
-    /// # fn main() -> anyhow::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let (edges, values) = (ctx.slice_to_device(&[1, 3, 3, 5])?, ctx.slice_to_device(&[3, 0, 9])?);
-    /// assert_eq!(edges.searchsorted(&values, Side::Left)?.to_vec()?, [1, 0, 4]);
-    /// assert_eq!(edges.searchsorted(&values, Side::Right)?.to_vec()?, [3, 0, 4]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::RankMismatch`](crate::Error::RankMismatch) if this array does not have one axis;
-    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
-    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    pub fn searchsorted(&self, values: &DeviceNDArray<T>, side: Side) -> Result<DeviceNDArray<u32>> {
-        search::searchsorted(self, values, side)
-    }
-
-    /// Whether each element is among `values`, an array of any shape: `isin` of the array API. NaN is among no values.
-    /// The call does not wait.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> anyhow::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let found = ctx.arange(0, 4, 1)?.isin(&ctx.slice_to_device(&[9, 2, 0])?)?;
-    /// assert_eq!(found.to_vec()?.into_iter().map(bool::from).collect::<Vec<_>>(), [true, false, true, false]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
-    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    pub fn isin(&self, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
-        search::isin(self, values)
-    }
-
     /// The different values in ascending order: `unique_values` of the array API. Each NaN is a value of its own; zeros
     /// of both signs are one value.
     ///
@@ -311,65 +262,4 @@ impl<T: Widen> DeviceNDArray<T> {
         let (runs, ordered) = unique::unique(self)?;
         Ok(Unique { values: runs.values()?, counts: runs.counts()?, inverse: ordered.inverse()?, indices: runs.places })
     }
-
-    /// How many elements lie in each bin between ascending edges: NumPy's `histogram` with an array of edges. A bin
-    /// includes its lower edge and not its upper edge; the last bin includes both. Elements outside all bins, and NaN,
-    /// do not count. The call does not wait.
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> anyhow::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.slice_to_device(&[1, 2, 2, 3, 4, 9])?;
-    /// assert_eq!(x.histogram_between(&[1, 3, 4])?.to_vec()?, [3, 2]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Edges`](crate::Error::Edges) if there are fewer than two edges, or they do not ascend;
-    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
-    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
-    #[doc(alias = "digitize")]
-    pub fn histogram_between(&self, edges: &[T]) -> Result<DeviceNDArray<u32>>
-    where
-        T: PartialOrd,
-    {
-        bins::histogram_between(self, edges)
-    }
-
-    /// How many elements lie in each of `bins` bins of equal width, with the edges: NumPy's `histogram` with a range.
-    /// The edges are computed in `f64` and rounded to [`Widen::Edge`], the type in which elements are compared. A
-    /// range of one number is widened by a half on each side. The bins count elements as in
-    /// [`DeviceNDArray::histogram_between`].
-    ///
-    /// ```
-    /// use vkarray::prelude::*;
-    ///
-    /// # fn main() -> anyhow::Result<()> {
-    /// let ctx = Context::open_default()?;
-    /// let x = ctx.slice_to_device(&[0.1_f32, 0.2, 0.8, 1.0])?;
-    /// let (counts, edges) = x.histogram(2, 0.0..=1.0)?;
-    /// assert_eq!((counts.to_vec()?, edges), (vec![2, 2], vec![0.0, 0.5, 1.0]));
-    /// let (counts, edges) = ctx.arange(0_u8, 10, 1)?.histogram(4, 0.0..=9.0)?;
-    /// assert_eq!((counts.to_vec()?, edges), (vec![3, 2, 2, 3], vec![0.0_f64, 2.25, 4.5, 6.75, 9.0]));
-    /// let (counts, edges) = x.histogram(2, 1.0..=1.0)?;
-    /// assert_eq!((counts.to_vec()?, edges), (vec![1, 1], vec![0.5, 1.0, 1.5]));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Edges`](crate::Error::Edges) if there are no bins, or the range descends or is not finite;
-    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated; and the errors of
-    /// [`DeviceNDArray::histogram_between`].
-    pub fn histogram(&self, bins: usize, range: RangeInclusive<f64>) -> Result<Histogram<T>> {
-        bins::histogram(self, bins, &range)
-    }
 }
-
-/// The counts of the bins, and their edges. There is one edge more than bins.
-pub type Histogram<T> = (DeviceNDArray<u32>, Vec<<T as Widen>::Edge>);

@@ -64,29 +64,65 @@ pub(super) fn places_among(sorted: &Keys, keys: &Keys, side: Side, stream: &Stre
     Ok(places)
 }
 
-/// Whether each element is among `values`.
-pub(super) fn isin<T: Widen>(x: &DeviceNDArray<T>, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
-    let (ctx, stream) = (x.context(), x.stream());
-    let flags = ctx.device_array::<u32>(x.shape())?;
-    if values.size() == 0 {
-        flags.on(stream).fill(0)?;
-    } else if flags.size() > 0 {
-        let values = values.on(stream).reshape_copy(values.size(), Order::C)?;
-        let (sorted, keys) = (order_rows(&values.on(stream), false)?.1, Keys::of(x)?);
-        search([&sorted, &keys], (Side::Left, "search_equal"), &flags, stream)?;
+impl<T: Widen> DeviceNDArray<T> {
+    /// For each of `values`, the place in this sorted array of one axis at which it can be inserted: before equal elements
+    /// ([`Side::Left`]) or after them ([`Side::Right`]). NumPy's `searchsorted`.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    /// use vkarray::primitives::Side;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let (edges, values) = (ctx.slice_to_device(&[1, 3, 3, 5])?, ctx.slice_to_device(&[3, 0, 9])?);
+    /// assert_eq!(edges.searchsorted(&values, Side::Left)?.to_vec()?, [1, 0, 4]);
+    /// assert_eq!(edges.searchsorted(&values, Side::Right)?.to_vec()?, [3, 0, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::RankMismatch`](crate::Error::RankMismatch) if this array does not have one axis;
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn searchsorted(&self, values: &DeviceNDArray<T>, side: Side) -> Result<DeviceNDArray<u32>> {
+        if self.ndim() != 1 {
+            return Err(Error::RankMismatch { expected: 1, shape: self.shape().to_vec() });
+        }
+        let stream = self.stream();
+        let (sorted, keys) = (Keys::of(self)?, Keys::of(&values.on(stream))?);
+        places_among(&sorted, &keys, side, stream)?.reshape(values.shape())
     }
-    flags.on(stream).astype()
-}
 
-pub(super) fn searchsorted<T: Widen>(
-    x: &DeviceNDArray<T>,
-    values: &DeviceNDArray<T>,
-    side: Side,
-) -> Result<DeviceNDArray<u32>> {
-    if x.ndim() != 1 {
-        return Err(Error::RankMismatch { expected: 1, shape: x.shape().to_vec() });
+    /// Whether each element is among `values`, an array of any shape: `isin` of the array API. NaN is among no values.
+    /// The call does not wait.
+    ///
+    /// ```
+    /// use vkarray::prelude::*;
+    ///
+    /// # fn main() -> anyhow::Result<()> {
+    /// let ctx = Context::open_default()?;
+    /// let found = ctx.arange(0, 4, 1)?.isin(&ctx.slice_to_device(&[9, 2, 0])?)?;
+    /// assert_eq!(found.to_vec()?.into_iter().map(bool::from).collect::<Vec<_>>(), [true, false, true, false]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
+    /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
+    pub fn isin(&self, values: &DeviceNDArray<T>) -> Result<DeviceNDArray<Bool>> {
+        let (ctx, stream) = (self.context(), self.stream());
+        let flags = ctx.device_array::<u32>(self.shape())?;
+        if values.size() == 0 {
+            flags.on(stream).fill(0)?;
+        } else if flags.size() > 0 {
+            let values = values.on(stream).reshape_copy(values.size(), Order::C)?;
+            let (sorted, keys) = (order_rows(&values.on(stream), false)?.1, Keys::of(self)?);
+            search([&sorted, &keys], (Side::Left, "search_equal"), &flags, stream)?;
+        }
+        flags.on(stream).astype()
     }
-    let stream = x.stream();
-    let (sorted, keys) = (Keys::of(x)?, Keys::of(&values.on(stream))?);
-    places_among(&sorted, &keys, side, stream)?.reshape(values.shape())
 }

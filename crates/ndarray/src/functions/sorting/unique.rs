@@ -10,7 +10,7 @@ use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
 use crate::expr::{Expr, Operand};
-use crate::functions::indexing::{IndexMode, gather_axis, positions_of, put};
+use crate::functions::indexing::{IndexMode, gather_axis, positions_of};
 use crate::functions::operand::{Widen, part, to_u32};
 use crate::functions::scan::number_flags;
 
@@ -166,7 +166,7 @@ impl Ordered<'_> {
         let inverse = self.order.context().device_array::<u32>(self.shape)?;
         let begins = self.begins.on(self.stream).astype::<u32>()?;
         let numbers = (&number_flags(&begins, self.stream)? - 1).on(self.stream).eval()?;
-        put(&inverse.on(self.stream), &self.order, &numbers, IndexMode::Clip)?;
+        inverse.on(self.stream).put_with_mode(&self.order, &numbers, IndexMode::Clip)?;
         Ok(inverse)
     }
 }
