@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 use vkarray_shader::DType;
 
 use crate::text::{
-    Buffer, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, Width, key_part, position, with_functions,
+    Buffer, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, Width, declared, entry, key_part, position,
+    with_functions,
 };
 
 /// How a kernel finds the elements of an array.
@@ -187,29 +188,19 @@ impl Form {
         let mut text = String::new();
         for (i, buffer) in buffers.iter().enumerate() {
             let mode = if i < program.outs.len() { "read_write" } else { "read" };
-            let _ = writeln!(
-                text,
-                "@group(0) @binding({i}) var<storage, {mode}> {}: array<{}>;",
-                buffer.name,
-                buffer.storage()
-            );
+            text += &declared(i, mode, &buffer.name, buffer.storage());
         }
         text += &Param::declaration(&self.params(program), program);
         text += &program.compute();
-        let (group, lanes) = (self.group, self.lanes);
+        let lanes = self.lanes;
         let _ = write!(
             text,
-            "@compute @workgroup_size({group})
-fn elementwise(
-    @builtin(local_invocation_index) lane: u32,
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-) {{
-{unit}    let i0 = unit * {lanes}u;
+            "{entry}{unit}    let i0 = unit * {lanes}u;
     if {is_beyond} {{
         return;
     }}
 ",
+            entry = entry("elementwise", self.group),
             unit = self.unit(),
             is_beyond = if self.order == Order::Rows { "column >= p.n0 || i0 >= p.n" } else { "i0 >= p.n" },
         );

@@ -12,7 +12,8 @@ use vkarray_shader::DType;
 use super::kind::{Field, Reduction};
 use super::share::Team;
 use crate::text::{
-    Buffer, Combine, Param, ParamOf, Params, Program, Width, dtype_code, key_part, position, with_functions,
+    Buffer, Combine, Param, ParamOf, Params, Program, Width, declared, dtype_code, entry, key_part, position,
+    with_functions,
 };
 
 /// The form of a kernel.
@@ -108,7 +109,7 @@ impl ReduceForm {
         let mut text = String::new();
         let written = self.written();
         for (i, field) in written.iter().enumerate() {
-            let _ = writeln!(text, "@group(0) @binding({i}) var<storage, read_write> z{i}: array<{}>;", field.ty);
+            text += &declared(i, "read_write", &format!("z{i}"), field.ty);
         }
         let reads: Vec<(String, &str)> = if self.is_second {
             fields.iter().enumerate().map(|(i, field)| (format!("a{i}"), field.ty)).collect()
@@ -116,7 +117,7 @@ impl ReduceForm {
             self.buffers(program).iter().map(|buffer| (buffer.name.clone(), buffer.storage())).collect()
         };
         for (i, (name, ty)) in reads.iter().enumerate() {
-            let _ = writeln!(text, "@group(0) @binding({}) var<storage, read> {name}: array<{ty}>;", written.len() + i);
+            text += &declared(written.len() + i, "read", name, ty);
         }
         text += &Param::declaration(&self.params(program), program);
         text += "struct Acc {\n";
@@ -272,7 +273,7 @@ impl ReduceForm {
     }}
 }}
 ",
-            entry = entry(group),
+            entry = entry("reduce", group),
             jobs = group / lanes,
             of_job = self.job(),
             done = self.write("job"),
@@ -291,24 +292,11 @@ impl ReduceForm {
     {done}
 }}
 ",
-            entry = entry(group),
+            entry = entry("reduce", group),
             of_job = self.job(),
             done = self.write("job"),
         )
     }
-}
-
-/// The beginning of the entry point, up to its first statement.
-fn entry(group: u32) -> String {
-    format!(
-        "@compute @workgroup_size({group})
-fn reduce(
-    @builtin(local_invocation_index) lane: u32,
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-) {{
-"
-    )
 }
 
 /// The index of an array's element, from the index of the first element and the coordinates along the axes.

@@ -73,6 +73,24 @@ pub fn with_lines<const N: usize>(kernel: &str, lines: [(&str, String); N]) -> S
     lines.into_iter().fold(kernel.to_owned(), |text, (word, lines)| text.replace(&format!("    {word}\n"), &lines))
 }
 
+/// The line that declares a buffer of a kernel.
+pub(crate) fn declared(binding: usize, mode: &str, name: &str, element: &str) -> String {
+    format!("@group(0) @binding({binding}) var<storage, {mode}> {name}: array<{element}>;\n")
+}
+
+/// The beginning of an entry point, up to its first statement.
+pub(crate) fn entry(name: &str, group: u32) -> String {
+    format!(
+        "@compute @workgroup_size({group})
+fn {name}(
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+) {{
+"
+    )
+}
+
 /// The names that stand before an opening parenthesis.
 pub(crate) fn calls(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -31,6 +31,7 @@ pub use rounds::{MAX_ROUNDS, MOST_INNER, PRODUCTS};
 pub(crate) use {
     buffer::Buffer,
     class::Class,
+    library::{declared, entry},
     ops::{operation, truth},
     program::position,
 };
