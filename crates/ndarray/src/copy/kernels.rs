@@ -33,7 +33,7 @@ pub(crate) struct LibraryKernels {
     pub(crate) limits: CopyLimits,
     built: Mutex<Found<LibraryKernel>>,
     /// Kernels of expressions and functions, by the keys that their folders define.
-    generated: Mutex<Found<Box<[u32]>>>,
+    generated: Mutex<Found<Vec<u32>>>,
 }
 
 /// Kernels by key, and the number of entries at which the keys of dropped kernels are removed.
@@ -47,19 +47,29 @@ impl<K: Hash + Eq> Found<K> {
         Mutex::new(Rank::CopyKernels, Self { kernels: FxHashMap::default(), most: 64 })
     }
 
-    fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<Kernel>
+    /// The kernel of this key. At the first call, `cache` builds what `builder` makes.
+    fn get_or_build<Q: ToOwned<Owned = K> + Hash + Eq + ?Sized>(
+        found: &Mutex<Self>,
+        cache: &KernelCache,
+        key: &Q,
+        builder: impl FnOnce() -> KernelBuilder,
+    ) -> Result<Kernel>
     where
         K: Borrow<Q>,
     {
-        self.kernels.get(key)?.upgrade()
-    }
-
-    fn insert(&mut self, key: K, kernel: &Kernel) {
-        if self.kernels.len() >= self.most {
-            self.kernels.retain(|_, kernel| kernel.is_alive());
-            self.most = 64.max(2 * self.kernels.len());
+        cache.check_process()?;
+        if let Some(kernel) = found.lock().kernels.get(key).and_then(WeakKernel::upgrade) {
+            return Ok(kernel);
         }
-        self.kernels.insert(key, kernel.downgrade());
+        // Built outside the lock: the cache builds a kernel once for all threads.
+        let kernel = builder().build()?;
+        let mut found = found.lock();
+        if found.kernels.len() >= found.most {
+            found.kernels.retain(|_, kernel| kernel.is_alive());
+            found.most = 64.max(2 * found.kernels.len());
+        }
+        found.kernels.insert(key.to_owned(), kernel.downgrade());
+        Ok(kernel)
     }
 }
 
@@ -70,15 +80,10 @@ impl LibraryKernels {
 
     /// The kernel, which `cache` builds at the first call.
     pub(crate) fn kernel(&self, cache: &Arc<KernelCache>, which: LibraryKernel) -> Result<Kernel> {
-        cache.check_process()?;
-        if let Some(kernel) = self.built.lock().get(&which) {
-            return Ok(kernel);
-        }
-        // Built outside the lock: the cache builds a kernel once for all threads.
-        let (name, text) = source(which);
-        let kernel = cache.kernel(Source::wgsl(text).named(name)).build()?;
-        self.built.lock().insert(which, &kernel);
-        Ok(kernel)
+        Found::get_or_build(&self.built, cache, &which, || {
+            let (name, text) = source(which);
+            cache.kernel(Source::wgsl(text).named(name))
+        })
     }
 
     /// The kernel of this key. At the first call, `cache` builds what `builder` makes.
@@ -88,14 +93,7 @@ impl LibraryKernels {
         key: &[u32],
         builder: impl FnOnce() -> KernelBuilder,
     ) -> Result<Kernel> {
-        cache.check_process()?;
-        if let Some(kernel) = self.generated.lock().get(key) {
-            return Ok(kernel);
-        }
-        // Built outside the lock: the cache builds a kernel once for all threads.
-        let kernel = builder().build()?;
-        self.generated.lock().insert(key.into(), &kernel);
-        Ok(kernel)
+        Found::get_or_build(&self.generated, cache, key, builder)
     }
 }
 
