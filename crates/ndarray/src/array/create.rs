@@ -10,8 +10,8 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{DType, Element};
 use vkarray_layout::{IntoShape, Layout, Order};
 
-use super::DeviceNDArray;
 use super::range::Number;
+use super::{DeviceNDArray, Extent};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -223,6 +223,6 @@ impl Context {
         let nbytes = layout.bytes(shape.iter().product(), size_of::<T>())?;
         let (context, label) = (self.for_array(), BlockLabel::array(DType::of::<T>().short_name(), shape));
         let block = context.allocator().allocate_labelled(nbytes, MemoryKind::Device, label)?;
-        Ok(DeviceNDArray::packed(context, block, layout, nbytes, is_contiguous))
+        Ok(DeviceNDArray::with_extent(context, block, layout, Extent { nbytes, offset: 0, is_contiguous }))
     }
 }

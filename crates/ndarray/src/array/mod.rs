@@ -153,18 +153,6 @@ impl<T: Element> DeviceNDArray<T> {
         Self::with_extent(context.for_array(), block, layout, extent)
     }
 
-    /// A new array, whose layout is contiguous and takes the whole block.
-    #[inline]
-    pub(crate) fn packed(
-        context: Context,
-        block: Arc<Block>,
-        layout: Layout,
-        nbytes: u64,
-        is_contiguous: bool,
-    ) -> Self {
-        Self::with_extent(context, block, layout, Extent { nbytes, offset: 0, is_contiguous })
-    }
-
     #[inline]
     fn with_extent(context: Context, block: Arc<Block>, layout: Layout, extent: Extent) -> Self {
         let _ = DType::of::<T>(); // Does not compile if the element type's size is not that of `T`.
