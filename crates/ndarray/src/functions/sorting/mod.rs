@@ -236,8 +236,8 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn unique_inverse(&self) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
-        let (runs, ordered) = unique::unique(self)?;
-        Ok((runs.values()?, ordered.inverse()?))
+        let runs = unique::unique(self)?;
+        Ok((runs.values()?, runs.inverse()?))
     }
 
     /// The different values with their first places, counts and inverse: `unique_all` of the array API; see
@@ -259,7 +259,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn unique_all(&self) -> Result<Unique<T>> {
-        let (runs, ordered) = unique::unique(self)?;
-        Ok(Unique { values: runs.values()?, counts: runs.counts()?, inverse: ordered.inverse()?, indices: runs.places })
+        let runs = unique::unique(self)?;
+        Ok(Unique { values: runs.values()?, counts: runs.counts()?, inverse: runs.inverse()?, indices: runs.places })
     }
 }

@@ -29,13 +29,17 @@ pub struct Unique<T: Element> {
 
 /// The runs of equal keys of an array whose elements stay where they are.
 pub(super) struct KeyRuns<'a, T: Element> {
+    x: &'a DeviceNDArray<T>,
     /// The elements, as an array of one axis.
     flat: DeviceNDArray<T>,
-    /// The place of the first element of each run in `flat`.
-    pub(super) places: DeviceNDArray<u32>,
+    /// The places of the elements in `flat`, in sorted order.
+    order: DeviceNDArray<u32>,
+    /// For each place in sorted order, whether a run begins there.
+    begins: DeviceNDArray<Bool>,
     /// The places in sorted order at which runs begin.
     starts: DeviceNDArray<u32>,
-    stream: &'a Stream,
+    /// The place of the first element of each run in `flat`.
+    pub(super) places: DeviceNDArray<u32>,
 }
 
 /// The elements themselves in sorted order.
@@ -46,18 +50,8 @@ pub(super) struct SortedElements<'a, T: Element> {
     stream: &'a Stream,
 }
 
-/// The elements in sorted order.
-pub(super) struct Ordered<'a> {
-    shape: &'a [usize],
-    /// The places of the elements.
-    order: DeviceNDArray<u32>,
-    /// For each place in sorted order, whether a run begins there.
-    begins: DeviceNDArray<Bool>,
-    stream: &'a Stream,
-}
-
 /// Finds the runs, and the places of all their elements. Waits for the number of runs.
-pub(super) fn unique<T: Widen>(x: &DeviceNDArray<T>) -> Result<(KeyRuns<'_, T>, Ordered<'_>)> {
+pub(super) fn unique<T: Widen>(x: &DeviceNDArray<T>) -> Result<KeyRuns<'_, T>> {
     let stream = x.stream();
     let flat = x.reshape_copy(x.size(), Order::C)?;
     let (order, keys) = order_rows(&flat, false)?;
@@ -65,7 +59,7 @@ pub(super) fn unique<T: Widen>(x: &DeviceNDArray<T>) -> Result<(KeyRuns<'_, T>, 
     let begins = begins(&words, stream, |before, own| keys_differ(before, own, keys.kind))?;
     let starts = positions_of(&begins.on(stream))?;
     let places = gather_axis(&order.on(stream), &starts, 0)?;
-    Ok((KeyRuns { flat, places, starts, stream }, Ordered { shape: x.shape(), order, begins, stream }))
+    Ok(KeyRuns { x, flat, order, begins, starts, places })
 }
 
 /// Sorts the elements, and finds where runs begin.
@@ -127,11 +121,20 @@ fn numbers_differ(before: &DeviceNDArray<u32>, own: &DeviceNDArray<u32>, kind: K
 
 impl<T: Element> KeyRuns<'_, T> {
     pub(super) fn values(&self) -> Result<DeviceNDArray<T>> {
-        gather_axis(&self.flat.on(self.stream), &self.places, 0)
+        gather_axis(&self.flat.on(self.x.stream()), &self.places, 0)
     }
 
     pub(super) fn counts(&self) -> Result<DeviceNDArray<u32>> {
-        distances(&self.starts, self.flat.size(), self.stream)
+        distances(&self.starts, self.flat.size(), self.x.stream())
+    }
+
+    /// For each element of the array, the number of its run.
+    pub(super) fn inverse(&self) -> Result<DeviceNDArray<u32>> {
+        let (inverse, stream) = (self.order.context().device_array::<u32>(self.x.shape())?, self.x.stream());
+        let begins = self.begins.on(stream).astype::<u32>()?;
+        let numbers = (&number_flags(&begins, stream)? - 1).on(stream).eval()?;
+        inverse.on(stream).put_with_mode(&self.order, &numbers, IndexMode::Clip)?;
+        Ok(inverse)
     }
 }
 
@@ -158,15 +161,4 @@ fn distances(starts: &DeviceNDArray<u32>, end: usize, stream: &Stream) -> Result
     part(&counts, &(0..n - 1))?.on(stream).assign(&part(starts, &(1..n))?)?;
     (&counts - starts).on(stream).assign_to(&counts)?;
     Ok(counts)
-}
-
-impl Ordered<'_> {
-    /// For each element of the array, the number of its run.
-    pub(super) fn inverse(&self) -> Result<DeviceNDArray<u32>> {
-        let inverse = self.order.context().device_array::<u32>(self.shape)?;
-        let begins = self.begins.on(self.stream).astype::<u32>()?;
-        let numbers = (&number_flags(&begins, self.stream)? - 1).on(self.stream).eval()?;
-        inverse.on(self.stream).put_with_mode(&self.order, &numbers, IndexMode::Clip)?;
-        Ok(inverse)
-    }
 }
