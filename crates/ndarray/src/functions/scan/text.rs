@@ -51,11 +51,7 @@ impl ScanKernel {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn inclusive<T: Word>(&self, x: &DeviceNDArray<T>, axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
-        let axis = axis.into_axis();
-        let rows = packed(&x.move_axis(axis, -1)?)?;
-        let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
-        let scanned = scan_rows(&rows, None, x.stream(), &Operator::of_text::<T>(&combine));
-        scanned.map_err(|error| combine.fault().map_or(error, Error::from))?.move_axis(-1, axis)
+        self.scan(x, None, axis.into_axis())
     }
 
     /// Each element, combined with the elements of its segment before it along an axis. A segment starts at each element
@@ -90,11 +86,21 @@ impl ScanKernel {
             let (first, second) = (x.shape().to_vec(), starts.shape().to_vec());
             return Err(Error::Shapes { operation: "inclusive_by_segment", first, second });
         }
-        let (axis, stream) = (axis.into_axis(), x.stream());
+        self.scan(x, Some(starts), axis.into_axis())
+    }
+
+    /// An inclusive scan, of segments if their starts are given.
+    fn scan<T: Word>(
+        &self,
+        x: &DeviceNDArray<T>,
+        starts: Option<&DeviceNDArray<Bool>>,
+        axis: isize,
+    ) -> Result<DeviceNDArray<T>> {
         let rows = packed(&x.move_axis(axis, -1)?)?;
-        let starts = packed(&starts.on(stream).move_axis(axis, -1)?)?;
+        let starts = starts.map(|starts| packed(&starts.on(x.stream()).move_axis(axis, -1)?)).transpose()?;
         let combine = Combine::new(&self.combine, &self.identity, DType::of::<T>())?;
-        let scanned = scan_rows(&rows, Some(&starts), stream, &Operator::of_segments::<T>(&combine));
+        let operator = if starts.is_some() { Operator::of_segments::<T> } else { Operator::of_text::<T> }(&combine);
+        let scanned = scan_rows(&rows, starts.as_ref(), x.stream(), &operator);
         scanned.map_err(|error| combine.fault().map_or(error, Error::from))?.move_axis(-1, axis)
     }
 
