@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, Element, Kernel};
+use vkarray_kernel::{Arg, DType, Element, Kernel};
 use vkarray_layout::IntoAxis;
 use vkarray_shaders::functions;
 
@@ -32,24 +32,17 @@ pub enum IndexMode {
 }
 
 /// A type of indices: `i32`, `u32`, `i64` or `u64`.
-pub trait IndexElement: Element + Into<i128> + Word {
-    #[doc(hidden)]
-    const IS_SIGNED: bool;
-}
+pub trait IndexElement: Element + Into<i128> + Word {}
 
-macro_rules! index_elements {
-    ($($ty:ty: $is_signed:expr),*) => {
-        $(impl IndexElement for $ty {
-            const IS_SIGNED: bool = $is_signed;
-        })*
-    };
-}
-
-index_elements! { i32: true, u32: false, i64: true, u64: false }
+impl IndexElement for i32 {}
+impl IndexElement for u32 {}
+impl IndexElement for i64 {}
+impl IndexElement for u64 {}
 
 /// The text that reads indices of a type.
 pub(super) fn index_text<I: IndexElement>(mode: IndexMode) -> String {
-    let (words, is_signed, mode) = (size_of::<I>() / 4, I::IS_SIGNED, mode as u32);
+    let is_signed = matches!(DType::of::<I>(), DType::I32 | DType::I64);
+    let (words, mode) = (size_of::<I>() / 4, mode as u32);
     let constants = format!("const INDEX_WORDS = {words}u;\nconst IS_SIGNED = {is_signed};\nconst MODE = {mode}u;\n");
     [&constants, functions::INDICES].concat()
 }

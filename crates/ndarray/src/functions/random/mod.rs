@@ -30,10 +30,12 @@ use crate::functions::operand::{UniformFloat, Word, flat, is_packed, part, parts
 pub use engine::{philox_4x32, philox_4x64};
 
 /// A type of random integers: `i32`, `u32`, `i64` or `u64`.
-pub trait RandomInteger: Element + Word + PartialOrd + fmt::Display {
-    #[doc(hidden)]
-    fn bits(self) -> u64;
-}
+pub trait RandomInteger: Element + Word + PartialOrd + fmt::Display {}
+
+impl RandomInteger for i32 {}
+impl RandomInteger for u32 {}
+impl RandomInteger for i64 {}
+impl RandomInteger for u64 {}
 
 /// A generator of random numbers, which are made on the device.
 ///
@@ -262,7 +264,7 @@ impl Rng {
             let [start, end] = [range.start, range.end].map(|bound| bound.to_string());
             return Err(Error::EmptyRange { operation: "integers", start, end });
         }
-        let (low, length) = (range.start.bits(), range.end.bits().wrapping_sub(range.start.bits()));
+        let (low, length) = (bits_of(range.start), bits_of(range.end).wrapping_sub(bits_of(range.start)));
         let text = if size_of::<T>() == 8 {
             "pair_sum(draw.low, pair_high_product(words, draw.range))"
         } else {
@@ -304,17 +306,7 @@ struct Convert {
     length: u64,
 }
 
-macro_rules! random_integers {
-    ($($ty:ty: $bits:expr),*) => {
-        $(impl RandomInteger for $ty {
-            fn bits(self) -> u64 {
-                let bits: fn($ty) -> u64 = $bits;
-                bits(self)
-            }
-        })*
-    };
-}
-
-random_integers! {
-    i32: |value| u64::from(value.cast_unsigned()), u32: |value| value.into(), i64: |value| value.cast_unsigned(), u64: |value| value
+/// The bits of an integer, behind zeros if it has 32.
+fn bits_of<T: RandomInteger>(value: T) -> u64 {
+    if size_of::<T>() == 8 { bytemuck::cast(value) } else { bytemuck::cast::<T, u32>(value).into() }
 }
