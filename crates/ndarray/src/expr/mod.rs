@@ -141,6 +141,14 @@ impl<T: Element> Expr<T> {
     }
 
     /// An operation on this expression alone, with results of type `U`.
+    /// The expression on the stream of another expression, if that one has a stream.
+    pub(crate) fn on_stream_of(self, like: &Expr<impl Element>) -> Self {
+        match &like.stream {
+            Some(stream) => self.on(stream),
+            None => self,
+        }
+    }
+
     fn apply<U: Element>(self, op: Op) -> Expr<U> {
         Expr::new(Node::apply(op, DType::of::<U>(), smallvec![self.node]), self.stream)
     }

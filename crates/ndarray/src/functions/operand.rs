@@ -8,7 +8,10 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, Arguments, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, Kernel, Source, limits_of};
+use vkarray_kernel::{
+    Arg, Arguments, ArrayArg, ArrayShape, AsArg, Bool, Complex32, Complex64, DType, Element, Groups, Kernel, Source,
+    limits_of,
+};
 use vkarray_layout::{LayoutError, Order};
 use vkarray_shaders::functions;
 
@@ -36,17 +39,33 @@ pub trait Widen: Element {
     type Edge: UniformFloat + Widen;
 }
 
-macro_rules! widen {
-    ($($ty:ty: $wide:ty, $sum:ty, $edge:ty;)*) => {
+/// For an element type, the types of the results of reductions.
+pub trait Reducible: Element {
+    /// The type of sums and products: `i64` for signed integers and truth values, `u64` for unsigned integers,
+    /// otherwise the type itself.
+    type Sum: Element;
+    /// The type of at least 32 bits that has all values of this type.
+    #[doc(hidden)]
+    type Wide: Element;
+}
+
+/// For each type the type in which kernels compute, the type of sums, and for real numbers the type of the edges of bins.
+macro_rules! computed {
+    ($($ty:ty: $wide:ty, $sum:ty $(, $edge:ty)?;)*) => {$(
+        impl Reducible for $ty {
+            type Sum = $sum;
+            type Wide = $wide;
+        }
         $(impl Widen for $ty {
             type Wide = $wide;
             type Sum = $sum;
             type Edge = $edge;
-        })*
-    };
+        })?
+    )*};
 }
 
-widen! {
+computed! {
+    Bool: u32, i64;
     i8: i32, i64, f64;
     u8: u32, u64, f64;
     i16: i32, i64, f64;
@@ -59,6 +78,8 @@ widen! {
     bf16: f32, bf16, f32;
     f32: f32, f32, f32;
     f64: f64, f64, f64;
+    Complex32: Complex32, Complex32;
+    Complex64: Complex64, Complex64;
 }
 
 /// A number of 32 or 64 bits. Only this crate implements this trait and the traits that require it.
@@ -285,8 +306,6 @@ pub(crate) fn run(kernel: &Kernel, stream: &Stream, count: usize, args: &impl Ar
 
 #[cfg(test)]
 mod tests {
-    use vkarray_kernel::Complex64;
-
     use super::*;
 
     #[test]

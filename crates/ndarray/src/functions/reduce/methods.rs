@@ -1,7 +1,6 @@
 //! [`Reduce`]: sums, products, extremes, positions and truth of elements over axes.
 
-use half::{bf16, f16};
-use vkarray_kernel::{Bool, Complex32, Complex64, Element};
+use vkarray_kernel::{Bool, Element};
 
 use super::axes::IntoAxes;
 use super::launch::{dot, reduce};
@@ -10,44 +9,8 @@ use crate::array::{DeviceNDArray, Number};
 use crate::elementwise::Evaluate;
 use crate::error::Result;
 use crate::expr::{Expr, Floating, IntoExpr, Numeric, Operand};
+use crate::functions::operand::Reducible;
 use crate::generate::Reduction;
-
-/// For an element type, the types of the results of reductions.
-pub trait Reducible: Element {
-    /// The type of sums and products: `i64` for signed integers and truth values, `u64` for unsigned integers,
-    /// otherwise the type itself.
-    type Sum: Element;
-    /// The type of at least 32 bits that has all values of this type.
-    #[doc(hidden)]
-    type Wide: Element;
-}
-
-macro_rules! reducible {
-    ($($ty:ty: $sum:ty, $wide:ty;)*) => {
-        $(impl Reducible for $ty {
-            type Sum = $sum;
-            type Wide = $wide;
-        })*
-    };
-}
-
-reducible! {
-    Bool: i64, u32;
-    i8: i64, i32;
-    u8: u64, u32;
-    i16: i64, i32;
-    u16: u64, u32;
-    i32: i64, i32;
-    u32: u64, u32;
-    i64: i64, i64;
-    u64: u64, u64;
-    f16: f16, f32;
-    bf16: bf16, f32;
-    f32: f32, f32;
-    f64: f64, f64;
-    Complex32: Complex32, Complex32;
-    Complex64: Complex64, Complex64;
-}
 
 /// Reductions of arrays and expressions over one axis, several, or all (`..`), on the stream of the operand or the default
 /// stream. Each returns at once: a result without axes is an array of one element, which
@@ -209,16 +172,13 @@ where
 
 impl<O: Operand<Item: Reducible> + ?Sized> Reduce for O {}
 
-/// A sum or product. A result that is accumulated in 32 bits and stored in fewer is converted in a second step.
+/// A sum or product.
 fn total<T: Reducible>(expr: &Expr<T>, axes: impl IntoAxes, reduction: Reduction) -> Result<DeviceNDArray<T::Sum>> {
-    if size_of::<T::Sum>() >= 4 {
-        return reduce(expr, &axes.into_axes(), reduction);
-    }
-    on_stream_of(expr, &reduce::<T, T::Wide>(expr, &axes.into_axes(), reduction)?)
+    narrowed::<T::Sum, T::Wide>(expr, axes, reduction)
 }
 
-/// A reduction that is computed as `W`, with results of type `U`.
-fn narrowed<U: Element, W: Element>(
+/// A reduction with results of type `U`. Results of less than 32 bits are computed as `W`, and converted in a second step.
+pub(super) fn narrowed<U: Element, W: Element>(
     expr: &Expr<impl Element>,
     axes: impl IntoAxes,
     reduction: Reduction,
@@ -226,16 +186,7 @@ fn narrowed<U: Element, W: Element>(
     if size_of::<U>() >= 4 {
         return reduce(expr, &axes.into_axes(), reduction);
     }
-    on_stream_of(expr, &reduce::<_, W>(expr, &axes.into_axes(), reduction)?)
-}
-
-/// Converts results, on the stream of the expression.
-fn on_stream_of<W: Element, U: Element>(
-    expr: &Expr<impl Element>,
-    wide: &DeviceNDArray<W>,
-) -> Result<DeviceNDArray<U>> {
-    let converted = wide.cast::<U>();
-    expr.stream().map_or(converted.clone(), |stream| converted.on(stream)).eval()
+    reduce::<_, W>(expr, &axes.into_axes(), reduction)?.cast::<U>().on_stream_of(expr).eval()
 }
 
 /// Whether all elements are true. Waits for the device.

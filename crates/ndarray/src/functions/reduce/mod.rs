@@ -22,6 +22,6 @@ mod text;
 
 pub use axes::{Axes, IntoAxes, keepdims};
 pub(super) use launch::{dot, reduce};
-pub use methods::{Reduce, Reducible};
+pub use methods::Reduce;
 pub use statistics::{Precise, Statistics};
 pub use text::{ReductionCall, ReductionKernel};

@@ -10,12 +10,11 @@ use vkarray_layout::Index;
 
 use super::axes::Axes;
 use super::launch::reduce;
-use super::methods::Reducible;
 use crate::array::DeviceNDArray;
 use crate::elementwise::{ElementwiseKernel, Evaluate};
 use crate::error::{Error, Result};
 use crate::expr::{Expr, IntoExpr};
-use crate::functions::operand::{packed, to_u32};
+use crate::functions::operand::{Reducible, packed, to_u32};
 use crate::generate::Reduction;
 
 /// The positions of the least or the largest elements. Returns at once.

@@ -4,12 +4,13 @@ use half::{bf16, f16};
 
 use super::axes::{IntoAxes, keepdims};
 use super::launch::reduce;
-use super::methods::{Reduce, Reducible};
+use super::methods::{Reduce, narrowed};
 use super::position::is_too_long;
 use crate::array::DeviceNDArray;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
 use crate::expr::{Expr, Floating, Operand};
+use crate::functions::operand::Reducible;
 use crate::generate::Reduction;
 
 /// Floats, with the type in which statistics of them are computed.
@@ -76,7 +77,7 @@ where
         let axes = axes.into_axes();
         let count = axes.split(precise.shape())?.count;
         let sum = precise.sum(axes)?;
-        on(&precise, (&sum / <Self::Item as Precise>::Precision::nearest(count as f64)).cast()).eval()
+        (&sum / <Self::Item as Precise>::Precision::nearest(count as f64)).cast().on_stream_of(&precise).eval()
     }
 
     /// The variance: the mean square of the differences from the mean. Each element is read once; means and squares of
@@ -113,7 +114,7 @@ where
     fn norm(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
         let precise = self.cast::<<Self::Item as Precise>::Precision>();
         let sum = precise.square().sum(axes)?;
-        on(&precise, sum.sqrt().cast()).eval()
+        sum.sqrt().cast().on_stream_of(&precise).eval()
     }
 
     /// The sum of the elements that are not NaN.
@@ -132,35 +133,21 @@ where
         let axes = axes.into_axes();
         let sum = precise.nansum(axes.clone())?;
         let count = precise.isnan().logical_not().cast::<<Self::Item as Precise>::Precision>().sum(axes)?;
-        on(&precise, (&sum / &count).cast()).eval()
+        (&sum / &count).cast().on_stream_of(&precise).eval()
     }
 
     /// The least of the elements that are not NaN; NaN if all elements are NaN.
     fn nanmin(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
-        let axes = axes.into_axes();
-        let least =
-            self.isnan().select::<Self::Item>(Self::Item::nearest(f64::INFINITY), self.expr()).min(axes.clone())?;
-        without_all_nan(self, axes, &least)
+        extreme(self, axes, f64::INFINITY, Reduction::Min)
     }
 
     /// The largest of the elements that are not NaN; NaN if all elements are NaN.
     fn nanmax(&self, axes: impl IntoAxes) -> Result<DeviceNDArray<Self::Item>> {
-        let axes = axes.into_axes();
-        let largest =
-            self.isnan().select::<Self::Item>(Self::Item::nearest(f64::NEG_INFINITY), self.expr()).max(axes.clone())?;
-        without_all_nan(self, axes, &largest)
+        extreme(self, axes, f64::NEG_INFINITY, Reduction::Max)
     }
 }
 
 impl<O: Operand<Item: Precise> + ?Sized> Statistics for O {}
-
-/// An expression on the stream of `like`.
-fn on<T: vkarray_kernel::Element>(like: &Expr<impl vkarray_kernel::Element>, expr: Expr<T>) -> Expr<T> {
-    match like.stream() {
-        Some(stream) => expr.on(stream),
-        None => expr,
-    }
-}
 
 fn variance<O: Operand<Item: Precise> + ?Sized>(
     operand: &O,
@@ -177,14 +164,18 @@ fn variance<O: Operand<Item: Precise> + ?Sized>(
         Err(error) if is_too_long(&error) => (&precise - &precise.mean(keepdims(axes.clone()))?).square().sum(axes)?,
         sum => sum?,
     };
-    on(&precise, finish(&sum / divisor).cast()).eval()
+    finish(&sum / divisor).cast().on_stream_of(&precise).eval()
 }
 
-fn without_all_nan<O: Operand<Item: Precise> + ?Sized>(
+/// The least or the largest of the elements that are not NaN, which are compared with `limit` in place of NaN.
+fn extreme<O: Operand<Item: Precise> + ?Sized>(
     operand: &O,
     axes: impl IntoAxes,
-    found: &DeviceNDArray<O::Item>,
+    limit: f64,
+    reduction: Reduction,
 ) -> Result<DeviceNDArray<O::Item>> {
-    let all = operand.isnan().all(axes)?;
-    on(&operand.expr(), all.select::<O::Item>(O::Item::nearest(f64::NAN), found)).eval()
+    let (axes, is_nan) = (axes.into_axes(), operand.isnan());
+    let filled = is_nan.select::<O::Item>(O::Item::nearest(limit), operand.expr());
+    let found = narrowed::<O::Item, <O::Item as Reducible>::Wide>(&filled, axes.clone(), reduction)?;
+    is_nan.all(axes)?.select::<O::Item>(O::Item::nearest(f64::NAN), &found).on_stream_of(&operand.expr()).eval()
 }

@@ -94,6 +94,6 @@ impl ReductionCall<'_> {
         let combine = Combine::new(&kernel.combine, &kernel.identity, DType::of::<T>())?;
         let combined = reduce_by(&map, &axes.into_axes(), &combine)?;
         let finish = kernel.finish.arg("a", &combined).result::<T>()?;
-        map.stream().iter().fold(finish, |finish, stream| finish.on(stream)).eval()
+        finish.on_stream_of(&map).eval()
     }
 }
