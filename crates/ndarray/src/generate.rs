@@ -2,15 +2,15 @@
 //! on.
 
 use vkarray_driver::DeviceInfo;
-use vkarray_kernel::limits_of;
+use vkarray_kernel::{ArrayShape, DType, limits_of};
 
 use crate::array::ArrayLeaf;
 
 pub use vkarray_generate::with_functions;
 pub(crate) use vkarray_generate::{
-    Axis, Combine, Field, Form, MAX_ROUNDS, MOST_INNER, MOST_ROUNDS, Names, Nest, PRODUCTS, Param, ParamOf, Params,
-    ReduceForm, Reduction, Share, Team, bound_dtype, check_names, dtype_code, fault, fours, is_across, key_part,
-    most_of_launch, second_team, value_type, with_lines, word,
+    Axis, Combine, Field, Form, MAX_ROUNDS, MOST_INNER, MOST_ROUNDS, Names, Nest, NestOperand, PRODUCTS, Param,
+    ParamOf, Params, ReduceForm, Reduction, Share, Team, bound_dtype, check_names, dtype_code, fault, fours, is_across,
+    key_part, most_of_launch, second_team, value_type, with_lines, word,
 };
 
 pub(crate) type Program<'a> = vkarray_generate::Program<'a, ArrayLeaf>;
@@ -47,6 +47,15 @@ impl DeviceLimits {
             max_buffers: limits.max_storage_buffers as usize,
             max_params: limits.max_push_constant_bytes as usize,
         }
+    }
+
+    /// The range of memory that a kernel binds for an operand of a nest, and the place of the operand's first element in it.
+    pub(crate) fn bound(&self, nest: &Nest, operand: usize, dtype: DType) -> (ArrayShape<'static>, u64) {
+        let (NestOperand { itemsize, offset }, [first, end]) = (nest.operands[operand], nest.span(operand));
+        let start = first * itemsize / self.alignment * self.alignment;
+        let nbytes = (end * itemsize).next_multiple_of(4) - start;
+        let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], nbytes) };
+        (shape, offset - start / itemsize)
     }
 
     /// At least `n_groups` workgroups, on two axes.

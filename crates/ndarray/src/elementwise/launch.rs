@@ -5,13 +5,11 @@ use std::slice;
 use smallvec::SmallVec;
 use vkarray_driver::Stream;
 use vkarray_generate::Leaf;
-use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Groups, NamedArg, Source};
+use vkarray_kernel::{Arg, ArrayArg, DType, Groups, NamedArg, Source};
 
 use crate::array::ArrayLeaf;
 use crate::error::{Error, ExprError, Result};
-use crate::generate::{
-    DeviceLimits, Form, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, bound_dtype, key_part, word,
-};
+use crate::generate::{DeviceLimits, Form, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, key_part, word};
 
 /// Keeps the keys of elementwise kernels apart from the keys of other kernels.
 const KEY: u32 = 0x656c_656d;
@@ -132,12 +130,8 @@ impl Launch<'_, '_> {
         let mut args = SmallVec::<[NamedArg<'_>; 24]>::new();
         let mut bases = SmallVec::<[u64; 6]>::new();
         for (operand, &(leaf, dtype)) in arrays.iter().enumerate() {
-            let itemsize = nest.operands[operand].itemsize;
-            let [first, end] = nest.span(operand);
-            let start = first * itemsize / self.limits.alignment * self.limits.alignment;
-            let nbytes = (end * itemsize).next_multiple_of(4) - start;
-            bases.push(nest.operands[operand].offset - start / itemsize);
-            let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], nbytes) };
+            let (shape, base) = self.limits.bound(nest, operand, dtype);
+            bases.push(base);
             args.push(NamedArg { name: None, arg: Arg::Array(ArrayArg::new(leaf.block(), shape)) });
         }
         for param in params {

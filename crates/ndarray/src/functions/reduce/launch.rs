@@ -14,7 +14,7 @@ use crate::error::{Error, ExprError, Result};
 use crate::expr::{Expr, IntoExpr, Node, NodeKind, Numeric};
 use crate::generate::{
     Combine, DeviceLimits, Field, MOST_ROUNDS, Nest, Param, ParamOf, Program, ReduceForm, Reduction, Share, Team,
-    bound_dtype, fours, is_across, most_of_launch, second_team, word,
+    fours, is_across, most_of_launch, second_team, word,
 };
 
 /// Keeps the keys of reduction kernels apart from the keys of other kernels.
@@ -309,18 +309,13 @@ impl Passes<'_, '_> {
 
     /// Describes the arrays that the first pass reads.
     fn bind<'a>(&self, whole: &Nest, leaves: &[&'a ArrayLeaf], pass: &mut Pass<'a>) -> Result<()> {
-        let alignment = self.limits.alignment;
         for (operand, (leaf, &(_, dtype))) in leaves.iter().zip(&self.program.leaves).enumerate() {
-            let (itemsize, offset) = (whole.operands[operand].itemsize, whole.operands[operand].offset);
-            let [first, end] = whole.span(operand);
-            let start = first * itemsize / alignment * alignment;
-            let end = (end * itemsize).next_multiple_of(4);
-            if end.saturating_sub(start) > self.limits.max_range {
-                let (operation, nbytes, limit) = (self.reduction.name(), end - start, self.limits.max_range);
+            let (shape, base) = self.limits.bound(whole, operand, dtype);
+            if shape.nbytes > self.limits.max_range {
+                let (operation, nbytes, limit) = (self.reduction.name(), shape.nbytes, self.limits.max_range);
                 return Err(Error::LongOperand { operation, nbytes, limit });
             }
-            let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], end - start) };
-            pass.bases.push(offset - start / itemsize);
+            pass.bases.push(base);
             pass.reads.push(Arg::Array(ArrayArg::new(leaf.block(), shape)));
         }
         Ok(())
