@@ -38,7 +38,17 @@ pub trait Evaluate: Operand {
     /// that the device cannot compute, and an array or a stream of another device;
     /// [`Error::Memory`](crate::Error::Memory) if there is no memory for the result.
     fn eval(&self) -> Result<DeviceNDArray<Self::Item>> {
-        evaluate(&self.expr())
+        let expr = self.expr();
+        let mut program = Program::default();
+        program.add_results(&[expr.node()])?;
+        let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
+        let mut alike = program.leaves.iter().filter(|(leaf, _)| leaf.layout().shape() == expr.shape()).peekable();
+        let is_f = alike.peek().is_some()
+            && alike.all(|(leaf, _)| leaf.layout().is_f_contiguous() && !leaf.layout().is_c_contiguous());
+        let order = if is_f { Order::F } else { Order::C };
+        let result = first.context().device_array_with_order::<Self::Item>(expr.shape(), order)?;
+        run(&program, &[(result.leaf(), expr.dtype())], stream_of(&expr, first))?;
+        Ok(result)
     }
 
     /// Writes the result to an array or a view, to whose shape it broadcasts.
@@ -64,7 +74,20 @@ pub trait Evaluate: Operand {
     /// [`Error::SharedElements`](crate::Error::SharedElements) for a target that cannot be written; and the
     /// errors of [`Evaluate::eval`].
     fn assign_to(&self, target: &DeviceNDArray<Self::Item>) -> Result<()> {
-        assign(&self.expr(), target)
+        target.check_writable()?;
+        let expr = self.expr();
+        let leaf = (target.leaf(), expr.dtype());
+        check_shape(expr.node(), leaf)?;
+        let mut program = Program::default();
+        program.add_results(&[expr.node()])?;
+        let stream = stream_of(&expr, leaf.0);
+        let is_free = program.leaves.iter().all(|&other| is_in_place(other, leaf) || !shares_memory(leaf, other));
+        if is_free && owns_words(leaf) {
+            return run(&program, &[leaf], stream);
+        }
+        let temporary = target.context().device_array::<Self::Item>(target.shape())?;
+        run(&program, &[(temporary.leaf(), expr.dtype())], stream)?;
+        target.on(stream).assign(&temporary)
     }
 
     /// Computes the expression and copies the elements to the host, in C order. Blocks until the copy is complete.
@@ -166,43 +189,6 @@ pub(crate) fn stream_of<'a, T: Element>(expr: &'a Expr<T>, leaf: &'a ArrayLeaf) 
     expr.stream().unwrap_or_else(|| leaf.context().default_stream())
 }
 
-fn evaluate<T: Element>(expr: &Expr<T>) -> Result<DeviceNDArray<T>> {
-    let mut program = Program::default();
-    program.add_results(&[expr.node()])?;
-    let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
-    let mut alike = program.leaves.iter().filter(|(leaf, _)| leaf.layout().shape() == expr.shape()).peekable();
-    let is_f = alike.peek().is_some()
-        && alike.all(|(leaf, _)| leaf.layout().is_f_contiguous() && !leaf.layout().is_c_contiguous());
-    let order = if is_f { Order::F } else { Order::C };
-    let result = first.context().device_array_with_order::<T>(expr.shape(), order)?;
-    run(&program, &[(result.leaf(), expr.dtype())], stream_of(expr, first))?;
-    Ok(result)
-}
-
-fn assign<T: Element>(expr: &Expr<T>, target: &DeviceNDArray<T>) -> Result<()> {
-    target.check_writable()?;
-    let leaf = (target.leaf(), expr.dtype());
-    check_shape(expr.node(), leaf)?;
-    let mut program = Program::default();
-    program.add_results(&[expr.node()])?;
-    let stream = stream_of(expr, leaf.0);
-    let is_free = program.leaves.iter().all(|&other| is_in_place(other, leaf) || !shares_memory(leaf, other));
-    if is_free && owns_words(leaf) {
-        return run(&program, &[leaf], stream);
-    }
-    let temporary = target.context().device_array::<T>(target.shape())?;
-    run(&program, &[(temporary.leaf(), expr.dtype())], stream)?;
-    target.on(stream).assign(&temporary)
-}
-
-/// The array of a node that was made from an array.
-fn leaf_of(node: &Arc<Node>) -> (&ArrayLeaf, DType) {
-    match node.kind() {
-        NodeKind::Array(leaf) => (leaf, node.dtype()),
-        _ => unreachable!("an array's expression is the array"),
-    }
-}
-
 fn check_shape(node: &Node, (target, dtype): (&ArrayLeaf, DType)) -> Result<()> {
     let (own, wanted) = (node.shape(), target.layout().shape());
     let missing = wanted.len().checked_sub(own.len());
@@ -241,7 +227,7 @@ fn owns_words((leaf, dtype): (&ArrayLeaf, DType)) -> bool {
 #[derive(Debug)]
 pub struct Assignment {
     node: Arc<Node>,
-    target: Arc<Node>,
+    target: (ArrayLeaf, DType),
     stream: Option<Stream>,
 }
 
@@ -255,10 +241,10 @@ impl Assignment {
     /// [`Error::SharedElements`](crate::Error::SharedElements) for a target that cannot be written.
     pub fn new<T: Element>(target: &DeviceNDArray<T>, value: impl IntoExpr<T>) -> Result<Self> {
         target.check_writable()?;
-        let (value, target) = (value.into_expr(), target.into_expr());
-        check_shape(value.node(), leaf_of(target.node()))?;
-        let stream = value.stream().cloned();
-        Ok(Self { node: Arc::clone(value.node()), target: Arc::clone(target.node()), stream })
+        let value = value.into_expr();
+        check_shape(value.node(), (target.leaf(), target.dtype()))?;
+        let (node, stream) = (Arc::clone(value.node()), value.stream().cloned());
+        Ok(Self { node, target: (target.leaf().clone(), target.dtype()), stream })
     }
 }
 
@@ -284,15 +270,18 @@ impl Assignment {
 /// memory with another target or with an array other than itself, and for a target with elements of less than 4 bytes
 /// that is not contiguous or shares a word with its neighbours; and the errors of [`Evaluate::eval`].
 pub fn assign_all(assignments: &[Assignment]) -> Result<()> {
-    let Some(first) = assignments.first() else { return Ok(()) };
+    if assignments.is_empty() {
+        return Ok(());
+    }
     let nodes: Vec<_> = assignments.iter().map(|assignment| &assignment.node).collect();
     let mut program = Program::default();
     program.add_results(&nodes)?;
-    let targets: Vec<_> = assignments.iter().map(|assignment| leaf_of(&assignment.target)).collect();
-    for (i, (assignment, &target)) in assignments.iter().zip(&targets).enumerate() {
-        if assignment.target.shape() != first.target.shape() {
-            let shape = first.target.shape().to_vec();
-            return Err(ExprError::TargetShape { shape, target: assignment.target.description() }.into());
+    let targets: Vec<_> = assignments.iter().map(|Assignment { target: (leaf, dtype), .. }| (leaf, *dtype)).collect();
+    let shape = targets[0].0.layout().shape();
+    for (i, &target) in targets.iter().enumerate() {
+        let described = || target.0.description(target.1);
+        if target.0.layout().shape() != shape {
+            return Err(ExprError::TargetShape { shape: shape.to_vec(), target: described() }.into());
         }
         let others = targets[..i]
             .iter()
@@ -300,9 +289,9 @@ pub fn assign_all(assignments: &[Assignment]) -> Result<()> {
             .chain(program.leaves.iter().copied().filter(|&leaf| !is_in_place(leaf, target)));
         let shared =
             others.filter(|&other| shares_memory(target, other)).map(|(leaf, dtype)| leaf.description(dtype)).next();
-        let split = (!owns_words(target)).then(|| assignment.target.description());
+        let split = (!owns_words(target)).then(described);
         if let Some(other) = shared.or(split) {
-            return Err(ExprError::SharedMemory { target: assignment.target.description(), other }.into());
+            return Err(ExprError::SharedMemory { target: described(), other }.into());
         }
     }
     let stream = assignments.iter().find_map(|assignment| assignment.stream.as_ref());

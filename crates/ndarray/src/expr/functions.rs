@@ -2,10 +2,11 @@
 //!
 //! The operators of Rust are in `operators.rs`, the next file to read.
 
-use vkarray_kernel::{Bool, Element};
+use smallvec::smallvec;
+use vkarray_kernel::{Bool, DType, Element};
 
 use super::kinds::{Bitwise, Complex, Floating, Integral, Numeric};
-use super::{Expr, IntoExpr, Op};
+use super::{Expr, IntoExpr, Node, Op};
 use crate::array::{DeviceNDArray, Number};
 
 /// Methods of one operand, with results of a type.
@@ -105,7 +106,9 @@ pub trait Operand {
     where
         Self: Operand<Item = Bool>,
     {
-        self.expr().select_between(a.into_expr(), b.into_expr())
+        let (condition, a, b) = (self.expr(), a.into_expr(), b.into_expr());
+        let stream = condition.stream.or(a.stream).or(b.stream);
+        Expr::new(Node::apply(Op::Select, DType::of::<U>(), smallvec![condition.node, a.node, b.node]), stream)
     }
 
     one! {

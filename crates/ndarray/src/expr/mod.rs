@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use smallvec::smallvec;
 use vkarray_driver::Stream;
-use vkarray_kernel::{Bool, DType, Element};
+use vkarray_kernel::{DType, Element};
 
 use crate::array::{ArrayLeaf, DeviceNDArray};
 
@@ -156,13 +156,6 @@ impl<T: Element> Expr<T> {
     /// An operation on two expressions, with results of type `U`.
     fn apply_with<U: Element, V: Element>(self, op: Op, other: Expr<V>) -> Expr<U> {
         Expr::new(Node::apply(op, DType::of::<U>(), smallvec![self.node, other.node]), self.stream.or(other.stream))
-    }
-}
-
-impl Expr<Bool> {
-    fn select_between<T: Element>(self, a: Expr<T>, b: Expr<T>) -> Expr<T> {
-        let stream = self.stream.or(a.stream).or(b.stream);
-        Expr::new(Node::apply(Op::Select, DType::of::<T>(), smallvec![self.node, a.node, b.node]), stream)
     }
 }
 
