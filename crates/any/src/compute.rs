@@ -10,7 +10,7 @@ use vkarray_ndarray::internal::Node;
 use vkarray_ndarray::{Error, Evaluate, Expr, ExprError, IntoExpr, Result};
 
 use super::promote::{Category, promote};
-use super::{AnyArray, AnyScalar, default_on, with_any, with_type};
+use super::{AnyArray, AnyScalar, default_on, not_defined, with_any, with_type};
 
 /// An operand of [`AnyArray::compute`].
 #[derive(Debug, Clone, Copy)]
@@ -163,7 +163,7 @@ fn evaluated(node: Node, stream: Option<Stream>) -> Result<AnyArray> {
     with_type!(
         dtype,
         T => Ok(Expr::<T>::new(node, stream).eval()?.into()),
-        else Err(ExprError::NotDefined { operation: "eval", dtype }.into())
+        else not_defined("eval", dtype)
     )
 }
 

@@ -246,8 +246,13 @@ impl AnyArray {
 
     /// The error of an operation that is not defined for the array's elements.
     fn not_defined<T>(&self, operation: &'static str) -> Result<T> {
-        Err(ExprError::NotDefined { operation, dtype: self.dtype() }.into())
+        not_defined(operation, self.dtype())
     }
+}
+
+/// The error of an operation that is not defined for elements of a type.
+fn not_defined<T>(operation: &'static str, dtype: DType) -> Result<T> {
+    Err(ExprError::NotDefined { operation, dtype }.into())
 }
 
 /// The array as an argument of a kernel: with its strides, as [`Strided`](vkarray_ndarray::Strided), if it has gaps.

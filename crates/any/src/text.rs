@@ -1,13 +1,12 @@
 //! Kernels that are written in WGSL, on operands whose types are known at run time.
 
-use vkarray_kernel::DType;
 use vkarray_ndarray::{
     Assignment, Call, ElementwiseKernel, ExprError, ReductionKernel, Result, ScanKernel, assign_all,
 };
 
 use super::compute::common;
 use super::functions::axes_of;
-use super::{AnyArray, AnyOperand, with_any, with_type};
+use super::{AnyArray, AnyOperand, not_defined, with_any, with_type};
 
 /// A call with arguments by their names. A number has the type that it has beside the arrays.
 fn call<'a>(kernel: &'a ElementwiseKernel, args: &[(&str, AnyOperand<'_>)]) -> Result<Call<'a>> {
@@ -15,14 +14,9 @@ fn call<'a>(kernel: &'a ElementwiseKernel, args: &[(&str, AnyOperand<'_>)]) -> R
         AnyOperand::Array(array) => Ok(with_any!(array, array => call.arg(name, array))),
         AnyOperand::Number(number) => {
             let dtype = common("elementwise", &args.iter().map(|(_, other)| *other).collect::<Vec<_>>())?;
-            with_type!(dtype, T => Ok(call.arg(name, number.value::<T>()?)), else not_a_word("elementwise", dtype))
+            with_type!(dtype, T => Ok(call.arg(name, number.value::<T>()?)), else not_defined("elementwise", dtype))
         }
     })
-}
-
-/// The error of a result type that the kernels of a text do not have.
-fn not_a_word<T>(operation: &'static str, dtype: DType) -> Result<T> {
-    Err(ExprError::NotDefined { operation, dtype }.into())
 }
 
 impl AnyArray {
@@ -60,7 +54,7 @@ impl AnyArray {
                 let result = ctx.device_array::<T>(value.shape())?;
                 assignments.push(Assignment::new(&result, value)?);
                 results.push(Self::from(result));
-            }, else return not_a_word("elementwise", dtype));
+            }, else return not_defined("elementwise", dtype));
         }
         assign_all(&assignments)?;
         Ok(results)
@@ -95,7 +89,7 @@ impl AnyArray {
         let types = map.result_types()?;
         let (call, over) = (kernel.of(map), axes_of(axes, keeps));
         with_type!(
-            @ types[0], T => Ok(call.reduce::<T>(over)?.into()), not_a_word("reduction", types[0]);
+            @ types[0], T => Ok(call.reduce::<T>(over)?.into()), not_defined("reduction", types[0]);
             I32(i32) U32(u32) F32(f32) I64(i64) U64(u64) F64(f64)
         )
     }
