@@ -6,7 +6,7 @@
 use half::f16;
 use ndarray::ArrayD;
 
-use vkarray::array::Bool;
+use vkarray::array::{AnyArray, AnyElement, Bool};
 use vkarray::{DType, Element};
 use vkarray_test::Number;
 
@@ -83,6 +83,15 @@ impl HostArray {
     /// Wraps `array`, copied into C order if it is in another order.
     pub(crate) fn new<T: HostElement>(array: ArrayD<T>) -> Self {
         T::wrap(if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() })
+    }
+
+    /// The elements of an array on the device, which was made of a host array. Waits for them.
+    pub(crate) fn of_device(array: &AnyArray) -> vkarray::Result<Self> {
+        let read = with_type!(array.dtype(), T => {
+            let typed = <T as AnyElement>::typed(array).expect("the type is that of the array");
+            typed.copy_to_host().map(Self::new)
+        });
+        read.expect("host arrays have no other types")
     }
 
     pub(crate) fn dtype(&self) -> DType {

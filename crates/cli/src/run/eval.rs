@@ -5,18 +5,17 @@
 //! them.
 
 use std::fmt;
-use std::time::Instant;
 
 use serde::Serialize;
 use vkarray::prelude::*;
 use vkarray::primitives::{Assignment, Call, ElementwiseKernel, assign_all};
 
 use super::compare::{Comparison, check_all};
-use super::execute::{events, open};
+use super::execute::{Timer, open};
 use super::generate::number;
 use super::input::Input;
 use super::output::{Output, report_beside, write_all};
-use super::report::{Clock, Dispatches};
+use super::report::Dispatches;
 use super::value::{PictureOptions, Value, split_pair, value_error};
 use crate::args::EvalArgs;
 use crate::array::{HostArray, HostElement, with_array, with_type};
@@ -171,21 +170,10 @@ fn results(ctx: &Context, call: &Call<'_>, names: &[String], repeat: u32) -> Res
 
 /// The times of `repeat` passes.
 fn times(ctx: &Context, assignments: &[Assignment], repeat: u32) -> Result<Dispatches> {
-    let (stream, events) = (ctx.default_stream(), events(ctx)?);
-    let mut times = Vec::new();
-    for _ in 0..repeat {
-        let begun = Instant::now();
-        events.iter().try_for_each(|(before, _)| before.record(stream))?;
-        assign_all(assignments)?;
-        events.iter().try_for_each(|(_, after)| after.record(stream))?;
-        ctx.synchronize()?;
-        times.push(match &events {
-            Some((before, after)) => before.elapsed(after)?,
-            None => begun.elapsed(),
-        });
-    }
-    let clock = if events.is_some() { Clock::Device } else { Clock::Host };
-    Ok(Dispatches::new(clock, 0, &times))
+    let timer = Timer::new(ctx)?;
+    let measure = |_| timer.measure(ctx, || Ok(assign_all(assignments)?), || Ok(ctx.synchronize()?));
+    let times = (0..repeat).map(measure).collect::<Result<Vec<_>>>()?;
+    Ok(Dispatches::new(timer.clock(), 0, &times))
 }
 
 /// Waits for an array, and sums up its elements in `f64`.

@@ -10,21 +10,21 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use vkarray::array::ContextBuilder;
+use vkarray::array::{AnyArray, ContextBuilder};
 use vkarray::device::Error as DriverError;
 use vkarray::kernel::signature::limits_of;
 use vkarray::kernel::{
     Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ScalarValue, ShaderError, SpirvError,
 };
 use vkarray::stream::Graph;
-use vkarray::{Context, DeviceNDArray, Event, Kernel};
+use vkarray::{Context, Event, Kernel};
 
 use super::pipeline::Group;
 use super::plan::{BuildArgs, Plan, Work};
 use super::report::{Clock, Copied, Dispatches, Launched, Ran, Report, Written, bytes_accessed};
 use super::step::Step;
 use super::trace::TraceFile;
-use crate::array::{HostArray, HostElement, with_array};
+use crate::array::{HostArray, with_array};
 use crate::error::{Error, Result};
 
 /// The result of a run: arrays by name, for the outputs, and the report.
@@ -107,20 +107,6 @@ fn check_validation(ctx: &Context) -> Result<()> {
     if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
 }
 
-/// An array on the device of any element type.
-trait DeviceArray: AsArray {
-    fn download(&self) -> vkarray::Result<HostArray>;
-}
-
-impl<T: HostElement> DeviceArray for DeviceNDArray<T> {
-    fn download(&self) -> vkarray::Result<HostArray> {
-        Ok(HostArray::new(self.copy_to_host()?))
-    }
-}
-
-/// The arrays on the device, in the order of the plan's arrays.
-type DeviceArrays = Vec<Box<dyn DeviceArray>>;
-
 /// A bar on standard error, with one step for each upload, dispatch and download. Shown only on a terminal.
 fn progress(plan: &Plan, is_quiet: bool) -> ProgressBar {
     if is_quiet {
@@ -191,15 +177,15 @@ impl Drop for Notice {
 }
 
 /// Loads and uploads one array after the other. Only the uploads are timed, to the end of the last.
-fn upload(work: &Work, ctx: &Context, progress: &ProgressBar) -> Result<(DeviceArrays, Copied)> {
-    let mut arrays = DeviceArrays::new();
+fn upload(work: &Work, ctx: &Context, progress: &ProgressBar) -> Result<(Vec<AnyArray>, Copied)> {
+    let mut arrays = Vec::new();
     let (mut bytes, mut time) = (0, Duration::ZERO);
     for argument in &work.arrays {
         progress.set_message(format!("uploading {}", argument.name));
         let host = argument.input.load()?;
         bytes += argument.input.nbytes();
         let start = Instant::now();
-        arrays.push(with_array!(&host, host => Box::new(ctx.to_device(host)?)));
+        arrays.push(with_array!(&host, host => AnyArray::from(ctx.to_device(host)?)));
         ctx.synchronize()?;
         time += start.elapsed();
         progress.inc(1);
@@ -210,7 +196,7 @@ fn upload(work: &Work, ctx: &Context, progress: &ProgressBar) -> Result<(DeviceA
 /// Downloads each array that is a result, once.
 fn download(
     work: &Work,
-    arrays: &[Box<dyn DeviceArray>],
+    arrays: &[AnyArray],
     is_result: impl Fn(&str) -> bool,
     progress: &ProgressBar,
 ) -> Result<(Vec<(String, HostArray)>, Copied)> {
@@ -222,7 +208,7 @@ fn download(
         }
         progress.set_message(format!("downloading {}", argument.name));
         let start = Instant::now();
-        results.push((argument.name.clone(), array.download()?));
+        results.push((argument.name.clone(), HostArray::of_device(array)?));
         time += start.elapsed();
         bytes += argument.input.nbytes();
         progress.inc(1);
@@ -239,8 +225,7 @@ struct Run<'a> {
     workgroups: Vec<[u32; 3]>,
     /// The steps recorded once, if they run several times and a graph can hold them.
     graph: Option<Graph>,
-    /// Two events on the device's clock, or `None` if the device has no timestamps.
-    events: Option<(Event, Event)>,
+    timer: Timer,
     times: Vec<Duration>,
 }
 
@@ -252,12 +237,12 @@ impl<'a> Run<'a> {
         let limits = limits_of(ctx.info());
         let workgroups = group.steps.iter().map(|step| work.located(step, step.check_limits(&work.arrays, &limits)));
         let workgroups = workgroups.collect::<Result<_>>()?;
-        Ok(Self { work, group, kernels, workgroups, graph: None, events: events(ctx)?, times: Vec::new() })
+        Ok(Self { work, group, kernels, workgroups, graph: None, timer: Timer::new(ctx)?, times: Vec::new() })
     }
 
     /// Records a graph for steps that run several times. A graph does not hold kernels with checks, so these are
     /// dispatched.
-    fn record(&mut self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
+    fn record(&mut self, ctx: &Context, arrays: &[AnyArray]) -> Result<()> {
         if self.group.repeat == 1 {
             return Ok(());
         }
@@ -277,26 +262,16 @@ impl<'a> Run<'a> {
 
     /// Runs the group as often as its plan says, and waits, so that the times of groups do not overlap. The first time the
     /// wait takes no longer than `limit`, since drivers of CPUs compile a kernel when it first runs.
-    fn run(&mut self, limit: Option<Duration>, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
-        let stream = ctx.default_stream();
-        let start = Instant::now();
-        self.events.iter().try_for_each(|(before, _)| before.record(stream))?;
-        for _ in 0..self.group.repeat {
-            match &self.graph {
-                Some(graph) => graph.replay(stream)?,
-                None => self.dispatch(ctx, arrays)?,
-            }
-        }
-        self.events.iter().try_for_each(|(_, after)| after.record(stream))?;
-        if self.times.is_empty() {
-            self.wait_first(limit, ctx)?
-        } else {
-            ctx.synchronize()?
+    fn run(&mut self, limit: Option<Duration>, ctx: &Context, arrays: &[AnyArray]) -> Result<()> {
+        let run = || {
+            (0..self.group.repeat).try_for_each(|_| match &self.graph {
+                Some(graph) => Ok(graph.replay(ctx.default_stream())?),
+                None => self.dispatch(ctx, arrays),
+            })
         };
-        self.times.push(match &self.events {
-            Some((before, after)) => before.elapsed(after)?,
-            None => start.elapsed(),
-        });
+        let is_first = self.times.is_empty();
+        let wait = || if is_first { self.wait_first(limit, ctx) } else { Ok(ctx.synchronize()?) };
+        self.times.push(self.timer.measure(ctx, run, wait)?);
         Ok(())
     }
 
@@ -310,7 +285,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn dispatch(&self, ctx: &Context, arrays: &[Box<dyn DeviceArray>]) -> Result<()> {
+    fn dispatch(&self, ctx: &Context, arrays: &[AnyArray]) -> Result<()> {
         for (kernel, step) in self.kernels.iter().zip(&self.group.steps) {
             let result = kernel.dispatch(ctx.default_stream(), step.grid, self.arguments(step, arrays));
             self.work.located(step, result.map_err(Into::into))?;
@@ -318,7 +293,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn arguments<'b>(&'b self, step: &'b Step, arrays: &'b [Box<dyn DeviceArray>]) -> Vec<(&'b str, Arg<'b>)> {
+    fn arguments<'b>(&'b self, step: &'b Step, arrays: &'b [AnyArray]) -> Vec<(&'b str, Arg<'b>)> {
         let array = |(_, place): &(String, usize)| -> ArrayArg<'b> {
             let array = arrays[*place].as_array();
             if self.work.arrays[*place].is_padded { array.padded() } else { array }
@@ -333,9 +308,7 @@ impl<'a> Run<'a> {
             (name, arg)
         });
         let scalars = step.scalars.iter().map(|scalar| (scalar.name.as_str(), scalar_arg(&scalar.values)));
-        let is_alone = |(name, _): &&(String, _)| step.arrays.iter().all(|(array, _)| array != name);
-        let samplers = step.samplers.iter().filter(is_alone);
-        let samplers = samplers.map(|(name, sampler)| (name.as_str(), Arg::Sampler(*sampler)));
+        let samplers = step.samplers_alone().map(|(name, sampler)| (name.as_str(), Arg::Sampler(*sampler)));
         taken.chain(scalars).chain(samplers).collect()
     }
 
@@ -349,23 +322,49 @@ impl<'a> Run<'a> {
             params.filter_map(|param| Some(bytes_accessed(param, nbytes(step, &param.name)?))).sum()
         };
         let bytes = u64::from(self.group.repeat) * self.group.steps.iter().map(of_step).sum::<u64>();
-        let clock = if self.events.is_some() { Clock::Device } else { Clock::Host };
         let kernels = self.kernels.iter().zip(self.workgroups);
         let launched = |(kernel, workgroups): (&Kernel, _)| Launched { kernel: kernel.signature().clone(), workgroups };
         Ran {
             repeat: self.group.repeat,
             kernels: kernels.map(launched).collect(),
-            dispatch: Dispatches::new(clock, bytes, &self.times),
+            dispatch: Dispatches::new(self.timer.clock(), bytes, &self.times),
         }
     }
 }
 
-/// Two events on the device's clock, or `None` if the device has no timestamps.
-pub(super) fn events(ctx: &Context) -> Result<Option<(Event, Event)>> {
-    match (ctx.timed_event(), ctx.timed_event()) {
-        (Ok(before), Ok(after)) => Ok(Some((before, after))),
-        (Err(vkarray::Error::Driver(DriverError::Unsuitable { .. })), _) => Ok(None),
-        (Err(error), _) | (_, Err(error)) => Err(error.into()),
+/// Measures work on the default stream: by two events on the device's clock, or by the host's clock if the device has no
+/// timestamps.
+pub(super) struct Timer(Option<(Event, Event)>);
+
+impl Timer {
+    pub(super) fn new(ctx: &Context) -> Result<Self> {
+        match (ctx.timed_event(), ctx.timed_event()) {
+            (Ok(before), Ok(after)) => Ok(Self(Some((before, after)))),
+            (Err(vkarray::Error::Driver(DriverError::Unsuitable { .. })), _) => Ok(Self(None)),
+            (Err(error), _) | (_, Err(error)) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        if self.0.is_some() { Clock::Device } else { Clock::Host }
+    }
+
+    /// How long the work takes that `record` gives to the stream. `wait` waits for its end.
+    pub(super) fn measure(
+        &self,
+        ctx: &Context,
+        record: impl FnOnce() -> Result<()>,
+        wait: impl FnOnce() -> Result<()>,
+    ) -> Result<Duration> {
+        let (stream, begun) = (ctx.default_stream(), Instant::now());
+        self.0.iter().try_for_each(|(before, _)| before.record(stream))?;
+        record()?;
+        self.0.iter().try_for_each(|(_, after)| after.record(stream))?;
+        wait()?;
+        Ok(match &self.0 {
+            Some((before, after)) => before.elapsed(after)?,
+            None => begun.elapsed(),
+        })
     }
 }
 

@@ -88,22 +88,20 @@ impl Input {
     }
 
     pub(crate) fn dtype(&self) -> DType {
-        match self {
-            Self::Npy(file) => file.header().dtype(),
-            Self::Npz(_, _, header) => header.dtype(),
-            Self::Picture(picture) => picture.dtype,
-            Self::Stdin(input, _) => input.dtype(),
-            Self::Generated(generated) => generated.dtype,
-        }
+        self.described().0
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
+        self.described().1
+    }
+
+    fn described(&self) -> (DType, &[usize]) {
         match self {
-            Self::Npy(file) => file.header().shape(),
-            Self::Npz(_, _, header) => header.shape(),
-            Self::Stdin(input, _) => input.shape(),
-            Self::Picture(picture) => &picture.shape,
-            Self::Generated(generated) => &generated.shape,
+            Self::Npy(file) => (file.header().dtype(), file.header().shape()),
+            Self::Npz(_, _, header) => (header.dtype(), header.shape()),
+            Self::Picture(picture) => (picture.dtype, &picture.shape),
+            Self::Stdin(input, _) => input.described(),
+            Self::Generated(generated) => (generated.dtype, &generated.shape),
         }
     }
 

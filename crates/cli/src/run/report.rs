@@ -158,14 +158,11 @@ fn rate(bytes: u64, seconds: f64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
     let rate = bytes as f64 / seconds / 1e9;
     // Three significant digits, also of the small rates of a CPU driver.
-    let decimals = if rate >= 100.0 {
-        0
-    } else if rate >= 10.0 {
-        1
-    } else if rate >= 1.0 {
-        2
-    } else {
-        4
+    let decimals = match rate {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 4,
     };
     format!(", {rate:.decimals$} GB/s")
 }

@@ -131,6 +131,11 @@ impl Step {
         outputs.flat_map(|param| self.places(&param.name))
     }
 
+    /// The samplers that are arguments of their own. The others belong to the images of their names.
+    pub(crate) fn samplers_alone(&self) -> impl Iterator<Item = &(String, Sampler)> {
+        self.samplers.iter().filter(|(name, _)| self.arrays.iter().all(|(array, _)| array != name))
+    }
+
     /// The positions of the arrays of a parameter.
     fn places(&self, param: &str) -> impl Iterator<Item = usize> {
         self.arrays.iter().filter(move |(name, _)| name == param).map(|(_, place)| *place)
@@ -187,10 +192,8 @@ impl Step {
             };
             Argument { name: Some(&scalar.name), shape }
         });
-        let is_alone = |(name, _): &&(String, Sampler)| self.arrays.iter().all(|(array, _)| array != name);
-        let samplers = self.samplers.iter().filter(is_alone);
-        let samplers =
-            samplers.map(|(name, sampler)| Argument { name: Some(name), shape: ArgShape::Sampler(*sampler) });
+        let alone = self.samplers_alone();
+        let samplers = alone.map(|(name, sampler)| Argument { name: Some(name), shape: ArgShape::Sampler(*sampler) });
         let arguments: Vec<Argument<'_>> = taken.chain(scalars).chain(samplers).collect();
         let packed = check(signature, &arguments, limits)?;
         let has_work = self.grid.resolve(signature.workgroup_size, &NO_LIMITS)?.is_some();
