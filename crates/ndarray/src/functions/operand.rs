@@ -2,7 +2,7 @@
 //!
 //! Kernels that move elements see words and parts of words ([`Units`]), so that one kernel serves every element type, also
 //! on devices without 8-bit, 16-bit or 64-bit types. Kernels that compute see 32 or 64 bits; narrower numbers are converted
-//! first ([`Widen`]). The next file to read is `indexing/mod.rs`.
+//! first ([`Widen`]). The next file to read is `indexing/take.rs`.
 
 use std::ops::Range;
 
