@@ -220,6 +220,12 @@ pub(super) fn rounded(value: f64, precision: usize) -> String {
     if value.is_finite() { format!("{value:.precision$}") } else { non_finite_text(value, false) }
 }
 
+/// A complex number whose parts have this many digits after the point.
+pub(super) fn rounded_complex([re, im]: [f64; 2], precision: usize) -> String {
+    let sign = if im.is_sign_negative() && !im.is_nan() { "" } else { "+" };
+    format!("{}{sign}{}j", rounded(re, precision), rounded(im, precision))
+}
+
 /// The floats of an array as text, all of the same width.
 pub(super) fn float_words(values: &[f64], kind: FloatKind, shows_plus: bool) -> Vec<String> {
     let columns = FloatColumn::new(values, kind, shows_plus);

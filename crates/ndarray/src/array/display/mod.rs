@@ -44,7 +44,7 @@ impl<T: Element> fmt::Display for DeviceNDArray<T> {
         match corners(self.shape(), read) {
             Ok(corners) => {
                 let values: Vec<T> = corners.iter().copied().collect();
-                f.write_str(&text(self.shape(), &values, ElementFormat::of(f)))
+                f.write_str(&text(self.shape(), &values, f.precision(), f.width().unwrap_or(0)))
             }
             Err::<_, Error>(error) => {
                 write!(f, "<{} of shape {}, cannot be read: {error}>", DType::of::<T>(), tuple_text(self.shape()))
@@ -75,7 +75,7 @@ pub fn array_text<T: Element, E>(
     read: impl FnMut(&[Range<usize>]) -> Result<ArrayD<T>, E>,
 ) -> Result<String, E> {
     let values: Vec<T> = corners(shape, read)?.iter().copied().collect();
-    Ok(text(shape, &values, ElementFormat::default()))
+    Ok(text(shape, &values, None, 0))
 }
 
 /// The elements that are printed: all elements, or of a large array the first and last three on each axis.
@@ -106,48 +106,56 @@ fn corners<T: Element, E>(
     Ok(corners)
 }
 
-/// The precision and the width of a format such as `{:8.2}`.
-#[derive(Debug, Clone, Copy, Default)]
-struct ElementFormat {
-    precision: Option<usize>,
-    width: usize,
-}
-
-impl ElementFormat {
-    fn of(f: &fmt::Formatter<'_>) -> Self {
-        Self { precision: f.precision(), width: f.width().unwrap_or(0) }
-    }
-}
-
-/// The text of an array of this shape, given the values that are printed.
-fn text<T: Element>(shape: &[usize], values: &[T], format: ElementFormat) -> String {
-    let ElementFormat { precision, width } = format;
-    let rounded = precision.and_then(|precision| rounded_words(values, precision));
-    let words = rounded.unwrap_or_else(|| words(values, shape.is_empty()));
+/// The text of an array of this shape, given the values that are printed, with the precision and the width of a format
+/// such as `{:8.2}`.
+fn text<T: Element>(shape: &[usize], values: &[T], precision: Option<usize>, width: usize) -> String {
+    let words = words(values, shape.is_empty(), precision);
     let words: Vec<String> = words.into_iter().map(|word| format!("{word:>width$}")).collect();
     format_array(shape, &words)
 }
 
-/// Each float with this many digits after the point, all of the same width. `None` for other types.
-fn rounded_words<T: Element>(values: &[T], precision: usize) -> Option<Vec<String>> {
-    let rounded = |value: f64| float::rounded(value, precision);
-    let pair = |[re, im]: [f64; 2]| {
-        let sign = if im.is_sign_negative() && !im.is_nan() { "" } else { "+" };
-        format!("{}{sign}{}j", rounded(re), rounded(im))
-    };
-    Some(aligned(match DType::of::<T>() {
-        DType::F16 => each(values, |value: f16| rounded(value.to_f64())),
-        DType::BF16 => each(values, |value: bf16| rounded(value.to_f64())),
-        DType::F32 => each(values, |value: f32| rounded(f64::from(value))),
-        DType::F64 => each(values, rounded),
-        DType::Complex32 => each(values, |value: Complex32| pair([value.re, value.im].map(f64::from))),
-        DType::Complex64 => each(values, |value: Complex64| pair([value.re, value.im])),
-        _ => return None,
-    }))
+/// Floats or complex numbers of any type.
+enum Floats {
+    Real(Vec<f64>),
+    Complex(Vec<[f64; 2]>),
 }
 
-/// Each value as text. All texts have the same width, except for a scalar.
-fn words<T: Element>(values: &[T], is_scalar: bool) -> Vec<String> {
+/// The values as floats; `None` for other types.
+fn floats<T: Element>(values: &[T]) -> Option<(Floats, FloatKind)> {
+    use Floats::{Complex, Real};
+    Some(match DType::of::<T>() {
+        DType::F16 => (Real(each(values, f16::to_f64)), FloatKind::Half),
+        DType::BF16 => (Real(each(values, bf16::to_f64)), FloatKind::Brain),
+        DType::F32 => (Real(each(values, |value: f32| f64::from(value))), FloatKind::Single),
+        DType::F64 => (Real(each(values, |value: f64| value)), FloatKind::Double),
+        DType::Complex32 => {
+            (Complex(each(values, |value: Complex32| [value.re, value.im].map(f64::from))), FloatKind::Single)
+        }
+        DType::Complex64 => (Complex(each(values, |value: Complex64| [value.re, value.im])), FloatKind::Double),
+        _ => return None,
+    })
+}
+
+/// Each value as text. All texts have the same width, except for a scalar. With a precision, floats have this many digits
+/// after the point.
+fn words<T: Element>(values: &[T], is_scalar: bool, precision: Option<usize>) -> Vec<String> {
+    let Some((floats, kind)) = floats(values) else { return other_words(values, is_scalar) };
+    match (floats, precision) {
+        (Floats::Real(values), Some(digits)) => {
+            aligned(values.into_iter().map(|value| float::rounded(value, digits)).collect())
+        }
+        (Floats::Complex(values), Some(digits)) => {
+            aligned(values.into_iter().map(|value| float::rounded_complex(value, digits)).collect())
+        }
+        (Floats::Real(values), None) if is_scalar => vec![float_scalar(values[0], kind)],
+        (Floats::Real(values), None) => float_words(&values, kind, false),
+        (Floats::Complex(values), None) if is_scalar => vec![complex_scalar(values[0], kind)],
+        (Floats::Complex(values), None) => complex_words(&values, kind),
+    }
+}
+
+/// The texts of truth values, integers and records.
+fn other_words<T: Element>(values: &[T], is_scalar: bool) -> Vec<String> {
     match DType::of::<T>() {
         DType::Bool => each(values, |value: Bool| {
             let text = if bool::from(value) { "True" } else { "False" };
@@ -161,38 +169,12 @@ fn words<T: Element>(values: &[T], is_scalar: bool) -> Vec<String> {
         DType::U32 => aligned(each(values, |value: u32| value.to_string())),
         DType::I64 => aligned(each(values, |value: i64| value.to_string())),
         DType::U64 => aligned(each(values, |value: u64| value.to_string())),
-        DType::F16 => floats(&each(values, f16::to_f64), FloatKind::Half, is_scalar),
-        DType::BF16 => floats(&each(values, bf16::to_f64), FloatKind::Brain, is_scalar),
-        DType::F32 => floats(&each(values, |value: f32| f64::from(value)), FloatKind::Single, is_scalar),
-        DType::F64 => floats(&each(values, |value: f64| value), FloatKind::Double, is_scalar),
-        DType::Complex32 => {
-            let pairs = each(values, |value: Complex32| [value.re, value.im].map(f64::from));
-            complexes(&pairs, FloatKind::Single, is_scalar)
-        }
-        DType::Complex64 => {
-            let pairs = each(values, |value: Complex64| [value.re, value.im]);
-            complexes(&pairs, FloatKind::Double, is_scalar)
-        }
         _ => values.iter().map(|value| bytes_text(bytemuck::bytes_of(value))).collect(),
     }
 }
 
 fn each<T: Element, U: Element, R>(values: &[T], convert: impl Fn(U) -> R) -> Vec<R> {
     values.iter().map(|value| convert(bytemuck::pod_read_unaligned(bytemuck::bytes_of(value)))).collect()
-}
-
-fn floats(values: &[f64], kind: FloatKind, is_scalar: bool) -> Vec<String> {
-    match (values, is_scalar) {
-        (&[value], true) => vec![float_scalar(value, kind)],
-        _ => float_words(values, kind, false),
-    }
-}
-
-fn complexes(values: &[[f64; 2]], kind: FloatKind, is_scalar: bool) -> Vec<String> {
-    match (values, is_scalar) {
-        (&[value], true) => vec![complex_scalar(value, kind)],
-        _ => complex_words(values, kind),
-    }
 }
 
 fn aligned(words: Vec<String>) -> Vec<String> {

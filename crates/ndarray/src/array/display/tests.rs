@@ -51,13 +51,14 @@ fn print<T: Element>(shape: &[usize], bytes: &[u8]) -> String {
         shape.iter().enumerate().all(|(axis, &len)| !is_large || len <= 6 || at[axis] < 3 || at[axis] >= len - 3)
     };
     let shown: Vec<T> = array.indexed_iter().filter(|(at, _)| is_shown(at)).map(|(_, &value)| value).collect();
-    text(shape, &shown, ElementFormat::default())
+    text(shape, &shown, None, 0)
 }
 
 #[test]
 fn bf16_prints_its_shortest_digits() {
     // NumPy has no `bf16`: the expected texts follow its rules for other floats.
-    let words = |values: &[f32]| words(&values.iter().map(|&value| bf16::from_f32(value)).collect::<Vec<_>>(), false);
+    let words =
+        |values: &[f32]| words(&values.iter().map(|&value| bf16::from_f32(value)).collect::<Vec<_>>(), false, None);
     assert_eq!(words(&[1.0, 0.1, -2.5]), [" 1. ", " 0.1", "-2.5"]);
     assert_eq!(words(&[100.0, 1.0]), ["1.e+02", "1.e+00"]);
 }
@@ -65,7 +66,7 @@ fn bf16_prints_its_shortest_digits() {
 #[test]
 fn precision_and_width_apply_to_each_element() {
     fn printed<T: Element>(values: &[T], precision: Option<usize>, width: usize) -> String {
-        text(&[values.len()], values, ElementFormat { precision, width })
+        text(&[values.len()], values, precision, width)
     }
     assert_eq!(printed(&[1.0_f32, -2.345, 100.0], Some(2), 0), "[  1.00  -2.35 100.00]");
     assert_eq!(printed(&[0.5_f64, 1.5, 2.5], Some(0), 0), "[0 2 2]"); // Ties to even, as Rust rounds.
@@ -78,6 +79,6 @@ fn precision_and_width_apply_to_each_element() {
     assert_eq!(printed(&[7_i32, -12], Some(2), 5), "[    7   -12]"); // A precision has no effect on integers.
     assert_eq!(printed(&[Bool::from(true)], None, 6), "[  True]");
     assert_eq!(printed::<f32>(&[], Some(2), 4), "[]");
-    assert_eq!(text(&[], &[2.0_f32], ElementFormat { precision: Some(2), width: 6 }), "  2.00");
-    assert_eq!(text(&[2, 1], &[1.0_f32, -1.0], ElementFormat { precision: Some(1), width: 0 }), "[[ 1.0]\n [-1.0]]");
+    assert_eq!(text(&[], &[2.0_f32], Some(2), 6), "  2.00");
+    assert_eq!(text(&[2, 1], &[1.0_f32, -1.0], Some(1), 0), "[[ 1.0]\n [-1.0]]");
 }
