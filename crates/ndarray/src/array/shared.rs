@@ -4,7 +4,6 @@
 //! is shared then, which is why a program has to ask for a mirrored array by name. Host access to shared arrays is in
 //! `host.rs`.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ndarray::{ArrayViewD, ArrayViewMutD};
@@ -204,8 +203,4 @@ impl<T: Element> AsArg for MirroredArray<T> {
     }
 }
 
-impl<T: Element> fmt::Debug for MirroredArray<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MirroredArray").field("array", &self.device).field("is_shared", &self.is_shared()).finish()
-    }
-}
+vkarray_driver::debug_fields!([T: Element] MirroredArray<T>, this => array: this.device, is_shared: this.is_shared());

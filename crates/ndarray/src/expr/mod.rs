@@ -13,7 +13,6 @@ mod functions;
 mod kinds;
 mod operators;
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -165,12 +164,7 @@ impl<T: Element> Clone for Expr<T> {
     }
 }
 
-/// Prints shape and element type.
-impl<T: Element> fmt::Debug for Expr<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Expr").field("dtype", &format_args!("{}", self.dtype())).field("shape", &self.shape()).finish()
-    }
-}
+vkarray_driver::debug_fields!([T: Element] Expr<T>, this => dtype: format_args!("{}", this.dtype()), shape: this.shape());
 
 /// What can be an operand of an expression with elements of type `T`: arrays, expressions, and numbers of that type.
 #[diagnostic::on_unimplemented(

@@ -6,7 +6,6 @@
 
 mod coherence;
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
@@ -379,8 +378,4 @@ vkarray_driver::debug_fields!([T: Element] MultiDeviceArray<T>, this =>
     devices: this.replicas.iter().map(|replica| &replica.context.info().name).collect::<Vec<_>>()
 );
 
-impl<T: Element> fmt::Debug for ArrayAccess<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArrayAccess").field("array", &self.array).field("mode", &self.of.mode).finish()
-    }
-}
+vkarray_driver::debug_fields!([T: Element] ArrayAccess<'_, T>, this => array: this.array, mode: this.of.mode);
