@@ -29,10 +29,9 @@
 pub mod signature;
 
 pub use vkarray_kernel::{
-    AddressMode, Arg, ArgList, Arguments, ArrayArg, ArrayShape, AsArg, AsArray, BadScalar, Bounds,
-    BufferBounds, CacheMode, CacheSettings, ConstArray, Error, Filter, Immediate, KernelBuilder,
-    KernelCache, KernelLimit, Library, MemoryArg, Mismatch, NamedArg, Reached, Sampled, Sampler,
-    ScalarValue, ShaderError, SpirvError, UnknownSampler,
+    AddressMode, Arg, ArgList, Arguments, ArrayArg, ArrayShape, AsArg, AsArray, BadScalar, Bounds, BufferBounds,
+    CacheMode, CacheSettings, ConstArray, Error, Filter, Immediate, KernelBuilder, KernelCache, KernelLimit, Library,
+    MemoryArg, Mismatch, NamedArg, Reached, Sampled, Sampler, ScalarValue, ShaderError, SpirvError, UnknownSampler,
 };
 
 pub use crate::{Groups, Kernel, Source};

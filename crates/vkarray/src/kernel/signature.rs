@@ -19,6 +19,6 @@
 
 pub use vkarray_kernel::{
     Access, ArgShape, Argument, Bindings, Capability, Constant, ElementType, FloatAtomic, FloatAtomicOp, ImageDim,
-    ImageRole, ImageType, Limits, Loops, Module, Names, Options, Param, ParamKind, Parameter, PushConstants,
-    Signature, Subgroups, TexelFormat, Translated, check, given_numbers, limits_of,
+    ImageRole, ImageType, Limits, Loops, Module, Names, Options, Param, ParamKind, Parameter, PushConstants, Signature,
+    Subgroups, TexelFormat, Translated, check, given_numbers, limits_of,
 };
