@@ -77,7 +77,7 @@ impl Context {
     /// the call never blocks.
     ///
     /// ```
-    /// use vkarray::memory::{MemoryConnection, UnifiedBy};
+    /// use vkarray::interop::{MemoryConnection, UnifiedBy};
     /// use vkarray::prelude::*;
     ///
     /// let ctx = Context::open_default()?;

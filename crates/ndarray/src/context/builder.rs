@@ -61,7 +61,7 @@ impl ContextBuilder {
     /// [`set_memory_manager`](vkarray_allocator::set_memory_manager) and `VKARRAY_MEMORY_MANAGER`.
     ///
     /// ```
-    /// use vkarray::memory::ManagerFactory;
+    /// use vkarray::memory::managers::ManagerFactory;
     /// use vkarray::prelude::*;
     ///
     /// let passthrough = ManagerFactory::named("passthrough")?; // Every array is an allocation of the driver.

@@ -42,7 +42,7 @@ impl<K: UsmKind> AsDeviceArray for UsmMemory<K> {
 ///
 /// ```
 /// use vkarray::interop::ArrayMemory;
-/// use vkarray::memory::{DeviceMemory, HostMemory};
+/// use vkarray::memory::usm::{DeviceMemory, HostMemory};
 /// use vkarray::prelude::*;
 ///
 /// let ctx = Context::open_default()?;

@@ -169,7 +169,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # fn main() -> anyhow::Result<()> {
     /// let ctx = Context::open_default()?;
     /// let x = ctx.arange(0, 2, 1)?.tile(&[2, 2])?;
-    /// assert_eq!((self.shape(), self.to_vec()?), (&[2, 4][..], vec![0, 1, 0, 1, 0, 1, 0, 1]));
+    /// assert_eq!((x.shape(), x.to_vec()?), (&[2, 4][..], vec![0, 1, 0, 1, 0, 1, 0, 1]));
     /// # Ok(())
     /// # }
     /// ```
