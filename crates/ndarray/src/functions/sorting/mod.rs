@@ -213,8 +213,7 @@ impl<T: Widen> DeviceNDArray<T> {
     /// [`Error::Memory`](crate::Error::Memory) if memory cannot be allocated;
     /// [`Error::Kernel`](crate::Error::Kernel) if the device cannot run the kernel.
     pub fn unique_counts(&self) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
-        let sorted = unique::sorted(self)?;
-        Ok((sorted.values()?, sorted.counts()?))
+        unique::sorted(self)?.values_and_counts()
     }
 
     /// The different values and, for each element of the array, the place of its value among them: `unique_inverse` of the

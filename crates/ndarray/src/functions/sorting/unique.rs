@@ -144,9 +144,11 @@ impl<T: Element> SortedElements<'_, T> {
         self.elements.on(self.stream).compact(&self.begins)
     }
 
-    /// The number of elements of each run. Waits for the number of runs.
-    pub(super) fn counts(&self) -> Result<DeviceNDArray<u32>> {
-        distances(&positions_of(&self.begins.on(self.stream))?, self.elements.size(), self.stream)
+    /// The first element of each run, and the number of its elements. Waits once for the number of runs.
+    pub(super) fn values_and_counts(&self) -> Result<(DeviceNDArray<T>, DeviceNDArray<u32>)> {
+        let starts = positions_of(&self.begins.on(self.stream))?;
+        let values = gather_axis(&self.elements.on(self.stream), &starts, 0)?;
+        Ok((values, distances(&starts, self.elements.size(), self.stream)?))
     }
 }
 
