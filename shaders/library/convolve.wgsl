@@ -6,13 +6,13 @@
 // rows of four numbers, in variables that the generated lines SUMS, PRODUCTS and WRITES name. One workgroup for each
 // tile and image, along x.
 //
-// The text before this file defines T, N_WEIGHTS, TAPS_X and TAPS_Y, LANES_X and LANES_Y, ROWS, IS_CONSTANT,
+// The text before this file defines T, Weights, TAPS_X and TAPS_Y, LANES_X and LANES_Y, ROWS, IS_CONSTANT,
 // `fn place(at: i32, length: i32) -> i32`, `target_image` and `write`.
 
 struct Convolve { height: u32, width: u32, out_height: u32, out_width: u32, top: u32, left: u32, border: T }
 
 @group(0) @binding(0) var<storage, read> image: array<T>;
-@group(0) @binding(1) var<uniform> weights: array<vec4<T>, N_WEIGHTS>;
+@group(0) @binding(1) var<uniform> weights: Weights;
 var<immediate> convolve: Convolve;
 
 const THREADS = LANES_X * LANES_Y;

@@ -5,6 +5,7 @@ mod text;
 
 use half::{bf16, f16};
 use vkarray_kernel::{Arg, DType, Element, Groups, ScalarValue, Source};
+use vkarray_layout::Order;
 
 use self::text::{Border, FilterPlan, MOST_TAPS, THREADS};
 use crate::array::DeviceNDArray;
@@ -173,9 +174,9 @@ impl<T: Widen + Floating> Filtering<'_, T> {
             name: if dtype == DType::F64 { "f64" } else { "f32" },
             shared_bytes: ctx.info().limits.max_compute_shared_memory_size as usize,
         };
-        let weights = ctx.device_array::<T::Wide>([plan.n_weights()])?.on(stream);
-        let own = weights.slice_axis(0, ..filter.size().cast_signed())?.reshape(filter.shape())?;
-        own.assign(&converted::<T, T::Wide>(filter, stream)?)?;
+        // Constant memory begins at offsets that are multiples of more bytes than those of storage.
+        let filter = converted::<T, T::Wide>(filter, stream)?.on(stream);
+        let weights = if filter.offset() == 0 { filter.to_contiguous(Order::C)? } else { filter.copied(Order::C)? };
         let [key, form] = plan.key();
         let kernel = ctx.generated_kernel(&[KEY, dtype_code(dtype), key, form], || {
             ctx.kernel(Source::wgsl(plan.text()).named("convolve.wgsl"))

@@ -1,7 +1,7 @@
 //! The text of the kernel for filters of one shape: [`FilterPlan`]. Pure.
 //!
-//! The products of all weights are written out, so that weights have constant places in constant memory, which takes no
-//! instruction to read, and each sum has a variable of its own. A row of the tile is read once for all of its products.
+//! The products of all weights are written out, so that each weight is a field of a struct in constant memory, which takes
+//! no instruction to read, and each sum has a variable of its own. A row of the tile is read once for all of its products.
 
 use std::fmt::Write;
 
@@ -98,11 +98,6 @@ impl FilterPlan {
         [rows * y, 4 * x]
     }
 
-    /// The weights, in whole fours. The last ones may stand for nothing.
-    pub(super) fn n_weights(self) -> usize {
-        (self.taps[0] * self.taps[1]).next_multiple_of(4)
-    }
-
     /// What makes kernels different, but for the type.
     pub(super) fn key(self) -> [u32; 2] {
         let [rows, columns] = self.taps.map(|taps| u32::try_from(taps).unwrap_or(u32::MAX));
@@ -124,13 +119,13 @@ impl FilterPlan {
         };
         let lines = [("SUMS", self.sums()), ("PRODUCTS", self.products()), ("WRITES", self.writes())];
         let main = with_lines(functions::CONVOLVE, lines);
+        let weights = (0..taps_y * taps_x).map(|tap| format!("w{tap}: T, ")).collect::<String>();
         format!(
-            "alias T = {name};\nconst N_WEIGHTS = {}u;\nconst TAPS_X = {taps_x}u;\nconst TAPS_Y = {taps_y}u;\n\
+            "alias T = {name};\nstruct Weights {{ {weights} }}\nconst TAPS_X = {taps_x}u;\nconst TAPS_Y = {taps_y}u;\n\
              const LANES_X = {lanes_x}u;\nconst LANES_Y = {lanes_y}u;\nconst ROWS = {rows}u;\nconst IS_CONSTANT = {};\n\
              @group(0) @binding(2) var<storage, read_write> target_image: array<{numbers}>;\n\
              fn place(at: i32, length: i32) -> i32 {{\n    {}\n}}\n\
              fn write(row: u32, column: u32, value: vec4<T>) {{\n{write}}}\n{main}",
-            self.n_weights() / 4,
             self.border == Border::Constant,
             self.border.place(),
         )
@@ -164,7 +159,7 @@ impl FilterPlan {
                 line(format!("let four{column} = vec4<T>({});", [0, 1, 2, 3].map(|i| of_tile(column + i)).join(", ")));
                 for sum in (0..rows).filter(|sum| (0..taps_y).contains(&row.wrapping_sub(*sum))) {
                     let tap = (row - sum) * taps_x + column;
-                    line(format!("sum{sum} += weights[{}u].{} * four{column};", tap / 4, PARTS[tap % 4]));
+                    line(format!("sum{sum} += weights.w{tap} * four{column};"));
                 }
             }
             line("}".to_owned());
@@ -194,8 +189,8 @@ mod tests {
     fn an_invocation_has_36_reads_of_shared_memory_for_1296_products() {
         let products = PLAN.products();
         let count = |word: &str| products.matches(word).count();
-        assert_eq!((count("= tile["), 4 * count(" += weights[")), (36, 1296));
-        assert_eq!((PLAN.tile(), PLAN.n_weights()), ([64, 64], 84));
+        assert_eq!((count("= tile["), 4 * count(" += weights.w")), (36, 1296));
+        assert_eq!(PLAN.tile(), [64, 64]);
         let flat = FilterPlan { taps: [1, 5], is_flat: true, ..PLAN };
         assert_eq!((flat.tile(), flat.products().matches("= tile[").count()), ([1, 1024], 2));
     }
