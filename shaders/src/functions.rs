@@ -80,8 +80,8 @@ pub fn pairs_with_u64() -> String {
 /// Random numbers.
 pub const PHILOX: &str = include_str!("../library/philox.wgsl");
 
-/// Elements written at indices.
-pub const PUT: &str = include_str!("../library/put.wgsl");
+/// Elements written at places.
+pub const SCATTER: &str = include_str!("../library/scatter.wgsl");
 
 /// A radix sort.
 pub const RADIX: &str = include_str!("../library/radix.wgsl");
@@ -215,7 +215,7 @@ mod tests {
         let texts = [
             [units, indices, INDICES, GATHER].concat(),
             [words, indices, INDICES, GATHER].concat(),
-            [units, indices, INDICES, PUT].concat(),
+            [units, "const IS_SORTED = true;\n", SCATTER].concat(),
             [indices, INDICES, INDEX_CHECK].concat(),
             [TEAM_ALONE, words_of, TEAM_WORDS, TEAM_SCAN, "const PARTS = 2u;\n", COMPACT].concat(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),

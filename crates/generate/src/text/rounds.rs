@@ -59,7 +59,7 @@ mod tests {
             ("matmul.wgsl", (1, (part + 1) * 18 + 1)),
             ("matmul_matrices.wgsl", (1, MOST_INNER as u64 / 64 + 2)),
             ("philox.wgsl", (4, 11 + 5)),
-            ("put.wgsl", (1, walk + 65)),
+            ("scatter.wgsl", (1, walk)),
             // The digits that differ are found, and combined for at most 12 teams.
             ("radix.wgsl", (29, passes * (7 * digits + 5 * (items + 1)) + 3 * (items + 1) + 2 * (passes + 1) + 13)),
             // Tiles that are not there are in five blocks at most. Each block is looked at once more than tiles are missing.

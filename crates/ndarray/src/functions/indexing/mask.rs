@@ -7,7 +7,8 @@ use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, Bool, Element, Groups, Kernel};
 use vkarray_shaders::functions;
 
-use super::take::{IndexMode, gather_axis};
+use super::scatter::scatter;
+use super::take::gather_axis;
 use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::elementwise::Evaluate;
@@ -190,7 +191,7 @@ impl<T: Element> DeviceNDArray<T> {
         if values.size() != places.size() && values.size() != 1 {
             return Err(Error::MaskValues { values: values.size(), places: places.size() });
         }
-        self.put_with_mode(&places, values, IndexMode::Clip)
+        scatter(self, &places, None, values)
     }
 
     /// Writes `value` to the elements whose mask is true: NumPy's `x[mask] = value`. The mask has the leading axes of

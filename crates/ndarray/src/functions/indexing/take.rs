@@ -40,7 +40,7 @@ impl IndexElement for i64 {}
 impl IndexElement for u64 {}
 
 /// The text that reads indices of a type.
-pub(super) fn index_text<I: IndexElement>(mode: IndexMode) -> String {
+fn index_text<I: IndexElement>(mode: IndexMode) -> String {
     let is_signed = matches!(DType::of::<I>(), DType::I32 | DType::I64);
     let (words, mode) = (size_of::<I>() / 4, mode as u32);
     let constants = format!("const INDEX_WORDS = {words}u;\nconst IS_SIGNED = {is_signed};\nconst MODE = {mode}u;\n");
@@ -48,7 +48,7 @@ pub(super) fn index_text<I: IndexElement>(mode: IndexMode) -> String {
 }
 
 /// Checks packed indices against the length of an axis; waits for the device.
-pub(super) fn check_indices<I: IndexElement>(
+pub(crate) fn check_indices<I: IndexElement>(
     operation: &'static str,
     stream: &Stream,
     indices: &DeviceNDArray<I>,
@@ -71,6 +71,27 @@ pub(super) fn check_indices<I: IndexElement>(
     }
     let index = part(&flat, &(position..position + 1))?.on(stream).copy_to_host()?[0].into();
     Err(Error::IndexOutOfRange { operation, index, position, length })
+}
+
+/// The places that packed indices of one axis name on an axis of `length`. With [`IndexMode::Raise`] the indices are in range.
+pub(crate) fn places_of<I: IndexElement>(
+    indices: &DeviceNDArray<I>,
+    stream: &Stream,
+    length: usize,
+    mode: IndexMode,
+) -> Result<DeviceNDArray<u32>> {
+    if DType::of::<I>() == DType::U32 && mode == IndexMode::Raise {
+        return indices.view();
+    }
+    let (ctx, n) = (indices.context(), indices.size());
+    let places = ctx.device_array::<u32>([n])?;
+    let kernel = kernel(ctx, "index_check.wgsl", &[&index_text::<I>(mode), functions::INDEX_CHECK], "index_places")?;
+    for range in parts(ctx, n, size_of::<I>(), 1) {
+        let (own, named) = (part(indices, &range)?, part(&places, &range)?);
+        let args = (words(&own), words(&named), to_u32(range.start)?, to_u32(range.len())?, to_u32(length)?);
+        run(&kernel, stream, range.len(), &args)?;
+    }
+    Ok(places)
 }
 
 impl<T: Element> DeviceNDArray<T> {

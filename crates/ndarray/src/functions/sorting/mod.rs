@@ -13,11 +13,13 @@
 //! | `top_k.rs`, `select.rs` | the greatest or least elements |
 //! | `search.rs` | places among sorted elements |
 //! | `bins.rs`, `spacing.rs` | histograms |
+//! | `put.rs` | elements written at indices |
 //! | `unique.rs` | values that differ, with their counts and places |
 
 mod bins;
 mod keys;
 mod network;
+mod put;
 mod radix;
 mod search;
 mod select;

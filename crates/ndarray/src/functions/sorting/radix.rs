@@ -14,7 +14,7 @@ use crate::array::DeviceNDArray;
 use crate::context::Context;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
-use crate::functions::indexing::{IndexMode, gather_rows};
+use crate::functions::indexing::{gather_rows, scatter};
 use crate::functions::operand::{Widen, axis_of, longest, part, to_u32, words};
 use crate::functions::scan::number_flags;
 
@@ -233,11 +233,11 @@ impl Sorted {
             let before = places_among(&other.keys, &own.keys, side, stream)?;
             let places = (&ctx.arange(0, to_u32(own.keys.count)?, 1)? + before).on(stream).eval()?;
             let order = (&own.order + first).on(stream).eval()?;
-            all.order.on(stream).put_with_mode(&places, &order, IndexMode::Clip)?;
+            scatter(&all.order.on(stream), &places, None, &order)?;
             let (from, to) = (&own.keys.words, &all.keys.words);
             match options.kind.n_words {
-                1 => to.on(stream).put_with_mode(&places, from, IndexMode::Clip)?,
-                _ => to.view::<u64>()?.on(stream).put_with_mode(&places, &from.view()?, IndexMode::Clip)?,
+                1 => scatter(&to.on(stream), &places, None, from)?,
+                _ => scatter(&to.view::<u64>()?.on(stream), &places, None, &from.view()?)?,
             }
         }
         Ok(all)
