@@ -1,9 +1,13 @@
 // place = the number of sorted keys that precede a key; if RIGHT, also of those that are equal to it
 //
-// `search_places` writes the place of each key. `search_equal` writes 1 for each key that is among the sorted keys, and 0 for the others; a NaN of a float equals no
-// key. If there are more sorted keys than are bound at once, the parts are searched one after the other, and the
-// results of earlier parts are added unless `is_first`. The text before this file defines RIGHT, NAN_DIFFERS and
-// `key_order.wgsl`. All kernels cover (number of keys).
+// `search_places` writes the place of each key. `search_equal` writes 1 for each key that is among the sorted keys, and
+// 0 for the others; a NaN of a float equals no key. If there are more sorted keys than are bound at once, the parts are
+// searched one after the other, and the results of earlier parts are added unless `is_first`.
+//
+// The sorted keys are BUCKETS of equal length, a power of two. A workgroup keeps the last key of each in shared memory, of
+// which the lanes of a subgroup read different ones at once, and searches there first. Any number of workgroups shares the
+// keys. The text before this file defines `key_of.wgsl`, `key_order.wgsl`, BUCKETS, RIGHT, NAN_DIFFERS, and SORTED_NUMBERS
+// and NUMBERS, which say whether the sorted and the searched keys are given as numbers, the low word of 64 bits first.
 
 struct Search { n_sorted: u32, count: u32, is_first: u32 }
 
@@ -12,17 +16,50 @@ struct Search { n_sorted: u32, count: u32, is_first: u32 }
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;
 var<immediate> search: Search;
 
+const THREADS = 256u;
+
+// The last key of each bucket but the last one.
+var<workgroup> ends: array<Key, BUCKETS>;
+
+fn as_key(word: Key, is_number: bool) -> Key {
+    if is_number {
+        return to_key(key_of(words_of(word)));
+    }
+    return word;
+}
+
+fn sorted_key(at: u32) -> Key {
+    return as_key(sorted_keys[at], SORTED_NUMBERS);
+}
+
+// Whether a key's place is behind a sorted key.
+fn is_behind(found: Key, key: Key) -> bool {
+    return precedes(found, key) | (RIGHT & is_same(found, key));
+}
+
+fn bucket_length() -> u32 {
+    return (search.n_sorted - 1u) / BUCKETS + 1u;
+}
+
+fn load_ends(thread: u32) {
+    for (var i = thread; i + 1u < BUCKETS; i += THREADS) {
+        ends[i] = sorted_key(min((i + 1u) * bucket_length(), search.n_sorted) - 1u);
+    }
+    workgroupBarrier();
+}
+
 fn place_of(key: Key) -> u32 {
-    var low = 0u;
-    var high = search.n_sorted;
+    var bucket = 0u;
+    for (var half = BUCKETS / 2u; half > 0u; half /= 2u) {
+        bucket += select(0u, half, is_behind(ends[bucket + half - 1u], key));
+    }
+    var low = min(bucket * bucket_length(), search.n_sorted);
+    var high = min(low + bucket_length(), search.n_sorted);
     while low < high {
         let probe = low + (high - low) / 2u;
-        let found = sorted_keys[probe];
-        if precedes(found, key) || (RIGHT && is_same(found, key)) {
-            low = probe + 1u;
-        } else {
-            high = probe;
-        }
+        let is_after = is_behind(sorted_key(probe), key);
+        low = select(low, probe + 1u, is_after);
+        high = select(probe, high, is_after);
     }
     return low;
 }
@@ -35,21 +72,30 @@ fn before(key: u32) -> u32 {
     return places[key];
 }
 
-@compute @workgroup_size(256)
-fn search_places(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x < search.count {
-        places[id.x] = place_of(keys[id.x]) + before(id.x);
+@compute @workgroup_size(THREADS)
+fn search_places(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    load_ends(thread);
+    for (var i = group.x * THREADS + thread; i < search.count; i += groups.x * THREADS) {
+        places[i] = place_of(as_key(keys[i], NUMBERS)) + before(i);
     }
 }
 
-@compute @workgroup_size(256)
-fn search_equal(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x >= search.count {
-        return;
+@compute @workgroup_size(THREADS)
+fn search_equal(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    load_ends(thread);
+    for (var i = group.x * THREADS + thread; i < search.count; i += groups.x * THREADS) {
+        let key = as_key(keys[i], NUMBERS);
+        let place = place_of(key);
+        let is_nan = NAN_DIFFERS & all(vec2(key) == vec2(0xffffffffu));
+        let found = sorted_key(min(place, search.n_sorted - 1u));
+        places[i] = before(i) | u32(!is_nan & (place < search.n_sorted) & is_same(found, key));
     }
-    let key = keys[id.x];
-    let place = place_of(key);
-    let is_nan = NAN_DIFFERS && all(vec2(key) == vec2(0xffffffffu));
-    let found = sorted_keys[min(place, search.n_sorted - 1u)];
-    places[id.x] = before(id.x) | u32(!is_nan && place < search.n_sorted && is_same(found, key));
 }

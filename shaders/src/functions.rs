@@ -116,9 +116,6 @@ pub const SEARCH: &str = include_str!("../library/search.wgsl");
 /// The elements of rows that come first.
 pub const SELECT: &str = include_str!("../library/select.wgsl");
 
-/// Keys of an array's numbers.
-pub const SORT_KEYS: &str = include_str!("../library/sort_keys.wgsl");
-
 /// Teams of one invocation.
 pub const TEAM_ALONE: &str = include_str!("../library/team_alone.wgsl");
 
@@ -192,8 +189,13 @@ mod tests {
         let units = "const UNITS = 4u;\nconst BITS = 8u;\nconst ALONG = true;\nconst IS_WHOLE = true;\n";
         let words = "const UNITS = 1u;\nconst BITS = 32u;\nconst ALONG = false;\nconst IS_WHOLE = false;\n";
         let indices = "const INDEX_WORDS = 2u;\nconst IS_SIGNED = true;\nconst MODE = 1u;\n";
-        let key = "alias Key = u32;\nconst RIGHT = true;\nconst NAN_DIFFERS = true;\n";
-        let wide_key = "alias Key = vec2<u32>;\nconst RIGHT = false;\nconst NAN_DIFFERS = false;\n";
+        let search = "const BUCKETS = 4096u;\n\
+                      const RIGHT = true;\nconst NAN_DIFFERS = true;\nconst SORTED_NUMBERS = true;\nconst NUMBERS = false;\n";
+        let wide_floats = FLOATS
+            .replace("IS_PAIR = false", "IS_PAIR = true")
+            .replace("alias Key = u32", "alias Key = vec2<u32>")
+            .replace("return words.x", "return words")
+            .replace("vec2(key, 0u)", "key.yx");
         let numbers = "alias T = vec2<u32>;\nconst WORDS = 2u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\nalias Read = u32;\nalias Written = T;\n\
                        const WRITTEN = 2u;\nfn flags_at(four: u32) -> u32 { return 0u; }\n\
                        fn number_of(words: vec2<u32>, flags: u32) -> T { return words; }\n\
@@ -219,15 +221,14 @@ mod tests {
             [indices, INDICES, INDEX_CHECK].concat(),
             [TEAM_ALONE, words_of, TEAM_WORDS, TEAM_SCAN, "const PARTS = 2u;\n", COMPACT].concat(),
             [units, "const LOWER = true;\n", TRIANGLE].concat(),
-            [FLOATS, KEY_OF, SORT_KEYS].concat(),
             [FLOATS, KEY_OF, TEAM_ALONE, RADIX_TILE, RADIX_KEYS, RADIX].concat(),
             [FLOATS, KEY_OF, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, RADIX_TILE, RADIX_ORDER, RADIX].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, TEAM_ALONE, NETWORK, RADIX_KEYS, &network].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, NETWORK, RADIX_ORDER, &network]
                 .concat(),
-            [key, KEY_ORDER, SEARCH].concat(),
+            [FLOATS, KEY_OF, KEY_ORDER, search, SEARCH].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, COUNTERS, BINS].concat(),
-            [wide_key, KEY_ORDER, SEARCH].concat(),
+            [&wide_floats, KEY_OF, KEY_ORDER, search, SEARCH].concat(),
             [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBERS, &scan].concat(),
             [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, &team_scan, SCAN_QUADS, &scan].concat(),
             [TEAM_ALONE, SUMS_IN_SEGMENTS, &team_scan, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),

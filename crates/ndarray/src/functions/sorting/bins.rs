@@ -113,9 +113,7 @@ impl<T: Widen> DeviceNDArray<T> {
 fn count<T: Widen>(x: &DeviceNDArray<T>, edges: &[T]) -> Result<DeviceNDArray<u32>> {
     let (ctx, stream, n_bins, n_words) = (x.context(), x.stream(), edges.len() - 1, KeyKind::of::<T>().n_words);
     to_u32(x.size())?;
-    let on_device = ctx.device_array::<T>([edges.len()])?;
-    on_device.on(stream).copy_from_host(&ndarray::aview1(edges))?;
-    let on_device = Keys::of(&on_device.on(stream))?;
+    let on_device = Keys::of_host(ctx, edges, stream)?;
     let counters = Counters::new(ctx.info(), n_bins);
     let Some(counters) = counters.filter(|_| edges.len() <= longest(ctx, 4 * n_words, 1)) else {
         return count_sorted(x, &on_device);

@@ -7,17 +7,20 @@ use vkarray_kernel::DType;
 use vkarray_shaders::functions;
 
 use crate::array::DeviceNDArray;
+use crate::context::Context;
 use crate::error::Result;
-use crate::functions::operand::{Widen, flat, kernel, packed, part, parts, run, to_u32, words};
+use crate::functions::operand::{Widen, flat, packed, part, parts, to_u32};
 
-/// The keys of the elements of an array, in C order.
+/// The keys of the elements of an array, in C order, or the elements themselves.
 #[derive(Debug)]
 pub(super) struct Keys {
-    /// One or two words for each key, the high word first.
+    /// One or two words for each key, the high word first, or for each number, the low word first.
     pub(super) words: DeviceNDArray<u32>,
     /// The number of keys.
     pub(super) count: usize,
     pub(super) kind: KeyKind,
+    /// Whether the words are numbers.
+    pub(super) are_numbers: bool,
 }
 
 /// How numbers of a type become keys.
@@ -61,6 +64,18 @@ impl KeyKind {
     /// The number of digits of eight bits.
     pub(super) fn n_digits(self) -> u32 {
         self.bits / 8
+    }
+
+    /// The key of a number with these bits that is not NaN, as `key_of.wgsl` computes it.
+    fn key(self, number: u64) -> u64 {
+        let sign = 1 << (self.bits - 1);
+        match self.name {
+            "UNSIGNED" => number,
+            "SIGNED" => number ^ sign,
+            _ if number & !sign == 0 => sign,
+            _ if number & sign != 0 => !number & (sign | (sign - 1)),
+            _ => number | sign,
+        }
     }
 
     /// The text that defines the type of keys.
@@ -108,33 +123,54 @@ pub(super) fn of_bits<T: Widen>(bits: &DeviceNDArray<u32>, stream: &Stream) -> R
 }
 
 impl Keys {
-    /// The keys of an array.
+    /// The elements of an array, which become keys where they are read.
     pub(super) fn of<T: Widen>(x: &DeviceNDArray<T>) -> Result<Self> {
-        let (count, kind) = (x.size(), KeyKind::of::<T>());
-        to_u32(count)?;
-        let keys = x.context().device_array::<u32>([count * kind.n_words])?;
-        if count > 0 {
-            let text = [&kind.text(false, false), functions::SORT_KEYS];
-            let kernel = kernel(x.context(), "sort_keys.wgsl", &text, "sort_keys")?;
-            let source = bits_of(x)?;
-            for range in parts(x.context(), count, 4 * kind.n_words, 1) {
-                let own = range.start * kind.n_words..range.end * kind.n_words;
-                run(&kernel, x.stream(), range.len(), &(words(&part(&source, &own)?), words(&part(&keys, &own)?)))?;
-            }
-        }
-        Ok(Self { words: keys, count, kind })
+        to_u32(x.size())?;
+        Ok(Self { words: bits_of(x)?, count: x.size(), kind: KeyKind::of::<T>(), are_numbers: true })
+    }
+
+    /// The keys of numbers on the host, of which none is NaN.
+    pub(super) fn of_host<T: Widen>(ctx: &Context, numbers: &[T], stream: &Stream) -> Result<Self> {
+        let kind = KeyKind::of::<T>();
+        let key = |number: &T| {
+            let mut bits = [0; 8];
+            bits[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(number));
+            let high_and_low: [u32; 2] = bytemuck::cast(kind.key(u64::from_le_bytes(bits)).rotate_left(32));
+            high_and_low.into_iter().skip(2 - kind.n_words)
+        };
+        let all: Vec<u32> = numbers.iter().flat_map(key).collect();
+        let words = ctx.device_array([all.len()])?;
+        words.on(stream).copy_from_host(&ndarray::aview1(&all))?;
+        Ok(Self { words, count: numbers.len(), kind, are_numbers: false })
     }
 
     /// A range of the keys.
     pub(super) fn part(&self, range: &Range<usize>) -> Result<Self> {
         let n_words = self.kind.n_words;
         let words = part(&self.words, &(range.start * n_words..range.end * n_words))?;
-        Ok(Self { words, count: range.len(), kind: self.kind })
+        Ok(Self { words, count: range.len(), ..*self })
     }
 
     /// The parts of the keys that kernels bind one after the other.
     pub(super) fn parts(&self) -> Result<Vec<(Range<usize>, DeviceNDArray<u32>)>> {
         let ranges = parts(self.words.context(), self.count, 4 * self.kind.n_words, 1);
         ranges.map(|range| Ok((range.clone(), self.part(&range)?.words))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The keys of numbers, whose order and whose zeros the kernels rely on.
+    #[test]
+    fn keys_of_the_host_ascend_with_the_numbers() {
+        let key = |number: f32| KeyKind::of::<f32>().key(number.to_bits().into());
+        let ascending = [f32::NEG_INFINITY, -1.0, -f32::MIN_POSITIVE, 0.0, 1e-45, 1.0, f32::INFINITY].map(key);
+        assert!(ascending.is_sorted_by(|a, b| a < b), "{ascending:x?}");
+        assert_eq!((key(-0.0), key(1.0)), (key(0.0), 0xbf80_0000));
+        assert_eq!(KeyKind::of::<i8>().key((-1_i8).cast_unsigned().into()), 0x7f);
+        assert_eq!(KeyKind::of::<f64>().key((-1.0_f64).to_bits()), !(-1.0_f64).to_bits());
+        assert_eq!(KeyKind::of::<u64>().key(7), 7);
     }
 }

@@ -147,7 +147,7 @@ impl SortOptions {
     fn memory(self, ctx: &Context, count: usize) -> Result<Sorted> {
         let words = ctx.device_array([count * self.kind.n_words])?;
         let order = ctx.device_array([if self.is_exact { 0 } else { count }])?;
-        Ok(Sorted { keys: Keys { words, count, kind: self.kind }, order })
+        Ok(Sorted { keys: Keys { words, count, kind: self.kind, are_numbers: false }, order })
     }
 
     /// The numbers with these bits, sorted in rows of `length`. The numbers of one row may be more than the `most` that the

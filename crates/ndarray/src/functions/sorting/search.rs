@@ -26,10 +26,31 @@ pub enum Side {
     Right,
 }
 
-fn text(keys: &Keys, side: Side) -> String {
-    let is_right = side == Side::Right;
-    let constants = format!("const RIGHT = {is_right};\nconst NAN_DIFFERS = {};\n", keys.kind.is_float());
-    [&keys.kind.alias(), functions::KEY_ORDER, &constants, functions::SEARCH].concat()
+/// Invocations of a workgroup.
+const THREADS: usize = 256;
+
+/// The buckets of a search, whose last keys a workgroup keeps, if they have one word: 16 KiB, which every device has.
+const BUCKETS: usize = 4096;
+
+/// Searches of an invocation where a workgroup keeps the last keys of buckets, so that it searches four times as many keys.
+const STEPS: usize = 64;
+
+/// The buckets for a search of a number of keys among sorted keys.
+fn n_buckets([sorted, keys]: [&Keys; 2]) -> usize {
+    let is_long = sorted.count > BUCKETS && keys.count >= THREADS * STEPS;
+    if is_long { BUCKETS / keys.kind.n_words } else { 1 }
+}
+
+fn text([sorted, keys]: [&Keys; 2], side: Side) -> String {
+    let constants = format!(
+        "const BUCKETS = {}u;\nconst RIGHT = {};\nconst NAN_DIFFERS = {};\nconst SORTED_NUMBERS = {};\nconst NUMBERS = {};\n",
+        n_buckets([sorted, keys]),
+        side == Side::Right,
+        keys.kind.is_float(),
+        sorted.are_numbers,
+        keys.are_numbers,
+    );
+    [&keys.kind.text(false, false), functions::KEY_ORDER, &constants, functions::SEARCH].concat()
 }
 
 /// Searches every part of the sorted keys for every part of the searched keys. `results` has a number for each searched
@@ -40,14 +61,17 @@ fn search(
     results: &DeviceNDArray<u32>,
     stream: &Stream,
 ) -> Result<()> {
+    let kernel = kernel(results.context(), "search.wgsl", &[&text([sorted, keys], side)], entry)?;
+    let n_buckets = n_buckets([sorted, keys]);
     let (results, sorted) = (flat(results)?, sorted.parts()?);
-    let kernel = kernel(results.context(), "search.wgsl", &[&text(keys, side)], entry)?;
     for (range, own) in keys.parts()? {
         let found = part(&results, &range)?;
         for (among, sorted) in &sorted {
             let (n_sorted, count) = (to_u32(among.len())?, to_u32(range.len())?);
             let args = (words(sorted), words(&own), words(&found), n_sorted, count, u32::from(among.start == 0));
-            run(&kernel, stream, range.len(), &args)?;
+            let groups = range.len().div_ceil(THREADS);
+            let groups = if n_buckets == 1 { groups } else { groups.div_ceil(STEPS) };
+            run(&kernel, stream, groups * THREADS, &args)?;
         }
     }
     Ok(())
