@@ -67,6 +67,14 @@ impl MemoryKind {
             .map(|(idx, _)| idx)
     }
 
+    /// The memory types that serve as well as one that is used up, among those that `allowed` admits: types of the same heap,
+    /// where the host need not address memory of this kind.
+    pub(crate) fn instead_of(self, used_up: u32, device: &DeviceInfo, allowed: u32) -> u32 {
+        let heap = device.memory_types[used_up as usize].heap;
+        let others = allowed & !(1 << used_up) & memory_types(device, |other| other.heap == heap && !other.special);
+        if self.is_host_visible() { 0 } else { others }
+    }
+
     /// Whether memory of this kind is scarce: its heap is device memory that the host addresses (a BAR window, mostly
     /// 256 MiB), and the device has a larger heap besides. Drivers and other programs use part of the window.
     pub fn is_scarce(self, device: &DeviceInfo) -> bool {

@@ -151,16 +151,13 @@ impl ChunkSource {
             .map_err(|code| self.refused("vkCreateBuffer", code, rounded, kind))?;
         // SAFETY: the buffer is alive and of this device.
         let mut requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
-        let MemoryType { host_coherent, .. } = self.choose_type(&mut requirements, kind)?;
         requirements.alignment = requirements.alignment.max(GRANULE); // Both are powers of two. The granule is for host addresses.
-        if !host_coherent {
-            self.round_to_atoms(&mut requirements);
-        }
         let allocation_scheme = match backing {
             Backing::Shared => AllocationScheme::GpuAllocatorManaged,
             Backing::Dedicated => AllocationScheme::DedicatedBuffer(buffer.raw()),
         };
-        let memory = self.allocate(requirements, allocation_scheme, (size, kind))?;
+        let (memory, MemoryType { host_coherent, .. }) =
+            self.allocate(requirements, allocation_scheme, (size, kind))?;
         let (allocation, mapped) = (&memory.allocation, memory.allocation.mapped_ptr());
         // SAFETY: the handle is used for the bind and the mapping below; the allocation is not freed before the chunk.
         let raw = unsafe { allocation.memory() };
@@ -179,11 +176,10 @@ impl ChunkSource {
     /// Makes memory for an image, which is bound to it. `kind` is one of device memory.
     pub(super) fn make_image(self: &Arc<Self>, image: vk::Image, kind: MemoryKind) -> Result<ChunkMemory> {
         // SAFETY: the image is alive and of this device.
-        let mut requirements = unsafe { self.device.raw().get_image_memory_requirements(image) };
+        let requirements = unsafe { self.device.raw().get_image_memory_requirements(image) };
         let size = requirements.size;
         self.check_window(size, kind)?;
-        self.choose_type(&mut requirements, kind)?;
-        let memory = self.allocate(requirements, AllocationScheme::DedicatedImage(image), (size, kind))?;
+        let (memory, _) = self.allocate(requirements, AllocationScheme::DedicatedImage(image), (size, kind))?;
         // SAFETY: the handle is used for the bind below; the allocation is not freed before the image, by its owner.
         let raw = unsafe { memory.allocation.memory() };
         // SAFETY: the memory is of a type that the image allows, aligned and large enough, and bound only here.
@@ -192,16 +188,33 @@ impl ChunkSource {
         Ok(memory)
     }
 
-    /// Leaves one memory type in the requirements, the best one for the kind.
-    fn choose_type(&self, requirements: &mut vk::MemoryRequirements, kind: MemoryKind) -> Result<MemoryType> {
-        let memory_type = kind.memory_type(self.device.info(), requirements.memory_type_bits);
-        let memory_type = memory_type.ok_or(Error::NoSuchMemory { kind })?;
-        requirements.memory_type_bits = 1 << memory_type;
-        Ok(self.device.info().memory_types[memory_type as usize])
+    /// Takes memory of the best type for the kind; where the driver has no more of it, of another type of the same heap.
+    /// Drivers give out less of the memory that the host addresses than the heap has. `asked` is what the error says was
+    /// asked for.
+    fn allocate(
+        self: &Arc<Self>,
+        requirements: vk::MemoryRequirements,
+        scheme: AllocationScheme,
+        asked @ (_, kind): (u64, MemoryKind),
+    ) -> Result<(ChunkMemory, MemoryType)> {
+        let (device, mut admitted) = (self.device.info(), requirements.memory_type_bits);
+        loop {
+            let chosen = kind.memory_type(device, admitted).ok_or(Error::NoSuchMemory { kind })?;
+            let memory_type = device.memory_types[chosen as usize];
+            let mut requirements = vk::MemoryRequirements { memory_type_bits: 1 << chosen, ..requirements };
+            if !memory_type.host_coherent && !matches!(scheme, AllocationScheme::DedicatedImage(_)) {
+                self.round_to_atoms(&mut requirements);
+            }
+            admitted = kind.instead_of(chosen, device, admitted);
+            match self.allocate_type(requirements, scheme, asked) {
+                Err(Error::OutOfMemory(_)) if admitted != 0 => {}
+                taken => return taken.map(|memory| (memory, memory_type)),
+            }
+        }
     }
 
-    /// Takes memory from the driver. `asked` is what the error says was asked for.
-    fn allocate(
+    /// Takes memory of the one type in the requirements from the driver.
+    fn allocate_type(
         self: &Arc<Self>,
         requirements: vk::MemoryRequirements,
         allocation_scheme: AllocationScheme,

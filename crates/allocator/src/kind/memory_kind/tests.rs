@@ -50,6 +50,21 @@ fn a_buffer_may_not_admit_the_best_type() {
 }
 
 #[test]
+fn memory_of_the_same_heap_serves_instead_of_a_type_that_is_used_up() {
+    let h100 = machine("h100_580.159");
+    let cases = [
+        (MemoryKind::Device, 4, u32::MAX, 1 << 1), // Device memory that the host does not address.
+        (MemoryKind::Device, 1, 1 << 1, 0),        // All of it has been tried.
+        (MemoryKind::Device, 4, 0b11001, 0),       // The buffer admits no other device memory.
+        (MemoryKind::Shared, 4, u32::MAX, 0),      // The host has to address it.
+        (MemoryKind::Pinned, 3, u32::MAX, 0),      // The host reads no other type as fast.
+    ];
+    for (kind, used_up, allowed, expected) in cases {
+        assert_eq!(kind.instead_of(used_up, &h100, allowed), expected, "{kind} instead of {used_up}");
+    }
+}
+
+#[test]
 fn special_memory_is_never_chosen() {
     let mut device = machine("h100_580.159");
     for kind in &mut device.memory_types {
