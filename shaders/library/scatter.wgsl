@@ -55,10 +55,7 @@ fn scatter_units(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let place = places[i] - scatter.first_place;
-    var j = scatter.first + i;
-    if IS_SORTED {
-        j = order[i];
-    }
+    let j = select(scatter.first + i, order[i], IS_SORTED);
     let value = j % scatter.n_values - scatter.first_value;
     if (place >= scatter.n_places) | (value >= scatter.n_values_bound) {
         return;

@@ -1,19 +1,20 @@
-// place = the number of sorted keys that precede a key; if RIGHT, also of those that are equal to it
+// result = the number of sorted keys that precede a key; if RIGHT, also of those that are equal to it
 //
-// `search_places` writes the place of each key. `search_equal` writes 1 for each key that is among the sorted keys, and
-// 0 for the others; a NaN of a float equals no key. If there are more sorted keys than are bound at once, the parts are
-// searched one after the other, and the results of earlier parts are added unless `is_first`.
+// If IS_MEMBERSHIP, the result is not the number but 1 for a key that is among the sorted keys, and 0 for others; a NaN
+// of a float equals no key. If there are more sorted keys than are bound at once, the parts are searched one after the
+// other, and the results of earlier parts are added unless `is_first`.
 //
 // The sorted keys are BUCKETS of equal length, a power of two. A workgroup keeps the last key of each in shared memory, of
 // which the lanes of a subgroup read different ones at once, and searches there first. Any number of workgroups shares the
-// keys. The text before this file defines `key_of.wgsl`, `key_order.wgsl`, BUCKETS, RIGHT, NAN_DIFFERS, and SORTED_NUMBERS
-// and NUMBERS, which say whether the sorted and the searched keys are given as numbers, the low word of 64 bits first.
+// keys. The text before this file defines `key_of.wgsl`, `key_order.wgsl`, BUCKETS, RIGHT, IS_MEMBERSHIP, IS_FLOAT, and
+// SORTED_NUMBERS and NUMBERS, which say whether the sorted and the searched keys are given as numbers, the low word of 64
+// bits first.
 
 struct Search { n_sorted: u32, count: u32, is_first: u32 }
 
 @group(0) @binding(0) var<storage, read> sorted_keys: array<Key>;
 @group(0) @binding(1) var<storage, read> keys: array<Key>;
-@group(0) @binding(2) var<storage, read_write> places: array<u32>;
+@group(0) @binding(2) var<storage, read_write> results: array<u32>;
 var<immediate> search: Search;
 
 const THREADS = 256u;
@@ -22,10 +23,7 @@ const THREADS = 256u;
 var<workgroup> ends: array<Key, BUCKETS>;
 
 fn as_key(word: Key, is_number: bool) -> Key {
-    if is_number {
-        return to_key(key_of(words_of(word)));
-    }
-    return word;
+    return select(word, to_key(key_of(words_of(word))), is_number);
 }
 
 fn sorted_key(at: u32) -> Key {
@@ -64,38 +62,28 @@ fn place_of(key: Key) -> u32 {
     return low;
 }
 
-// The result of the earlier parts for a key.
-fn before(key: u32) -> u32 {
-    if search.is_first != 0u {
-        return 0u;
+fn result(key: Key) -> u32 {
+    let place = place_of(key);
+    if !IS_MEMBERSHIP {
+        return place;
     }
-    return places[key];
+    let is_nan = IS_FLOAT & all(vec2(key) == vec2(0xffffffffu));
+    let found = sorted_key(min(place, search.n_sorted - 1u));
+    return u32(!is_nan & (place < search.n_sorted) & is_same(found, key));
 }
 
 @compute @workgroup_size(THREADS)
-fn search_places(
+fn search_keys(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
     load_ends(thread);
     for (var i = group.x * THREADS + thread; i < search.count; i += groups.x * THREADS) {
-        places[i] = place_of(as_key(keys[i], NUMBERS)) + before(i);
-    }
-}
-
-@compute @workgroup_size(THREADS)
-fn search_equal(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-) {
-    load_ends(thread);
-    for (var i = group.x * THREADS + thread; i < search.count; i += groups.x * THREADS) {
-        let key = as_key(keys[i], NUMBERS);
-        let place = place_of(key);
-        let is_nan = NAN_DIFFERS & all(vec2(key) == vec2(0xffffffffu));
-        let found = sorted_key(min(place, search.n_sorted - 1u));
-        places[i] = before(i) | u32(!is_nan & (place < search.n_sorted) & is_same(found, key));
+        var sum = result(as_key(keys[i], NUMBERS));
+        if search.is_first == 0u {
+            sum += results[i];
+        }
+        results[i] = sum;
     }
 }

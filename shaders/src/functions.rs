@@ -190,7 +190,7 @@ mod tests {
         let words = "const UNITS = 1u;\nconst BITS = 32u;\nconst ALONG = false;\nconst IS_WHOLE = false;\n";
         let indices = "const INDEX_WORDS = 2u;\nconst IS_SIGNED = true;\nconst MODE = 1u;\n";
         let search = "const BUCKETS = 4096u;\n\
-                      const RIGHT = true;\nconst NAN_DIFFERS = true;\nconst SORTED_NUMBERS = true;\nconst NUMBERS = false;\n";
+                      const RIGHT = true;\nconst IS_MEMBERSHIP = true;\nconst IS_FLOAT = true;\nconst SORTED_NUMBERS = true;\nconst NUMBERS = false;\n";
         let wide_floats = FLOATS
             .replace("IS_PAIR = false", "IS_PAIR = true")
             .replace("alias Key = u32", "alias Key = vec2<u32>")

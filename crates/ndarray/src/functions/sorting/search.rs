@@ -41,9 +41,10 @@ fn n_buckets([sorted, keys]: [&Keys; 2]) -> usize {
     if is_long { BUCKETS / keys.kind.n_words } else { 1 }
 }
 
-fn text([sorted, keys]: [&Keys; 2], side: Side) -> String {
+fn text([sorted, keys]: [&Keys; 2], side: Side, is_membership: bool) -> String {
     let constants = format!(
-        "const BUCKETS = {}u;\nconst RIGHT = {};\nconst NAN_DIFFERS = {};\nconst SORTED_NUMBERS = {};\nconst NUMBERS = {};\n",
+        "const BUCKETS = {}u;\nconst RIGHT = {};\nconst IS_MEMBERSHIP = {is_membership};\n\
+         const IS_FLOAT = {};\nconst SORTED_NUMBERS = {};\nconst NUMBERS = {};\n",
         n_buckets([sorted, keys]),
         side == Side::Right,
         keys.kind.is_float(),
@@ -54,14 +55,15 @@ fn text([sorted, keys]: [&Keys; 2], side: Side) -> String {
 }
 
 /// Searches every part of the sorted keys for every part of the searched keys. `results` has a number for each searched
-/// key.
+/// key: its place, or for a question of membership, 0 or more.
 fn search(
     [sorted, keys]: [&Keys; 2],
-    (side, entry): (Side, &str),
+    (side, is_membership): (Side, bool),
     results: &DeviceNDArray<u32>,
     stream: &Stream,
 ) -> Result<()> {
-    let kernel = kernel(results.context(), "search.wgsl", &[&text([sorted, keys], side)], entry)?;
+    let kernel =
+        kernel(results.context(), "search.wgsl", &[&text([sorted, keys], side, is_membership)], "search_keys")?;
     let n_buckets = n_buckets([sorted, keys]);
     let (results, sorted) = (flat(results)?, sorted.parts()?);
     for (range, own) in keys.parts()? {
@@ -83,7 +85,7 @@ pub(super) fn places_among(sorted: &Keys, keys: &Keys, side: Side, stream: &Stre
     if sorted.count == 0 {
         places.on(stream).fill(0)?;
     } else if keys.count > 0 {
-        search([sorted, keys], (side, "search_places"), &places, stream)?;
+        search([sorted, keys], (side, false), &places, stream)?;
     }
     Ok(places)
 }
@@ -145,7 +147,7 @@ impl<T: Widen> DeviceNDArray<T> {
         } else if flags.size() > 0 {
             let values = values.on(stream).reshape_copy(values.size(), Order::C)?;
             let (sorted, keys) = (order_rows(&values.on(stream), false)?.1, Keys::of(self)?);
-            search([&sorted, &keys], (Side::Left, "search_equal"), &flags, stream)?;
+            search([&sorted, &keys], (Side::Left, true), &flags, stream)?;
         }
         flags.on(stream).astype()
     }
