@@ -210,6 +210,7 @@ fn product<T: Widen>(x: &DeviceNDArray<T>, right: &DeviceNDArray<T>) -> Result<D
         products_in_tiles(&operands, &out, sizes, plan, is_bytes)?;
         return Ok(out);
     }
+    drop(out); // The sums of the parts have memory of their own.
     let parts = ctx.device_array::<T::Wide>([&[n_parts], shape.as_slice()].concat())?.on(stream);
     products_in_tiles(&operands, &parts, sizes, plan, is_bytes)?;
     // Integers wrap around.
