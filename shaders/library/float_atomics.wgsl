@@ -2,20 +2,20 @@
 //
 // ARRAY is a storage array<atomic<u32>> with the bits of f32 values. The operation is repeated if another invocation
 // changed the value in between. The words in capitals stand for the array, and for an operation on the old number and the
-// given value.
+// given value. Parameters and variables begin with the array's name, so that none of them hides the array.
 
-fn ARRAY_NAME(i: u32, value: f32) -> f32 {
-    var old = atomicLoad(&ARRAY[i]);
+fn ARRAY_NAME(ARRAY_i: u32, ARRAY_value: f32) -> f32 {
+    var ARRAY_old = atomicLoad(&ARRAY[ARRAY_i]);
     loop {
-        let number = bitcast<f32>(old);
+        let ARRAY_number = bitcast<f32>(ARRAY_old);
         if !(CHANGES) {
-            return number;
+            return ARRAY_number;
         }
-        let tried = atomicCompareExchangeWeak(&ARRAY[i], old, bitcast<u32>(RESULT));
-        if tried.exchanged {
-            return number;
+        let ARRAY_tried = atomicCompareExchangeWeak(&ARRAY[ARRAY_i], ARRAY_old, bitcast<u32>(RESULT));
+        if ARRAY_tried.exchanged {
+            return ARRAY_number;
         }
-        old = tried.old_value;
+        ARRAY_old = ARRAY_tried.old_value;
     }
     return 0.0;
 }

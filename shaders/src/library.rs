@@ -106,8 +106,11 @@ pub fn cast(bytes: [u32; 2], group: u32, is_wide: bool, convert: &str) -> String
 /// and maximum do not store a NaN.
 #[must_use]
 pub fn float_atomics(array: &str) -> String {
-    let functions =
-        [["add", "true", "number + value"], ["min", "value < number", "value"], ["max", "value > number", "value"]];
+    let functions = [
+        ["add", "true", "ARRAY_number + ARRAY_value"],
+        ["min", "ARRAY_value < ARRAY_number", "ARRAY_value"],
+        ["max", "ARRAY_value > ARRAY_number", "ARRAY_value"],
+    ];
     let text = |[name, changes, result]: [&str; 3]| {
         let own = FLOAT_ATOMICS.replace("CHANGES", changes).replace("RESULT", result).replace("NAME", name);
         own.replace("ARRAY", array) // The last one, because the name may have any of these words in it.
@@ -161,6 +164,19 @@ mod tests {
                 checked.unwrap_or_else(|error| panic!("{bytes}: {}", error.emit_to_string(&source)));
                 assert_eq!(module.entry_points.len(), 1);
             }
+        }
+    }
+
+    #[test]
+    fn atomic_operations_of_floats_take_an_array_of_any_name() {
+        for name in ["bins", "i", "value", "old", "number", "tried", "result", "NAME", "CHANGES"] {
+            let binding = format!("@group(0) @binding(0) var<storage, read_write> {name}: array<atomic<u32>>;\n");
+            let calls = ["add", "min", "max"].map(|of| format!("    _ = {name}_{of}(0u, 1.0);\n")).concat();
+            let source = binding + &float_atomics(name) + "@compute @workgroup_size(1)\nfn run() {\n" + &calls + "}\n";
+            let module = naga::front::wgsl::parse_str(&source);
+            let module = module.unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
+            let checked = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+            checked.unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
         }
     }
 
