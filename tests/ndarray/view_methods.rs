@@ -254,6 +254,12 @@ fn fields_of_records_are_views() {
         let flag = device.field::<u8>(std::mem::offset_of!(Particle, flags) + 1).unwrap();
         assert_eq!(flag.copy_to_host_as::<Ix2>().unwrap(), host.map(|particle| particle.flags[1]));
     }
+    // Of arrays without records, whose memory may have no bytes at all.
+    for shape in [[0, 5], [3, 0]] {
+        let none = fixture.zeros::<Particle>(shape).unwrap();
+        assert_eq!(none.field::<u8>(15).unwrap().shape(), shape);
+        assert!(none.t().field::<u16>(12).unwrap().to_vec().unwrap().is_empty());
+    }
     // Writing a field does not change the other fields.
     device.field::<f32>(4).unwrap().fill(9.0).unwrap();
     let changed = host.map(|particle| Particle { position: [particle.position[0], 9.0], ..*particle });

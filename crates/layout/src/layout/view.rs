@@ -103,6 +103,8 @@ impl Layout {
         if !start.is_multiple_of(to) {
             return Err(LayoutError::FieldMisaligned { at: start, size: to });
         }
+        // Without records there may be no memory behind the start, to which the field would move.
+        let start = if self.size() == 0 { start - at } else { start };
         Self::with_strides(&self.shape, &strides, start / to).map_err(|_| overflow())
     }
 }
