@@ -14,7 +14,7 @@ use crate::functions::operand::{Widen, to_u32};
 pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec<f64>> {
     let (&low, &high) = (range.start(), range.end());
     if bins == 0 || low > high || !(high - low).is_finite() {
-        return Err(Error::Edges { count: bins + 1 });
+        return Err(Error::Edges { count: bins.saturating_add(1) });
     }
     to_u32(bins)?;
     let half = if low == high { 0.5 } else { 0.0 };
