@@ -72,7 +72,7 @@ impl<'a> Layouts<'a> {
         let &ty = members.get(index as usize)?;
         if part.rules == LayoutRules::Packed {
             let (end, _) = self.packed_members(&members[..index as usize]);
-            return Some((end.next_multiple_of(self.packed(ty).1), self.whole(ty, part.rules)));
+            return Some((aligned(end, self.packed(ty).1), self.whole(ty, part.rules)));
         }
         let of_member = |decoration| self.contents.decoration(part.ty, Some(index), decoration);
         let is_by_rows = self.contents.has(part.ty, Some(index), Decoration::RowMajor);
@@ -112,7 +112,7 @@ impl<'a> Layouts<'a> {
         let declared = self.contents.decoration(part.ty, None, Decoration::ArrayStride);
         declared.filter(|_| part.rules == LayoutRules::Declared).unwrap_or_else(|| {
             let (bytes, alignment) = self.packed(element);
-            bytes.next_multiple_of(alignment)
+            aligned(bytes, alignment)
         })
     }
 
@@ -129,11 +129,11 @@ impl<'a> Layouts<'a> {
             }
             Some(&Type::Array { element, len }) => {
                 let (bytes, alignment) = self.packed(element);
-                (bytes.next_multiple_of(alignment).saturating_mul(self.values.count(len).unwrap_or(0)), alignment)
+                (aligned(bytes, alignment).saturating_mul(self.values.count(len).unwrap_or(0)), alignment)
             }
             Some(Type::Struct { members }) => {
                 let (end, most) = self.packed_members(members);
-                (end.next_multiple_of(most), most)
+                (aligned(end, most), most)
             }
             _ => (4, 4), // A truth value; others are not counted.
         }
@@ -142,7 +142,7 @@ impl<'a> Layouts<'a> {
     /// Where the last of these members ends that lie one behind the other, and the largest alignment among them.
     fn packed_members(&self, members: &[u32]) -> (u32, u32) {
         members.iter().map(|&member| self.packed(member)).fold((0, 1), |(end, most), (bytes, alignment)| {
-            (u32::next_multiple_of(end, alignment).saturating_add(bytes), most.max(alignment))
+            (aligned(end, alignment).saturating_add(bytes), most.max(alignment))
         })
     }
 
@@ -183,6 +183,11 @@ impl<'a> Layouts<'a> {
             },
         }
     }
+}
+
+/// The next multiple of an alignment, or the largest number: types may be larger than memory.
+fn aligned(bytes: u32, alignment: u32) -> u32 {
+    bytes.checked_next_multiple_of(alignment).unwrap_or(u32::MAX)
 }
 
 /// Adds a run, to the last one if it goes on without a gap.

@@ -75,6 +75,26 @@ fn values_fill_their_bytes_and_no_padding() {
     );
 }
 
+#[test]
+fn shared_memory_with_more_bytes_than_numbers_has_as_many_as_can_be_numbered() {
+    let module = assemble(
+        "OpCapability Shader
+        OpMemoryModel Logical GLSL450
+        OpName %larger \"larger\"
+        %u32 = OpTypeInt 32 0
+        %most = OpConstant %u32 4294967295
+        %large = OpTypeArray %u32 %most
+        %larger = OpTypeStruct %large %u32",
+    );
+    let words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let contents = crate::binary::read::read(&words).unwrap();
+    let values = Values::compute(&contents, &BTreeMap::new());
+    let layouts = Layouts { contents: &contents, values: &values };
+    let (&larger, _) = contents.names.iter().find(|(_, known)| *known == "larger").unwrap();
+    assert_eq!(layouts.packed(larger), (u32::MAX, 4));
+    assert_eq!(layouts.runs(layouts.whole(larger, LayoutRules::Packed)), [run(0, u32::MAX, 0, 1)]);
+}
+
 fn sanitized() -> Sanitized {
     let site = |line, subject| Site { place: SitePlace::Line { file: None, line, column: 5 }, subject };
     let division = |is_signed, width| Subject::Division { is_signed, width };
