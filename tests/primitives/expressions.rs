@@ -135,6 +135,28 @@ fn a_target_may_be_an_operand() {
     assert!(matches!(&refused, vkarray::Error::Expression(e) if matches!(**e, ExprError::SharedMemory { .. })));
 }
 
+#[test]
+fn a_target_may_lie_beside_or_between_the_elements_of_an_operand() {
+    let ctx = Fixture::open();
+    let of = |x: &DeviceNDArray<i32>, index: Index| x.slice([index]).unwrap();
+    let x = ctx.arange(0, 100, 1).unwrap();
+    let (even, odd) = (of(&x, Index::stepped(.., 2)), of(&x, Index::stepped(1.., 2)));
+    (&odd * 10).assign_to(&even).unwrap();
+    assert_eq!(contents(&x), (0..100).map(|i| if i % 2 == 0 { (i + 1) * 10 } else { i }).collect::<Vec<_>>());
+    // Kernels bind memory from aligned bytes on, here from the first element.
+    let y = ctx.arange(0, 20, 1).unwrap();
+    let (head, tail) = (of(&y, Index::from(..10)), of(&y, Index::from(10..)));
+    (&head * 3).assign_to(&tail).unwrap();
+    assert_eq!(contents(&y), (0..10).chain((0..10).map(|i| 3 * i)).collect::<Vec<_>>());
+    assign_all(&[Assignment::new(&head, &tail - &head).unwrap(), Assignment::new(&tail, &tail + &head).unwrap()])
+        .unwrap();
+    assert_eq!(contents(&y), (0..10).map(|i| 2 * i).chain((0..10).map(|i| 4 * i)).collect::<Vec<_>>());
+    let z = ctx.arange(0, 100, 1).unwrap();
+    let (even, odd) = (of(&z, Index::stepped(.., 2)), of(&z, Index::stepped(1.., 2)));
+    assign_all(&[Assignment::new(&even, &odd + 0).unwrap(), Assignment::new(&odd, &even + 0).unwrap()]).unwrap();
+    assert_eq!(contents(&z), (0..100).map(|i| i ^ 1).collect::<Vec<_>>());
+}
+
 /// Whether a kernel may compute a type of 64 bits on this device.
 fn has_64_bits(ctx: &Context) -> bool {
     let features = &ctx.device().plan().features;

@@ -1,6 +1,8 @@
 //! The crate `vkarray-generate`, whose expressions are of arrays here; [`DeviceLimits`]: what the plan of a kernel depends
 //! on.
 
+use std::ops::Range;
+
 use vkarray_driver::DeviceInfo;
 use vkarray_kernel::{ArrayShape, DType, limits_of};
 
@@ -52,10 +54,14 @@ impl DeviceLimits {
     /// The range of memory that a kernel binds for an operand of a nest, and the place of the operand's first element in it.
     pub(crate) fn bound(&self, nest: &Nest, operand: usize, dtype: DType) -> (ArrayShape<'static>, u64) {
         let (NestOperand { itemsize, offset }, [first, end]) = (nest.operands[operand], nest.span(operand));
-        let start = first * itemsize / self.alignment * self.alignment;
-        let nbytes = (end * itemsize).next_multiple_of(4) - start;
-        let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], nbytes) };
+        let Range { start, end } = self.aligned(first * itemsize..end * itemsize);
+        let shape = ArrayShape { offset: start, ..ArrayShape::new(bound_dtype(dtype), &[], end - start) };
         (shape, offset - start / itemsize)
+    }
+
+    /// The range of memory that a kernel binds to use these bytes.
+    pub(crate) fn aligned(&self, bytes: Range<u64>) -> Range<u64> {
+        bytes.start / self.alignment * self.alignment..bytes.end.next_multiple_of(4)
     }
 
     /// At least `n_groups` workgroups, on two axes.

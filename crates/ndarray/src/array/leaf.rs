@@ -35,14 +35,26 @@ impl ArrayLeaf {
         &self.block
     }
 
+    /// A contiguous array of elements of this type in the same context. Its contents are undefined.
+    pub(crate) fn beside(&self, shape: &[usize], dtype: DType) -> Result<Self> {
+        let layout = Layout::contiguous(shape, Order::C)?;
+        let nbytes = layout.nbytes(dtype.itemsize() as usize)?;
+        let block = self.context.allocator().allocate(nbytes, MemoryKind::Device)?;
+        Ok(Self { context: self.context.for_array(), block, layout, label: None, owner: None })
+    }
+
+    /// Copies elements of this type from an array of the same shape, on a stream. Returns at once.
+    pub(crate) fn copy_from(&self, source: &Self, dtype: DType, stream: &Stream) -> Result<()> {
+        let [from, to] = [source, self].map(|leaf| BlockElements { block: &leaf.block, layout: &leaf.layout });
+        self.context.copy_elements(stream, from, to, dtype.itemsize() as usize)
+    }
+
     /// A contiguous copy of elements of this type, repeated to `shape`, on a stream. Returns at once.
     pub(crate) fn repeated(&self, shape: &[usize], dtype: DType, stream: &Stream) -> Result<Self> {
-        let (source, itemsize) = (self.layout.broadcast_to(shape)?, dtype.itemsize() as usize);
-        let layout = Layout::contiguous(shape, Order::C)?;
-        let block = self.context.allocator().allocate(layout.nbytes(itemsize)?, MemoryKind::Device)?;
-        let elements = |block, layout| BlockElements { block, layout };
-        self.context.copy_elements(stream, elements(&self.block, &source), elements(&block, &layout), itemsize)?;
-        Ok(Self { context: self.context.for_array(), block, layout, label: None, owner: None })
+        let source = Self { layout: self.layout.broadcast_to(shape)?, ..self.clone() };
+        let copy = self.beside(shape, dtype)?;
+        copy.copy_from(&source, dtype, stream)?;
+        Ok(copy)
     }
 }
 

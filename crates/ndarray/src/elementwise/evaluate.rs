@@ -8,7 +8,7 @@ use vkarray_generate::Leaf;
 use vkarray_kernel::{DType, Element, tuple_text};
 use vkarray_layout::Order;
 
-use super::launch::{is_in_place, run};
+use super::launch::{is_in_place, owns_words, run};
 use crate::array::{ArrayLeaf, DeviceNDArray};
 use crate::error::{ExprError, Result};
 use crate::expr::{Expr, IntoExpr, Node, NodeKind, Operand};
@@ -54,7 +54,7 @@ pub trait Evaluate: Operand {
     /// Writes the result to an array or a view, to whose shape it broadcasts.
     ///
     /// The target may be an array of the expression: each element is read before it is written. Where the target overlaps
-    /// one in another way, the result goes through a temporary array.
+    /// one in another way, or lies beside or between its elements, the result goes through a temporary array.
     ///
     /// ```
     /// use vkarray::prelude::*;
@@ -80,14 +80,7 @@ pub trait Evaluate: Operand {
         check_shape(expr.node(), leaf)?;
         let mut program = Program::default();
         program.add_results(&[expr.node()])?;
-        let stream = stream_of(&expr, leaf.0);
-        let is_free = program.leaves.iter().all(|&other| is_in_place(other, leaf) || !shares_memory(leaf, other));
-        if is_free && owns_words(leaf) {
-            return run(&program, &[leaf], stream);
-        }
-        let temporary = target.context().device_array::<Self::Item>(target.shape())?;
-        run(&program, &[(temporary.leaf(), expr.dtype())], stream)?;
-        target.on(stream).assign(&temporary)
+        run(&program, &[leaf], stream_of(&expr, leaf.0))
     }
 
     /// Computes the expression and copies the elements to the host, in C order. Blocks until the copy is complete.
@@ -211,16 +204,6 @@ fn shares_memory(a: (&ArrayLeaf, DType), b: (&ArrayLeaf, DType)) -> bool {
     let bytes = |(leaf, dtype): (&ArrayLeaf, DType)| leaf.layout().byte_extent(dtype.itemsize() as usize);
     let (a, b) = (bytes(a), bytes(b));
     a.start < b.end && b.start < a.end
-}
-
-/// Whether no other array's element lies in a word that this array's elements lie in. Kernels write whole words.
-fn owns_words((leaf, dtype): (&ArrayLeaf, DType)) -> bool {
-    let (layout, itemsize) = (leaf.layout(), dtype.itemsize() as usize);
-    let end = (layout.offset() + layout.size()) * itemsize;
-    itemsize >= 4
-        || ((layout.is_c_contiguous() || layout.is_f_contiguous())
-            && (layout.offset() * itemsize).is_multiple_of(4)
-            && (end.is_multiple_of(4) || end as u64 == leaf.block().size()))
 }
 
 /// An expression and the array that it is written to, for [`assign_all`].

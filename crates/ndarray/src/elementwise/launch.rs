@@ -1,5 +1,6 @@
 //! Runs a program: [`run`].
 
+use std::ops::Range;
 use std::slice;
 
 use smallvec::SmallVec;
@@ -22,12 +23,47 @@ pub(super) fn is_in_place(leaf: Array<'_>, target: Array<'_>) -> bool {
     leaf.1 == target.1 && leaf.0.shares_block(target.0) && leaf.0.layout() == target.0.layout()
 }
 
+/// Whether no other array's element lies in a word that this array's elements lie in. Kernels write whole words.
+pub(super) fn owns_words((leaf, dtype): Array<'_>) -> bool {
+    let (layout, itemsize) = (leaf.layout(), dtype.itemsize() as usize);
+    let end = (layout.offset() + layout.size()) * itemsize;
+    itemsize >= 4
+        || ((layout.is_c_contiguous() || layout.is_f_contiguous())
+            && (layout.offset() * itemsize).is_multiple_of(4)
+            && (end.is_multiple_of(4) || end as u64 == leaf.block().size()))
+}
+
 /// Computes every element of the targets on a stream. The targets have one shape. Returns at once.
 ///
-/// A target may be an array of the program, and otherwise shares no memory with one. Targets with elements of less than 4
-/// bytes are contiguous, start at a word and own all words that they touch.
+/// A target may be an array of the program, or share memory with one: all elements are read before any is written. Targets
+/// that a kernel cannot write beside the arrays that it reads are computed in other memory, and copied from there.
 pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream) -> Result<()> {
     let limits = DeviceLimits::new(stream.device().info());
+    let is_free = |(i, &target): (usize, &Array<'_>)| {
+        let read = program.leaves.iter().filter(|&&leaf| !is_in_place(leaf, target));
+        owns_words(target) && !targets[..i].iter().chain(read).any(|&other| are_bound_together(&limits, target, other))
+    };
+    if targets.iter().enumerate().all(is_free) {
+        return run_in_place(program, targets, &limits, stream);
+    }
+    let apart = targets.iter().map(|&(leaf, dtype)| leaf.beside(leaf.layout().shape(), dtype));
+    let apart: SmallVec<[ArrayLeaf; 2]> = apart.collect::<Result<_>>()?;
+    let of_apart: SmallVec<[Array<'_>; 2]> =
+        apart.iter().zip(targets).map(|(leaf, &(_, dtype))| (leaf, dtype)).collect();
+    run_in_place(program, &of_apart, &limits, stream)?;
+    targets.iter().zip(&apart).try_for_each(|(&(leaf, dtype), apart)| leaf.copy_from(apart, dtype, stream))
+}
+
+/// Whether the ranges of memory that a kernel binds for two arrays have bytes in common. They begin before the arrays, at
+/// aligned bytes, and have the gaps between elements too.
+fn are_bound_together(limits: &DeviceLimits, a: Array<'_>, b: Array<'_>) -> bool {
+    let bound = |(leaf, dtype): Array<'_>| limits.aligned(leaf.layout().byte_extent(dtype.itemsize() as usize));
+    let meet = |a: Range<u64>, b: Range<u64>| a.start < b.end && b.start < a.end;
+    a.0.shares_block(b.0) && meet(bound(a), bound(b))
+}
+
+/// [`run`], with the targets written by the kernel.
+fn run_in_place(program: &Program<'_>, targets: &[Array<'_>], limits: &DeviceLimits, stream: &Stream) -> Result<()> {
     let (mut arrays, mut reads) = (SmallVec::<[Array<'_>; 6]>::from_slice(targets), SmallVec::<[usize; 6]>::new());
     for &leaf in &program.leaves {
         let in_place = targets.iter().position(|&target| is_in_place(leaf, target));
@@ -43,7 +79,7 @@ pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream)
     if shape.contains(&0) {
         return Ok(());
     }
-    let launch = Launch { program, reads: &reads, n_outs: targets.len(), limits: &limits, stream };
+    let launch = Launch { program, reads: &reads, n_outs: targets.len(), limits, stream };
     if launch.pieces(shape, &arrays)?.is_none() {
         return Ok(());
     }
