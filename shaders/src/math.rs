@@ -3,6 +3,7 @@
 //! The generator of `vkarray-ndarray` takes from these texts the functions that a kernel calls, and the functions
 //! that they call.
 
+use crate::functions::PAIRS;
 use crate::library::{NUMBERS, WIDE_NUMBERS};
 
 const FLOAT: &str = include_str!("../library/math/float.wgsl");
@@ -12,6 +13,7 @@ const SIGNED: &str = include_str!("../library/math/signed.wgsl");
 const UNSIGNED: &str = include_str!("../library/math/unsigned.wgsl");
 const QUOTIENT: &str = include_str!("../library/math/quotient.wgsl");
 const COMPLEX: &str = include_str!("../library/math/complex.wgsl");
+const PAIR: &str = include_str!("../library/math/pair.wgsl");
 
 /// The constants of `float.wgsl` for `f32` and for `f64`. Products of the constants named `HIGH` with an exponent are
 /// exact.
@@ -37,10 +39,10 @@ fn float(ty: &str, column: usize) -> String {
     CONSTANTS.iter().fold(text, |text, (name, values)| text.replace(name, values[column]))
 }
 
-/// All functions, for each type. Their names begin with the type (`f32_exp`), except for conversions.
+/// All functions, for each type. Their names begin with the type (`f32_exp`), except for conversions and pairs of words.
 #[must_use]
 pub fn functions() -> Vec<String> {
-    [F32, F64, QUOTIENT, NUMBERS, WIDE_NUMBERS]
+    [F32, F64, QUOTIENT, PAIR, PAIRS, NUMBERS, WIDE_NUMBERS]
         .map(str::to_owned)
         .into_iter()
         .chain([float("f32", 0), float("f64", 1)])
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn files_begin_with_their_formula() {
-        for text in [FLOAT, F32, F64, SIGNED, UNSIGNED, QUOTIENT, COMPLEX] {
+        for text in [FLOAT, F32, F64, SIGNED, UNSIGNED, QUOTIENT, COMPLEX, PAIR] {
             let first = text.lines().next().unwrap();
             assert!(first.starts_with("// ") && first.contains(" = "), "{first}");
         }

@@ -158,7 +158,7 @@ impl Reduction {
         let v = &format!("{result}.r0");
         Some(match self {
             Self::Dot => {
-                format!("Acc(pair_multiply({}, {}))", pair(dtype, v)?, pair(dtype, &format!("{result}.r1"))?)
+                format!("Acc(pair_product({}, {}))", pair(dtype, v)?, pair(dtype, &format!("{result}.r1"))?)
             }
             _ if self.is_in_pairs(dtype) => format!("Acc({})", pair(dtype, v)?),
             Self::Squares => format!("Acc({0}(0), {v}, {0}(1))", field(dtype).ty),
@@ -190,8 +190,8 @@ impl Reduction {
         let by = |op: Op| operation(op, dtype, &["a.f0", "b.f0"]).map(|value| format!("return Acc({value});"));
         let body = match self {
             Self::Text => "return Acc(op(a.f0, b.f0));".to_owned(),
-            Self::Sum | Self::Dot if self.is_in_pairs(dtype) => "return Acc(pair_add(a.f0, b.f0));".to_owned(),
-            Self::Prod if self.is_in_pairs(dtype) => "return Acc(pair_multiply(a.f0, b.f0));".to_owned(),
+            Self::Sum | Self::Dot if self.is_in_pairs(dtype) => "return Acc(pair_sum(a.f0, b.f0));".to_owned(),
+            Self::Prod if self.is_in_pairs(dtype) => "return Acc(pair_product(a.f0, b.f0));".to_owned(),
             Self::Sum | Self::Dot => by(Op::Add)?,
             Self::Prod => by(Op::Multiply)?,
             Self::Min => by(Op::Minimum)?,

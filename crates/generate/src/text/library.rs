@@ -9,7 +9,7 @@ use vkarray_shaders::math;
 /// All functions, by name.
 static FUNCTIONS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let mut functions = HashMap::new();
-    for text in math::functions().iter().map(String::as_str).chain([OF_PAIRS]) {
+    for text in &math::functions() {
         for part in text.split("\nfn ").skip(1) {
             let (name, _) = part.split_once('(').unwrap_or((part, ""));
             let body = part.split_once("\n}\n").map_or(part, |(body, _)| body);
@@ -18,30 +18,6 @@ static FUNCTIONS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     }
     functions
 });
-
-/// WGSL functions that make integers of 64 bits from their words, and compute with the words modulo 2^64.
-const OF_PAIRS: &str = "
-fn pair_add(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    let low = a.x + b.x;
-    return vec2<u32>(low, a.y + b.y + u32(low < a.x));
-}
-
-fn pair_multiply(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    return vec2<u32>(a.x * b.x, high_product(a.x, b.x) + a.x * b.y + a.y * b.x);
-}
-
-fn i64_of_i32(value: i32) -> i64 {
-    return i64_of_pair(vec2<u32>(bitcast<u32>(value), bitcast<u32>(value >> 31u)));
-}
-
-fn i64_of_pair(pair: vec2<u32>) -> i64 {
-    return i64((u64(pair.y) << 32u) | u64(pair.x));
-}
-
-fn u64_of_pair(pair: vec2<u32>) -> u64 {
-    return (u64(pair.y) << 32u) | u64(pair.x);
-}
-";
 
 /// The text of a kernel behind the functions of the library that it calls, directly or through other functions: those with
 /// which arrays compute what WGSL has not or leaves to the driver. Their names begin with a type: `f64_exp`, `f32_pow`,
