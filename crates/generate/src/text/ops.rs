@@ -130,40 +130,41 @@ pub(crate) fn truth_of(class: Class, a: &str) -> String {
     }
 }
 
-/// The operator of a comparison.
-fn comparison(op: Op) -> Option<&'static str> {
-    Some(match op {
+/// The values on both sides of the operator that WGSL has for an operation.
+fn infix(op: Op, a: &str, b: &str) -> Option<String> {
+    let operator = match op {
+        Op::Add => "+",
+        Op::Subtract => "-",
+        Op::Multiply => "*",
+        Op::Divide => "/",
         Op::Equal => "==",
+        Op::NotEqual => "!=",
         Op::Less => "<",
         Op::LessEqual => "<=",
         Op::Greater => ">",
         Op::GreaterEqual => ">=",
+        Op::BitwiseAnd => "&",
+        Op::BitwiseOr => "|",
+        Op::BitwiseXor => "^",
         _ => return None,
-    })
+    };
+    Some(format!("({a} {operator} {b})"))
 }
 
 fn boolean(op: Op, a: &str, b: &str) -> Option<String> {
-    Some(match op {
-        Op::Equal => format!("({a} == {b})"),
-        Op::NotEqual | Op::BitwiseXor => format!("({a} != {b})"),
-        Op::BitwiseAnd => format!("({a} & {b})"),
-        Op::BitwiseOr => format!("({a} | {b})"),
-        Op::BitwiseInvert => format!("!{a}"),
-        _ => return None,
-    })
+    match op {
+        Op::BitwiseInvert => Some(format!("!{a}")),
+        Op::BitwiseXor => infix(Op::NotEqual, a, b),
+        Op::Equal | Op::NotEqual | Op::BitwiseAnd | Op::BitwiseOr => infix(op, a, b),
+        _ => None,
+    }
 }
 
 fn integer(op: Op, class: Class, bits: u32, a: &str, b: &str) -> Option<String> {
     let ty = class.value_type();
     let is_signed = matches!(class, Class::Signed { .. });
-    if let Some(operator) = comparison(op) {
-        return Some(format!("({a} {operator} {b})"));
-    }
     Some(match op {
-        Op::NotEqual => format!("({a} != {b})"),
-        Op::Add => format!("({a} + {b})"),
-        Op::Subtract => format!("({a} - {b})"),
-        Op::Multiply => format!("({a} * {b})"),
+        Op::Divide => return None,
         Op::Square => format!("({a} * {a})"),
         Op::Negative => format!("({ty}(0) - {a})"),
         Op::Abs if is_signed => format!("select({a}, {ty}(0) - {a}, {a} < {ty}(0))"),
@@ -172,18 +173,13 @@ fn integer(op: Op, class: Class, bits: u32, a: &str, b: &str) -> Option<String> 
         Op::Sign => format!("select({ty}(0), {ty}(1), {a} != {ty}(0))"),
         Op::Minimum => format!("min({a}, {b})"),
         Op::Maximum => format!("max({a}, {b})"),
-        Op::FloorDivide => format!("{ty}_floor_divide({a}, {b})"),
-        Op::Remainder => format!("{ty}_remainder({a}, {b})"),
-        Op::Pow => format!("{ty}_pow({a}, {b})"),
-        Op::BitwiseAnd => format!("({a} & {b})"),
-        Op::BitwiseOr => format!("({a} | {b})"),
-        Op::BitwiseXor => format!("({a} ^ {b})"),
+        Op::FloorDivide | Op::Remainder | Op::Pow => format!("{ty}_{}({a}, {b})", op.name()),
         Op::BitwiseInvert => format!("(~{a})"),
         Op::BitwiseLeftShift => format!("{ty}_left_shift({a}, {b}, {bits}u)"),
         Op::BitwiseRightShift => format!("{ty}_right_shift({a}, {b}, {bits}u)"),
         Op::Isfinite => "true".to_owned(),
         Op::Isinf | Op::Isnan => "false".to_owned(),
-        _ => return None,
+        _ => return infix(op, a, b),
     })
 }
 
@@ -216,12 +212,12 @@ fn elementary(op: Op, ty: &str, a: &str, b: &str) -> Option<String> {
 }
 
 fn float(op: Op, a: &str, b: &str) -> Option<String> {
-    if let (Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual, Some(operator)) = (op, comparison(op)) {
+    Some(match op {
         // NVIDIA's driver turns a selection on a plain comparison into a maximum, which is not NaN where one operand is
         // NaN.
-        return Some(format!("(({a} {operator} {b}) & !f32_isnan({a}) & !f32_isnan({b}))"));
-    }
-    Some(match op {
+        Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => {
+            format!("({} & !f32_isnan({a}) & !f32_isnan({b}))", infix(op, a, b)?)
+        }
         Op::Sqrt => format!("select(sqrt({a}), f32_nan(), {a} < 0.0)"),
         Op::Reciprocal => format!("(1.0 / {a})"),
         Op::Isinf => format!("f32_isinf({a})"),
@@ -236,24 +232,14 @@ fn float(op: Op, a: &str, b: &str) -> Option<String> {
 
 /// Operations that floats of both sizes have in WGSL.
 fn any_float(op: Op, a: &str, b: &str) -> Option<String> {
-    if let Some(operator) = comparison(op) {
-        return Some(format!("({a} {operator} {b})"));
-    }
     Some(match op {
+        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => return None,
         // naga translates `!=` of floats to a comparison that is false for NaN.
         Op::NotEqual => format!("(!({a} == {b}))"),
-        Op::Add => format!("({a} + {b})"),
-        Op::Subtract => format!("({a} - {b})"),
-        Op::Multiply => format!("({a} * {b})"),
-        Op::Divide => format!("({a} / {b})"),
         Op::Square => format!("({a} * {a})"),
         Op::Negative => format!("(-{a})"),
-        Op::Abs => format!("abs({a})"),
-        Op::Floor => format!("floor({a})"),
-        Op::Ceil => format!("ceil({a})"),
-        Op::Trunc => format!("trunc({a})"),
-        Op::Round => format!("round({a})"),
-        _ => return None,
+        Op::Abs | Op::Floor | Op::Ceil | Op::Trunc | Op::Round => format!("{}({a})", op.name()),
+        _ => return infix(op, a, b),
     })
 }
 
@@ -273,8 +259,7 @@ fn complex(op: Op, part: &str, a: &str, b: &str) -> Option<String> {
         Some([of(format!("{a}.x"))?, of(format!("{a}.y"))?])
     };
     Some(match op {
-        Op::Add => format!("({a} + {b})"),
-        Op::Subtract => format!("({a} - {b})"),
+        Op::Add | Op::Subtract => return infix(op, a, b),
         Op::Multiply => format!("{part}_complex_multiply({a}, {b})"),
         Op::Square => format!("{part}_complex_square({a})"),
         Op::Negative => format!("(-{a})"),
