@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use vkarray_shader::DType;
 
 use crate::expr::Function;
@@ -40,7 +41,7 @@ impl Names {
     pub fn of(text: &str) -> Self {
         let tokens = tokens(text);
         let is_expression = !tokens.contains(&"=");
-        let (mut declared, mut read, mut outputs) = (HashSet::new(), Distinct::default(), Distinct::default());
+        let (mut declared, mut read, mut outputs) = (HashSet::new(), IndexSet::new(), IndexSet::new());
         for (i, &token) in tokens.iter().enumerate() {
             let before = i.checked_sub(1).map_or(";", |before| tokens[before]);
             let is_called = tokens.get(i + 1) == Some(&"(");
@@ -49,20 +50,18 @@ impl Names {
                 continue;
             }
             match before {
-                "let" | "var" | "const" => {
-                    declared.insert(token);
-                }
-                _ if declared.contains(&token) => {}
-                ";" | "{" | "}" if !is_expression => outputs.push(token),
-                _ => read.push(token),
-            }
+                "let" | "var" | "const" => declared.insert(token),
+                _ if declared.contains(&token) => false,
+                ";" | "{" | "}" if !is_expression => outputs.insert(token),
+                _ => read.insert(token),
+            };
         }
         if is_expression {
-            outputs.push(RESULT);
+            outputs.insert(RESULT);
         }
-        read.found.retain(|name| !outputs.known.contains(name));
-        let misuse = misuse(text, &tokens, &outputs.known, is_expression);
-        let [inputs, outputs] = [read, outputs].map(|names| names.found.into_iter().map(str::to_owned).collect());
+        read.retain(|name| !outputs.contains(name));
+        let misuse = misuse(text, &tokens, &outputs, is_expression);
+        let [inputs, outputs] = [read, outputs].map(|names| names.into_iter().map(str::to_owned).collect());
         Self { inputs, outputs, is_expression, misuse }
     }
 
@@ -75,7 +74,7 @@ impl Names {
 
 /// The first use of a name that the kernel around the text has, of `return`, or of a result that has no value yet. A
 /// result has a value from the end of the statement that first assigns to it.
-fn misuse(text: &str, tokens: &[&str], outputs: &HashSet<&str>, is_expression: bool) -> Option<Misuse> {
+fn misuse(text: &str, tokens: &[&str], outputs: &IndexSet<&str>, is_expression: bool) -> Option<Misuse> {
     let mut assigned = HashSet::<&str>::new();
     let mut target = None;
     tokens.iter().enumerate().find_map(|(i, &token)| {
@@ -117,21 +116,6 @@ fn is_assignment(rest: &[&str]) -> bool {
 fn is_own(token: &str) -> bool {
     let number = token.strip_prefix("Results").or_else(|| token.strip_prefix("function"));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// Distinct names, in the order of their first use.
-#[derive(Default)]
-struct Distinct<'a> {
-    found: Vec<&'a str>,
-    known: HashSet<&'a str>,
-}
-
-impl<'a> Distinct<'a> {
-    fn push(&mut self, name: &'a str) {
-        if self.known.insert(name) {
-            self.found.push(name);
-        }
-    }
 }
 
 /// Words, numbers and other characters, without comments and white space.
