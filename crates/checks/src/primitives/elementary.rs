@@ -2,6 +2,7 @@
 //! the last place, and the special values. The functions of `f64` are checked by the project's own tests, with results
 //! recorded from mpmath.
 
+use num_traits::{Float, FromPrimitive};
 use vkarray::array::{Floating, Number, Numeric};
 use vkarray::half::{bf16, f16};
 use vkarray::prelude::*;
@@ -21,73 +22,36 @@ fn arguments() -> Vec<f32> {
 }
 
 /// A type whose results are compared with results in `f64`.
-trait Short: Number + Floating + Numeric<Real = Self> + Reducible {
-    const DIGITS: i32;
-    const LEAST: f64;
-    const LARGEST: f64;
-
-    fn nearest(exact: f64) -> Self;
-    fn wide(self) -> f64;
-}
-
-impl Short for f32 {
-    const DIGITS: i32 = 24;
-    const LEAST: f64 = f32::MIN_POSITIVE as f64;
-    const LARGEST: f64 = f32::MAX as f64;
-
-    #[expect(clippy::cast_possible_truncation, reason = "the nearest number is asked for")]
+trait Short: Number + Floating + Numeric<Real = Self> + Reducible + Float + FromPrimitive {
     fn nearest(exact: f64) -> Self {
-        exact as f32
+        Self::from_f64(exact).expect("a number of `f64` has a nearest one in every type of floats")
     }
 
     fn wide(self) -> f64 {
-        f64::from(self)
+        self.to_f64().expect("`f64` has the numbers of shorter types")
     }
 }
 
-impl Short for bf16 {
-    const DIGITS: i32 = 8;
-    const LEAST: f64 = f32::MIN_POSITIVE as f64;
-    const LARGEST: f64 = 3.389_531_389_251_535_5e38;
-
-    fn nearest(exact: f64) -> Self {
-        Self::from_f64(exact)
-    }
-
-    fn wide(self) -> f64 {
-        self.to_f64()
-    }
-}
-
-impl Short for f16 {
-    const DIGITS: i32 = 11;
-    const LEAST: f64 = 6.103_515_625e-5;
-    const LARGEST: f64 = 65_504.0;
-
-    fn nearest(exact: f64) -> Self {
-        Self::from_f64(exact)
-    }
-
-    fn wide(self) -> f64 {
-        self.to_f64()
-    }
-}
+impl Short for f32 {}
+impl Short for bf16 {}
+impl Short for f16 {}
 
 /// How far `got` is from `exact`, in units in the last place of the nearest number.
 fn ulps<T: Short>(got: T, exact: f64) -> f64 {
     let (got, nearest) = (got.wide(), T::nearest(exact).wide());
+    let (least, largest) = (T::min_positive_value().wide(), T::max_value().wide());
     // A device may give zero for a subnormal number.
-    let is_flushed = got == 0.0 && exact.abs() < T::LEAST;
+    let is_flushed = got == 0.0 && exact.abs() < least;
     if is_flushed || (got.is_nan() && nearest.is_nan()) || (got == nearest && !got.is_finite()) {
         return 0.0;
     }
     if nearest.is_infinite() || nearest.is_nan() || !got.is_finite() {
         // If the nearest number is infinite and the result is the largest number, or the reverse, the distance is one.
-        let is_near = got.abs() == T::LARGEST || (got.is_infinite() && nearest.abs() == T::LARGEST);
+        let is_near = got.abs() == largest || (got.is_infinite() && nearest.abs() == largest);
         return if is_near { 1.0 } else { f64::INFINITY };
     }
-    let power = f64::from_bits(nearest.abs().max(T::LEAST).to_bits() & 0x7ff0_0000_0000_0000);
-    (got - exact).abs() / (power * 2_f64.powi(1 - T::DIGITS))
+    let power = f64::from_bits(nearest.abs().max(least).to_bits() & 0x7ff0_0000_0000_0000);
+    (got - exact).abs() / (power * T::epsilon().wide())
 }
 
 /// A function of one or of two values, by its name in NumPy.
@@ -183,7 +147,7 @@ struct Worst {
 fn measured<T: Short>(ctx: &Context, values: &[T]) -> Result<Vec<Worst>> {
     let seconds: Vec<T> = (0..values.len()).map(|i| values[i * 7919 % values.len()]).collect();
     let (x, y) = (ctx.slice_to_device(values)?, ctx.slice_to_device(&seconds)?);
-    let is_tiny = |value: T| value.wide() != 0.0 && value.wide().abs() < T::LEAST;
+    let is_tiny = |value: T| value.wide() != 0.0 && value.wide().abs() < T::min_positive_value().wide();
     let worst = |name: &'static str, limit: f64, exact: &dyn Fn(f64, f64) -> f64| {
         let got = function(name, &x, &y).expect("a listed function").eval()?.to_vec()?;
         let plain = (0..values.len()).filter(|&i| !is_tiny(values[i]) && !is_tiny(seconds[i]));
