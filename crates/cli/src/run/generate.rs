@@ -6,9 +6,8 @@ use half::f16;
 use ndarray::ArrayD;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use vkarray::array::Bool;
+use vkarray::DType;
 use vkarray::kernel::ScalarValue;
-use vkarray::{DType, Element};
 
 use crate::array::{HostArray, HostElement, nbytes, with_type};
 use crate::error::{Error, Result};
@@ -60,15 +59,14 @@ impl Generated {
             Ok(_) => Ok(()),
             Err(reason) => Err(Error::Number { name: name.clone(), reason }),
         };
-        with_type!(dtype, T => match &self.fill {
+        match &self.fill {
             Fill::Full(text) => is_of(text),
             Fill::Linspace { start, stop } => is_of(start).and_then(|()| is_of(stop)),
-            Fill::Arange if T::nth(self.last()).is_none() => {
+            Fill::Arange if ScalarValue::from_integer(self.last().into(), dtype).is_none() => {
                 Err(Error::ArangeRange { name: name.clone(), last: self.last(), dtype })
             }
             Fill::Zeros | Fill::Arange | Fill::Random { .. } | Fill::Normal { .. } => Ok(()),
-        })
-        .expect("the parser accepts no other types")
+        }
     }
 
     /// Makes the array.
@@ -80,29 +78,35 @@ impl Generated {
         with_type!(self.dtype, T => self.typed::<T>()).expect("the parser accepts no other types")
     }
 
-    fn typed<T: Generate>(&self) -> Result<HostArray> {
+    fn typed<T: HostElement>(&self) -> Result<HostArray> {
         const CHECKED: &str = "`check` tried this";
-        let n_elements: usize = self.shape.iter().product();
+        let (dtype, n_elements) = (self.dtype, self.shape.iter().product::<usize>());
         let mut elements: Vec<T> = Vec::new();
         let bytes = n_elements * size_of::<T>();
         elements.try_reserve_exact(n_elements).map_err(|_| Error::HostMemory { bytes })?;
+        let places = 0..n_elements as u64;
         match &self.fill {
-            Fill::Zeros => elements.resize(n_elements, T::nth(0).expect(CHECKED)),
-            Fill::Full(text) => elements.resize(n_elements, T::parse(text).expect(CHECKED)),
-            Fill::Arange => elements.extend((0..n_elements as u64).map(|i| T::nth(i).expect(CHECKED))),
+            Fill::Zeros => elements.resize(n_elements, T::zeroed()),
+            Fill::Full(text) => {
+                elements.resize(n_elements, element(ScalarValue::parse(text, dtype).expect(CHECKED)));
+            }
+            Fill::Arange => {
+                let nth = |i: u64| ScalarValue::from_integer(i.into(), dtype).expect(CHECKED);
+                elements.extend(places.map(|i| element::<T>(nth(i))));
+            }
             Fill::Linspace { start, stop } => {
-                let [start, stop] = [start, stop].map(|text| <f64 as Generate>::parse(text).expect(CHECKED));
+                let [start, stop] = [start, stop].map(|text| text.parse::<f64>().expect(CHECKED));
                 let last = self.last();
                 let nth = |i| if i == last && i > 0 { stop } else { start + i as f64 * ((stop - start) / last as f64) };
-                elements.extend((0..n_elements as u64).map(|i| T::of_f64(if i == 0 { start } else { nth(i) })));
+                elements.extend(places.map(|i| element::<T>(float(if i == 0 { start } else { nth(i) }, dtype))));
             }
             Fill::Normal { seed } => {
                 let mut rng = Pcg64::seed_from_u64(*seed);
-                elements.extend((0..n_elements).map(|_| T::of_f64(normal(&mut rng))));
+                elements.extend(places.map(|_| element::<T>(float(normal(&mut rng), dtype))));
             }
             Fill::Random { seed } => {
                 let mut rng = Pcg64::seed_from_u64(*seed);
-                elements.extend((0..n_elements).map(|_| T::random(&mut rng)));
+                elements.extend(places.map(|_| element::<T>(random(&mut rng, dtype))));
             }
         }
         Ok(HostArray::new(ArrayD::from_shape_vec(&self.shape[..], elements).expect("as many as the shape has")))
@@ -114,7 +118,6 @@ impl Generated {
     }
 }
 
-/// An element type whose values are made from text, from an index and from random bits.
 /// An array of no axes with a number that is given as text.
 ///
 /// # Errors
@@ -126,69 +129,38 @@ pub(crate) fn number(name: &str, text: String, dtype: DType) -> Result<HostArray
     number.make()
 }
 
-trait Generate: HostElement {
-    fn parse(text: &str) -> Option<Self>;
-    fn nth(index: u64) -> Option<Self>;
-    fn random(rng: &mut Pcg64) -> Self;
-    /// The value rounded to a float. Types other than floats have no fills that call this.
-    fn of_f64(value: f64) -> Self;
+/// A number as an element of its type.
+fn element<T: HostElement>(number: ScalarValue) -> T {
+    let mut element = T::zeroed();
+    number.write_to(bytemuck::bytes_of_mut(&mut element));
+    element
 }
 
-macro_rules! generate {
-    ($($variant:ident($element:ty): $nth:expr, $random:expr, $of_f64:expr;)*) => {$(
-        impl Generate for $element {
-            fn parse(text: &str) -> Option<Self> {
-                match ScalarValue::parse(text, Self::DTYPE) {
-                    Ok(ScalarValue::$variant(value)) => Some(value.into()),
-                    _ => None,
-                }
-            }
-
-            fn nth(index: u64) -> Option<Self> {
-                $nth(index)
-            }
-
-            fn random(rng: &mut Pcg64) -> Self {
-                $random(rng)
-            }
-
-            fn of_f64(value: f64) -> Self {
-                $of_f64(value)
-            }
-        }
-    )*};
+/// The nearest number of a type of floats.
+fn float(value: f64, dtype: DType) -> ScalarValue {
+    // Ends of `linspace:` may be infinite or NaN, which the parser reads in every type of floats.
+    let number = ScalarValue::from_f64(value, dtype);
+    number.or_else(|| ScalarValue::parse(&value.to_string(), dtype).ok()).expect("values lie between ends of this type")
 }
 
-/// An index as an integer of type `T`; `None` if the type does not hold it.
-fn whole<T: TryFrom<u64>>(index: u64) -> Option<T> {
-    index.try_into().ok()
-}
-
-/// The nearest `f32`; infinite above the largest one.
-#[expect(clippy::cast_possible_truncation, reason = "the number is rounded on purpose")]
-fn rounded(value: f64) -> f32 {
-    value as f32
-}
-
-generate! {
-    Bool(Bool): |index| (index < 2).then_some(Bool::from(index == 1)), |rng: &mut Pcg64| rng.random::<bool>().into(), no_float;
-    I8(i8): whole, RngExt::random, no_float;
-    U8(u8): whole, RngExt::random, no_float;
-    I16(i16): whole, RngExt::random, no_float;
-    U16(u16): whole, RngExt::random, no_float;
-    I32(i32): whole, RngExt::random, no_float;
-    U32(u32): whole, RngExt::random, no_float;
-    I64(i64): whole, RngExt::random, no_float;
-    U64(u64): Some, RngExt::random, no_float;
-    // f32 rounds above 2^24 and f64 above 2^53, as in NumPy; an f16 above 65504 would be infinite.
-    F16(f16): |index| Some(f16::from_f64(index as f64)).filter(|value| value.is_finite()), random_f16, f16::from_f64;
-    F32(f32): |index| Some(index as f32), RngExt::random, rounded;
-    F64(f64): |index| Some(index as f64), RngExt::random, std::convert::identity;
-}
-
-/// The parser refuses these fills for types other than floats.
-fn no_float<T>(_: f64) -> T {
-    unreachable!("only floats are rounded")
+/// A random number of a type: for integers any, and for floats from 0 to below 1.
+fn random(rng: &mut Pcg64, dtype: DType) -> ScalarValue {
+    match dtype {
+        DType::Bool => rng.random::<bool>().into(),
+        DType::I8 => rng.random::<i8>().into(),
+        DType::U8 => rng.random::<u8>().into(),
+        DType::I16 => rng.random::<i16>().into(),
+        DType::U16 => rng.random::<u16>().into(),
+        // Eleven random bits: every multiple of 2⁻¹¹ below one, all of which an `f16` holds exactly.
+        DType::F16 => f16::from_f32((rng.random::<u32>() >> 21) as f32 / 2048.0).into(),
+        DType::I32 => rng.random::<i32>().into(),
+        DType::U32 => rng.random::<u32>().into(),
+        DType::F32 => rng.random::<f32>().into(),
+        DType::I64 => rng.random::<i64>().into(),
+        DType::U64 => rng.random::<u64>().into(),
+        DType::F64 => rng.random::<f64>().into(),
+        _ => unreachable!("the parser accepts no other types"),
+    }
 }
 
 /// A number of the normal distribution, by the method of Box and Muller.
@@ -196,11 +168,6 @@ fn normal(rng: &mut Pcg64) -> f64 {
     // The first number is not 0, of which the logarithm is infinite.
     let [radius, angle]: [f64; 2] = [1.0 - rng.random::<f64>(), rng.random()];
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
-}
-
-/// Eleven random bits: every multiple of 2⁻¹¹ below one, all of which an `f16` holds exactly.
-fn random_f16(rng: &mut Pcg64) -> f16 {
-    f16::from_f32((rng.random::<u32>() >> 21) as f32 / 2048.0)
 }
 
 #[cfg(test)]

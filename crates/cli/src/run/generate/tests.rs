@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use vkarray::array::Bool;
+
 use super::*;
 use crate::array::with_array;
 
