@@ -22,15 +22,24 @@ pub(crate) struct Described {
     pub(crate) is_padded: bool,
 }
 
-/// What the text of an argument describes.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Description {
-    Array(Described),
-    /// Several arrays, for an array of bindings: that of `b` are called `b[0]`, `b[1]` and so on.
-    Arrays(Vec<Described>),
-    /// Numbers, which are parsed when the type of their push constant is known.
+/// The value of an argument of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum StepArgument {
+    /// The name of an array, or of several for an array of bindings.
+    Arrays(Vec<String>),
+    /// The number of a push constant, or the numbers of a vector. They are parsed when the type of the push constant is
+    /// known.
     Numbers(Vec<String>),
+    /// A sampler, or that of an image that has its own.
     Sampler(Sampler),
+}
+
+/// What the text of an argument describes: the value of the argument, and the arrays that the value names. Several arrays
+/// of an argument `b` are called `b[0]`, `b[1]` and so on.
+#[derive(Debug)]
+pub(crate) struct Description {
+    pub(crate) arrays: Vec<Described>,
+    pub(crate) argument: StepArgument,
 }
 
 impl Description {
@@ -41,23 +50,24 @@ impl Description {
     /// [`Error::Value`] for a number that is padded or in a list of arrays, or an unknown option of a sampler; and the errors of [`Value::parse`].
     pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Self> {
         if let Some(sampler) = parse_sampler(text) {
-            return sampler.map(Self::Sampler).map_err(|reason| value_error(name, text, reason));
+            let argument = StepArgument::Sampler(sampler.map_err(|reason| value_error(name, text, reason))?);
+            return Ok(Self { arrays: Vec::new(), argument });
         }
         let list = split_list(text);
         if list.len() > 1 {
-            let one = |(at, text): (usize, &&str)| {
-                let name = format!("{name}[{at}]");
-                Self::parse(&name, text, folder)?.array(&name)
-            };
-            return Ok(Self::Arrays(list.iter().enumerate().map(one).collect::<Result<_>>()?));
+            let names: Vec<_> = (0..list.len()).map(|at| format!("{name}[{at}]")).collect();
+            let one = |(name, text): (&String, &str)| Self::parse(name, text, folder)?.array(name);
+            let arrays = names.iter().zip(list).map(one).collect::<Result<_>>()?;
+            return Ok(Self { arrays, argument: StepArgument::Arrays(names) });
         }
         let padded = text.strip_prefix("padded:");
         match Value::parse(name, padded.unwrap_or(text))? {
             Value::Numbers(_) if padded.is_some() => Err(value_error(name, text, "only an array can be padded")),
-            Value::Numbers(numbers) => Ok(Self::Numbers(numbers)),
+            Value::Numbers(numbers) => Ok(Self { arrays: Vec::new(), argument: StepArgument::Numbers(numbers) }),
             value => {
                 let (name, value) = (name.to_owned(), value.in_folder(folder));
-                Ok(Self::Array(Described { name, value, is_padded: padded.is_some() }))
+                let argument = StepArgument::Arrays(vec![name.clone()]);
+                Ok(Self { arrays: vec![Described { name, value, is_padded: padded.is_some() }], argument })
             }
         }
     }
@@ -67,15 +77,14 @@ impl Description {
     /// # Errors
     ///
     /// [`Error::Value`] if the description is a number or a list.
-    pub(crate) fn array(self, name: &str) -> Result<Described> {
-        let (text, reason) = match self {
-            Self::Array(described) => return Ok(described),
-            Self::Arrays(list) => {
-                let names: Vec<_> = list.into_iter().map(|array| array.name).collect();
+    pub(crate) fn array(mut self, name: &str) -> Result<Described> {
+        let (text, reason) = match self.argument {
+            StepArgument::Arrays(_) if self.arrays.len() == 1 => return Ok(self.arrays.remove(0)),
+            StepArgument::Arrays(names) => {
                 (names.join(","), "a pipeline names arrays one by one; a step lists their names")
             }
-            Self::Sampler(_) => ("a sampler".to_owned(), "a pipeline names arrays; steps have its samplers"),
-            Self::Numbers(numbers) => (numbers.join(","), "a pipeline names arrays; steps have its numbers"),
+            StepArgument::Sampler(_) => ("a sampler".to_owned(), "a pipeline names arrays; steps have its samplers"),
+            StepArgument::Numbers(numbers) => (numbers.join(","), "a pipeline names arrays; steps have its numbers"),
         };
         Err(value_error(name, &text, reason))
     }

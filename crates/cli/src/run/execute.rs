@@ -13,16 +13,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use vkarray::array::{AnyArray, ContextBuilder};
 use vkarray::device::Error as DriverError;
 use vkarray::kernel::signature::limits_of;
-use vkarray::kernel::{
-    Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ScalarValue, ShaderError, SpirvError,
-};
+use vkarray::kernel::{Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ShaderError, SpirvError};
 use vkarray::stream::Graph;
 use vkarray::{Context, Event, Kernel};
 
 use super::pipeline::Group;
 use super::plan::{BuildArgs, Plan, Work};
 use super::report::{Clock, Copied, Dispatches, Launched, Ran, Report, Written, bytes_accessed};
-use super::step::Step;
+use super::step::{Step, Taken};
 use super::trace::TraceFile;
 use crate::array::{HostArray, with_array};
 use crate::error::{Error, Result};
@@ -294,28 +292,29 @@ impl<'a> Run<'a> {
     }
 
     fn arguments<'b>(&'b self, step: &'b Step, arrays: &'b [AnyArray]) -> Vec<(&'b str, Arg<'b>)> {
-        let array = |(_, place): &(String, usize)| -> ArrayArg<'b> {
+        let array = |place: &usize| -> ArrayArg<'b> {
             let array = arrays[*place].as_array();
             if self.work.arrays[*place].is_padded { array.padded() } else { array }
         };
-        let taken = step.lists().map(|(name, is_list, taken)| {
-            let own = step.samplers.iter().find(|(sampler, _)| sampler == name);
-            let arg = match own {
-                _ if is_list => Arg::Arrays(taken.iter().map(array).collect()),
-                Some((_, sampler)) => Arg::Sampled(arrays[taken[0].1].as_array(), *sampler),
-                None => Arg::Array(array(&taken[0])),
+        let argument = |(name, taken): &'b (String, Taken)| {
+            let arg = match taken {
+                Taken::Arrays { places, is_list: true } => Arg::Arrays(places.iter().map(array).collect()),
+                Taken::Arrays { places, .. } => Arg::Array(array(&places[0])),
+                Taken::Sampled(place, sampler) => Arg::Sampled(arrays[*place].as_array(), *sampler),
+                Taken::Numbers(values) => match values.as_slice() {
+                    [value] => Arg::Scalar(*value),
+                    values => Arg::Scalars(values.iter().copied().collect()),
+                },
+                Taken::Sampler(sampler) => Arg::Sampler(*sampler),
             };
-            (name, arg)
-        });
-        let scalars = step.scalars.iter().map(|scalar| (scalar.name.as_str(), scalar_arg(&scalar.values)));
-        let samplers = step.samplers_alone().map(|(name, sampler)| (name.as_str(), Arg::Sampler(*sampler)));
-        taken.chain(scalars).chain(samplers).collect()
+            (name.as_str(), arg)
+        };
+        step.arguments.iter().map(argument).collect()
     }
 
     fn report(self) -> Ran {
         let nbytes = |step: &Step, name: &str| {
-            let places = step.arrays.iter().filter(|(param, _)| param == name).map(|(_, place)| *place);
-            places.map(|place| self.work.arrays[place].input.nbytes()).reduce(u64::saturating_add)
+            step.places(name).map(|place| self.work.arrays[place].input.nbytes()).reduce(u64::saturating_add)
         };
         let of_step = |step: &Step| -> u64 {
             let params = step.signature.params.iter();
@@ -365,12 +364,5 @@ impl Timer {
             Some((before, after)) => before.elapsed(after)?,
             None => begun.elapsed(),
         })
-    }
-}
-
-fn scalar_arg(values: &[ScalarValue]) -> Arg<'static> {
-    match values {
-        [value] => Arg::Scalar(*value),
-        values => Arg::Scalars(values.iter().copied().collect()),
     }
 }

@@ -13,9 +13,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::Value as Toml;
 use toml::de::{DeTable, DeValue, Deserializer};
-use vkarray::kernel::Sampler;
 
-use super::arrays::{Described, Description, parse_sampler};
+use super::arrays::{Described, Description, StepArgument, parse_sampler};
 use super::value::{extension, split_pair};
 use crate::args::{DispatchArgs, RunArgs, SourceArgs};
 use crate::error::{Error, Result};
@@ -45,19 +44,6 @@ pub(crate) struct DispatchText {
     pub(crate) place: String,
 }
 
-/// The value of an argument.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum StepArgument {
-    /// The name of an array.
-    Array(String),
-    /// The names of several arrays, for an array of bindings.
-    Arrays(Vec<String>),
-    /// The number of a push constant, or the numbers of a vector.
-    Numbers(Vec<String>),
-    /// A sampler, or that of an image that has its own.
-    Sampler(Sampler),
-}
-
 impl Job {
     /// Reads the arguments of a shader, or a pipeline file.
     ///
@@ -76,20 +62,8 @@ impl Job {
             return Self::of_file(&args.dispatch, given);
         }
         let (mut arrays, mut arguments) = (Vec::new(), Vec::new());
-        for (name, description) in given {
-            let argument = match description {
-                Description::Array(array) => {
-                    arrays.push(array);
-                    StepArgument::Array(name.clone())
-                }
-                Description::Arrays(list) => {
-                    let names = list.iter().map(|array| array.name.clone()).collect();
-                    arrays.extend(list);
-                    StepArgument::Arrays(names)
-                }
-                Description::Numbers(numbers) => StepArgument::Numbers(numbers),
-                Description::Sampler(sampler) => StepArgument::Sampler(sampler),
-            };
+        for (name, Description { arrays: described, argument }) in given {
+            arrays.extend(described);
             arguments.push((name, argument));
         }
         let step = DispatchText { dispatch: args.dispatch.clone(), arguments, place: String::new() };
@@ -271,15 +245,11 @@ impl StepTable {
     /// The names of arrays that the step takes.
     pub(crate) fn array_names(&self) -> impl Iterator<Item = &str> {
         let tables = std::iter::once(self).chain(&self.step);
-        tables.flat_map(|table| table.arg.values()).flat_map(|argument| {
-            match argument {
-                StepArgument::Array(name) => std::slice::from_ref(name),
-                StepArgument::Arrays(names) => names,
-                StepArgument::Numbers(_) | StepArgument::Sampler(_) => &[],
-            }
-            .iter()
-            .map(String::as_str)
-        })
+        let names = tables.flat_map(|table| table.arg.values()).map(|argument| match argument {
+            StepArgument::Arrays(names) => names.as_slice(),
+            StepArgument::Numbers(_) | StepArgument::Sampler(_) => &[],
+        });
+        names.flatten().map(String::as_str)
     }
 
     fn group(mut self, place: &str, folder: &Path) -> Result<Group<DispatchText>> {
@@ -338,8 +308,7 @@ impl StepArgument {
     /// The value with `{n}` replaced by a size. `{n}` alone is a number.
     fn sized(&self, size: Option<usize>) -> Self {
         match (self, size) {
-            (Self::Array(text), Some(n)) if text == SIZE => Self::Numbers(vec![n.to_string()]),
-            (Self::Array(text), _) => Self::Array(sized(text, size)),
+            (Self::Arrays(texts), Some(n)) if texts[..] == [SIZE] => Self::Numbers(vec![n.to_string()]),
             (Self::Arrays(texts), _) => Self::Arrays(texts.iter().map(|text| sized(text, size)).collect()),
             (Self::Numbers(numbers), _) => Self::Numbers(numbers.iter().map(|text| sized(text, size)).collect()),
             (Self::Sampler(sampler), _) => Self::Sampler(*sampler),
@@ -349,9 +318,7 @@ impl StepArgument {
     /// The value as text, in the form of the flags.
     fn text(&self) -> String {
         match self {
-            Self::Array(name) => name.clone(),
-            Self::Arrays(names) => names.join(","),
-            Self::Numbers(numbers) => numbers.join(","),
+            Self::Arrays(texts) | Self::Numbers(texts) => texts.join(","),
             Self::Sampler(_) => "a sampler".to_owned(),
         }
     }
@@ -371,7 +338,7 @@ impl<'de> Deserialize<'de> for StepArgument {
             Toml::String(name) => {
                 return match parse_sampler(name) {
                     Some(sampler) => sampler.map(Self::Sampler).map_err(serde::de::Error::custom),
-                    None => Ok(Self::Array(name.clone())),
+                    None => Ok(Self::Arrays(vec![name.clone()])),
                 };
             }
             Toml::Array(values) => {

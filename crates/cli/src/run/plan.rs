@@ -106,7 +106,7 @@ impl Work {
         if self.arrays.iter().any(|array| array.name == name) {
             return Err(Error::OutputReadOnly { name, path });
         }
-        if self.steps().any(|step| step.scalars.iter().any(|scalar| scalar.name == name)) {
+        if self.steps().any(|step| step.numbers(&name).is_some()) {
             return Err(Error::OutputNotArray { name, path });
         }
         let names: std::collections::BTreeSet<_> = written().collect();

@@ -11,9 +11,9 @@ use vkarray::kernel::signature::{
 use vkarray::kernel::{ArrayShape, Bounds, Error as KernelError, Sampler, ScalarValue};
 use vkarray::{DType, Groups, Source};
 
-use super::arrays::{ArrayArgument, Arrays};
+use super::arrays::{ArrayArgument, Arrays, StepArgument};
 use super::generate::{Fill, Generated};
-use super::pipeline::{DispatchText, StepArgument};
+use super::pipeline::DispatchText;
 use super::value::{PictureOptions, parse_counts, split_pair};
 use crate::args::DispatchArgs;
 use crate::array::picture::PICTURE_TYPES;
@@ -35,13 +35,6 @@ pub(super) const NO_LIMITS: Limits = Limits {
     max_storage_buffers: u32::MAX,
     max_uniform_buffers: u32::MAX,
 };
-
-/// The value of a push constant: one number, or the numbers of a vector.
-#[derive(Debug, PartialEq)]
-pub(crate) struct ScalarArgument {
-    pub(crate) name: String,
-    pub(crate) values: Vec<ScalarValue>,
-}
 
 /// A shader that is read, with its constants applied.
 #[derive(Debug, Clone)]
@@ -80,9 +73,30 @@ impl Shaders {
     }
 }
 
-/// Parameters, and the positions of their arrays among the arrays of the run. A parameter that takes a list of arrays stands
-/// here with each of them, in order.
-type Taken = Vec<(String, usize)>;
+/// An argument of a kernel. Arrays are positions among the arrays of the run.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Taken {
+    /// One array, or several for a parameter that takes a list.
+    Arrays {
+        places: Vec<usize>,
+        is_list: bool,
+    },
+    /// An image that is one parameter with its sampler.
+    Sampled(usize, Sampler),
+    /// The number of a push constant, or the numbers of a vector.
+    Numbers(Vec<ScalarValue>),
+    Sampler(Sampler),
+}
+
+impl Taken {
+    fn places(&self) -> &[usize] {
+        match self {
+            Self::Arrays { places, .. } => places,
+            Self::Sampled(place, _) => std::slice::from_ref(place),
+            Self::Numbers(_) | Self::Sampler(_) => &[],
+        }
+    }
+}
 
 /// A kernel, its arguments and the size of its launch.
 #[derive(Debug)]
@@ -91,10 +105,8 @@ pub(crate) struct Step {
     pub(crate) constants: BTreeMap<String, f64>,
     /// The signature of the chosen entry point, with the constants applied.
     pub(crate) signature: Signature,
-    pub(crate) arrays: Taken,
-    pub(crate) scalars: Vec<ScalarArgument>,
-    /// Samplers, by their own name or that of the image that they are one parameter with.
-    pub(crate) samplers: Vec<(String, Sampler)>,
+    /// The arguments, by the names of their parameters.
+    pub(crate) arguments: Vec<(String, Taken)>,
     pub(crate) grid: Groups<'static>,
     /// The place of the step in the pipeline file.
     pub(crate) place: String,
@@ -112,11 +124,8 @@ impl Step {
         let grid = Grid::parse(args)?;
         grid.groups.resolve(signature.workgroup_size, &NO_LIMITS)?;
 
-        let samplers = samplers(&text.arguments, &signature);
-        let (taken, scalars) = take_arguments(&text.arguments, &signature, &grid, arrays)?;
-        let (arrays_taken, place) = (taken, text.place.clone());
-        let step =
-            Self { source, constants, signature, arrays: arrays_taken, scalars, samplers, grid: grid.groups, place };
+        let arguments = take_arguments(&text.arguments, &signature, &grid, arrays)?;
+        let step = Self { source, constants, signature, arguments, grid: grid.groups, place: text.place.clone() };
         step.check_arguments(arrays.opened(), &NO_LIMITS)?;
         if let (Some(invocations), false) = (grid.invocations, args.allow_small) {
             step.check_lengths(arrays.opened(), invocations)?;
@@ -131,27 +140,17 @@ impl Step {
         outputs.flat_map(|param| self.places(&param.name))
     }
 
-    /// The samplers that are arguments of their own. The others belong to the images of their names.
-    pub(crate) fn samplers_alone(&self) -> impl Iterator<Item = &(String, Sampler)> {
-        self.samplers.iter().filter(|(name, _)| self.arrays.iter().all(|(array, _)| array != name))
-    }
-
     /// The positions of the arrays of a parameter.
-    fn places(&self, param: &str) -> impl Iterator<Item = usize> {
-        self.arrays.iter().filter(move |(name, _)| name == param).map(|(_, place)| *place)
+    pub(crate) fn places(&self, param: &str) -> impl Iterator<Item = usize> {
+        self.arguments.iter().filter(move |(name, _)| name == param).flat_map(|(_, taken)| taken.places()).copied()
     }
 
-    /// Each parameter with its arrays, and whether it takes a list of them.
-    pub(crate) fn lists<'s>(&'s self) -> impl Iterator<Item = (&'s str, bool, &'s [(String, usize)])> {
-        let is_list = |name: &str| {
-            let param = self.signature.params.iter().find(|param| param.name == name);
-            param.is_some_and(|param| param.bindings.is_list())
-        };
-        // An argument that is given twice has one array.
-        let is_next = move |(a, i): &(String, usize), (b, j): &(String, usize)| a == b && (i != j || is_list(a));
-        let of_param =
-            move |taken: &'s [(String, usize)]| (taken[0].0.as_str(), is_list(&taken[0].0) || taken.len() > 1, taken);
-        self.arrays.chunk_by(is_next).map(of_param)
+    /// The numbers of the push constant of that name.
+    pub(crate) fn numbers(&self, name: &str) -> Option<&[ScalarValue]> {
+        self.arguments.iter().find_map(|(own, taken)| match taken {
+            Taken::Numbers(values) if own == name => Some(values.as_slice()),
+            _ => None,
+        })
     }
 
     /// Checks the device's limits, before any array is loaded, and returns the workgroups to dispatch.
@@ -173,28 +172,26 @@ impl Step {
     /// The library's own check of arguments, on the types and shapes that are known before arrays are loaded.
     fn check_arguments(&self, arrays: &[ArrayArgument], limits: &Limits) -> Result<()> {
         let signature = &self.signature;
-        let shape = |(_, place): &(String, usize)| {
+        let shape = |place: &usize| {
             let ArrayArgument { input, is_padded, .. } = &arrays[*place];
             let plain = ArrayShape::new(input.dtype(), input.shape(), input.nbytes());
             ArrayShape { is_padded: *is_padded, ..plain }
         };
-        let shapes: Vec<_> = self.arrays.iter().map(shape).collect();
-        let mut rest = shapes.as_slice();
-        let taken = self.lists().map(|(name, is_list, taken)| {
-            let (own, others) = rest.split_at(taken.len());
-            rest = others;
-            Argument { name: Some(name), shape: if is_list { ArgShape::Arrays(own) } else { ArgShape::Array(own[0]) } }
-        });
-        let scalars = self.scalars.iter().map(|scalar| {
-            let shape = match scalar.values.as_slice() {
-                [value] => ArgShape::Scalar(*value),
-                values => ArgShape::Scalars(values),
+        let shapes = self.arguments.iter().map(|(_, taken)| taken.places().iter().map(shape).collect());
+        let shapes: Vec<Vec<_>> = shapes.collect();
+        let arguments = self.arguments.iter().zip(&shapes).map(|((name, taken), shapes)| {
+            let shape = match taken {
+                Taken::Arrays { is_list: true, .. } => ArgShape::Arrays(shapes),
+                Taken::Arrays { .. } | Taken::Sampled(..) => ArgShape::Array(shapes[0]),
+                Taken::Numbers(values) => match values.as_slice() {
+                    [value] => ArgShape::Scalar(*value),
+                    values => ArgShape::Scalars(values),
+                },
+                Taken::Sampler(sampler) => ArgShape::Sampler(*sampler),
             };
-            Argument { name: Some(&scalar.name), shape }
+            Argument { name: Some(name), shape }
         });
-        let alone = self.samplers_alone();
-        let samplers = alone.map(|(name, sampler)| Argument { name: Some(name), shape: ArgShape::Sampler(*sampler) });
-        let arguments: Vec<Argument<'_>> = taken.chain(scalars).chain(samplers).collect();
+        let arguments: Vec<Argument<'_>> = arguments.collect();
         let packed = check(signature, &arguments, limits)?;
         let has_work = self.grid.resolve(signature.workgroup_size, &NO_LIMITS)?.is_some();
         if let Some(param) = packed.empty.filter(|_| has_work).map(|index| &signature.params[index]) {
@@ -286,42 +283,45 @@ fn take_arguments(
     signature: &Signature,
     grid: &Grid,
     arrays: &mut Arrays,
-) -> Result<(Taken, Vec<ScalarArgument>)> {
-    let (mut taken, mut scalars) = (Taken::new(), Vec::new());
-    let mut take = |param: &str, array: &str| {
-        let place = arrays.take(array, picture_options(param, signature), covered(param, signature, grid))?;
-        taken.push((param.to_owned(), place));
-        Ok::<_, Error>(())
+) -> Result<Vec<(String, Taken)>> {
+    let mut take = |param: &str, names: &[String]| {
+        let mut take = |name| arrays.take(name, picture_options(param, signature), covered(param, signature, grid));
+        let places = names.iter().map(|name| take(name.as_str())).collect::<Result<Vec<_>>>()?;
+        let own = signature.params.iter().find(|own| own.name == param);
+        let is_list = places.len() > 1 || own.is_some_and(|own| own.bindings.is_list());
+        let sampler = arguments.iter().find_map(|(name, argument)| match argument {
+            StepArgument::Sampler(sampler) if !is_list && signature.own_name(name) == param => Some(*sampler),
+            _ => None,
+        });
+        Ok::<_, Error>(match sampler {
+            Some(sampler) => Taken::Sampled(places[0], sampler),
+            None => Taken::Arrays { places, is_list },
+        })
     };
+    let given = |param: &str| {
+        let own = arguments.iter().filter(|(name, _)| signature.own_name(name) == param);
+        own.map(|(_, argument)| argument).collect::<Vec<_>>()
+    };
+    let mut taken = Vec::new();
     for (name, argument) in arguments {
-        match argument {
-            StepArgument::Array(array) => take(signature.own_name(name), array)?,
-            StepArgument::Arrays(list) => {
-                list.iter().try_for_each(|array| take(signature.own_name(name), array))?;
+        let param = signature.own_name(name);
+        let argument = match argument {
+            StepArgument::Arrays(names) => take(param, names)?,
+            StepArgument::Numbers(numbers) => Taken::Numbers(parse_numbers(param, numbers, signature)?),
+            // The sampler of an image is a part of its argument.
+            StepArgument::Sampler(_) if given(param).iter().any(|own| matches!(own, StepArgument::Arrays(_))) => {
+                continue;
             }
-            StepArgument::Numbers(numbers) => {
-                let values = parse_numbers(name, numbers, signature)?;
-                scalars.push(ScalarArgument { name: name.clone(), values });
-            }
-            StepArgument::Sampler(_) => {}
+            StepArgument::Sampler(sampler) => Taken::Sampler(*sampler),
+        };
+        taken.push((param.to_owned(), argument));
+    }
+    for param in signature.params.iter().map(|param| &param.name) {
+        if given(param).is_empty() && covered(param, signature, grid).is_some() {
+            taken.push((param.clone(), take(param, std::slice::from_ref(param))?));
         }
     }
-    for param in signature.params.iter().map(|param| param.name.as_str()) {
-        let is_given = arguments.iter().any(|(name, _)| signature.own_name(name) == param);
-        if !is_given && covered(param, signature, grid).is_some() {
-            take(param, param)?;
-        }
-    }
-    Ok((taken, scalars))
-}
-
-/// The samplers among the arguments.
-fn samplers(arguments: &[(String, StepArgument)], signature: &Signature) -> Vec<(String, Sampler)> {
-    let sampler = |(name, argument): &(String, StepArgument)| match argument {
-        StepArgument::Sampler(sampler) => Some((signature.own_name(name).to_owned(), *sampler)),
-        _ => None,
-    };
-    arguments.iter().filter_map(sampler).collect()
+    Ok(taken)
 }
 
 /// What an image becomes for a parameter: elements of the shader's type. If these are vectors of four, the image gets

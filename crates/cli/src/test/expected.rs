@@ -141,8 +141,8 @@ fn argument(work: &Work, name: &str) -> Result<HostArray> {
     if let Some(array) = work.arrays.iter().find(|array| array.name == name) {
         return array.input.load();
     }
-    let scalar = work.steps().flat_map(|step| &step.scalars).find(|scalar| scalar.name == name);
-    let value: &ScalarValue = &scalar.expect("the plan has found the names of the text").values[0];
+    let numbers = work.steps().find_map(|step| step.numbers(name));
+    let value: &ScalarValue = &numbers.expect("the plan has found the names of the text")[0];
     number(name, value.to_string(), value.dtype())
 }
 

@@ -18,7 +18,8 @@ use super::expected::{ExpectTable, Expected};
 use super::place::Lines;
 use super::sizes::Sizes;
 use crate::error::{Error, Result};
-use crate::run::pipeline::{Job, PipelineFile, StepArgument, StepTable, read_table, sized};
+use crate::run::arrays::StepArgument;
+use crate::run::pipeline::{Job, PipelineFile, StepTable, read_table, sized};
 use crate::run::plan::Work;
 use crate::run::step::Shaders;
 

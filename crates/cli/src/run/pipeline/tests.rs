@@ -67,7 +67,7 @@ fn keys_become_the_flags_of_the_same_names() {
         ("f", numbers(&["-1e-7"])),
         ("n", numbers(&["3"])),
         ("v", numbers(&["0.5", "1", "2"])),
-        ("x", StepArgument::Array("a".to_owned())),
+        ("x", StepArgument::Arrays(vec!["a".to_owned()])),
     ];
     assert_eq!(steps[0].arguments, expected.map(|(name, value)| (name.to_owned(), value)));
 }

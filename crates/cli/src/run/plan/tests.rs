@@ -8,7 +8,7 @@ use vkarray::kernel::ScalarValue;
 
 use super::*;
 use crate::args::{Command, CommandLine};
-use crate::run::step::{NO_LIMITS, ScalarArgument};
+use crate::run::step::NO_LIMITS;
 
 /// A folder with a shader `k.wgsl`. Arguments name the folder by `DIR`.
 struct Bench(TempDir);
@@ -53,7 +53,7 @@ fn a_good_line_becomes_a_plan() {
     assert_eq!(step.grid.resolve([8, 8, 1], &NO_LIMITS).unwrap(), Some([1, 1, 1]));
     let arrays: Vec<&str> = plan.work.arrays.iter().map(|array| array.name.as_str()).collect();
     assert_eq!(arrays, ["source", "target_image", "weights"]);
-    assert_eq!(step.scalars[0], ScalarArgument { name: "width".to_owned(), values: vec![ScalarValue::U32(7)] });
+    assert_eq!(step.numbers("width"), Some(&[ScalarValue::U32(7)][..]));
     assert_eq!(plan.outputs.len(), 2); // One array may go to two files.
     assert_eq!((plan.device.as_deref(), plan.repeat), (Some("cpu"), 3));
 }
@@ -67,8 +67,7 @@ fn numbers_become_what_the_shader_declares() {
     let bench = Bench::new(shader);
     let plan =
         bench.plan("--arg x=zeros:f32[1] --arg a=0x10 --arg b=-3 --arg c=1e-1 --arg d=1,2,3 --groups 1").unwrap();
-    let values: Vec<&[ScalarValue]> =
-        plan.work.groups[0].steps[0].scalars.iter().map(|scalar| scalar.values.as_slice()).collect();
+    let values = ["a", "b", "c", "d"].map(|name| plan.work.groups[0].steps[0].numbers(name).unwrap());
     let d = [1.0, 2.0, 3.0].map(ScalarValue::F32);
     assert_eq!(values, [&[ScalarValue::U32(16)][..], &[ScalarValue::I32(-3)], &[ScalarValue::F32(0.1)], &d]);
 
