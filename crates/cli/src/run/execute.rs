@@ -14,14 +14,13 @@ use vkarray::array::{AnyArray, ContextBuilder};
 use vkarray::device::Error as DriverError;
 use vkarray::kernel::signature::limits_of;
 use vkarray::kernel::{Arg, ArrayArg, AsArray, Error as KernelError, KernelBuilder, ShaderError, SpirvError};
-use vkarray::stream::Graph;
+use vkarray::stream::{Graph, Trace};
 use vkarray::{Context, Event, Kernel};
 
 use super::pipeline::Group;
 use super::plan::{BuildArgs, Plan, Work};
 use super::report::{Clock, Copied, Dispatches, Launched, Ran, Report, Written, bytes_accessed};
 use super::step::{Step, Taken};
-use super::trace::TraceFile;
 use crate::array::{HostArray, with_array};
 use crate::error::{Error, Result};
 
@@ -41,7 +40,7 @@ pub(crate) struct Outcome {
 pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     let progress = progress(plan, is_quiet);
     let ctx = open(plan.device.as_deref())?;
-    let trace = plan.trace.clone().map(|target| TraceFile::start(&ctx, target)).transpose()?;
+    let trace = plan.trace.as_ref().map(|_| Trace::start(ctx.device()).map_err(vkarray::Error::from)).transpose()?;
     let mut runs = plan
         .work
         .groups
@@ -59,7 +58,9 @@ pub(crate) fn execute(plan: &Plan, is_quiet: bool) -> Result<Outcome> {
     }
     let (results, download) = download(&plan.work, &arrays, |name| plan.is_result(name), &progress)?;
     progress.finish_and_clear();
-    trace.map_or(Ok(()), TraceFile::finish)?;
+    if let (Some(target), Some(trace)) = (&plan.trace, trace) {
+        target.write(|file| Ok(trace.finish(file)?))?;
+    }
     check_validation(&ctx)?;
 
     let outputs = plan.outputs.iter().filter_map(|output| {

@@ -16,7 +16,6 @@ pub(crate) mod pipeline;
 pub(crate) mod plan;
 mod report;
 pub(crate) mod step;
-mod trace;
 pub(crate) mod value;
 
 pub(crate) use self::eval::eval;

@@ -3,6 +3,7 @@
 //! [`Work::new`] reads the shaders and the headers of the input files; `step.rs` compares each dispatch with its shader.
 //! Whether the device exists, and its limits, are checked when it is open. `execute.rs` runs the plan.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,7 +14,6 @@ use super::compare::Comparison;
 use super::output::Output;
 use super::pipeline::{DispatchText, Group, Job, in_file};
 use super::step::{Shaders, Step};
-use super::trace;
 use super::value::PictureOptions;
 use crate::args::RunArgs;
 use crate::error::{Error, Result};
@@ -131,7 +131,7 @@ impl Plan {
         let is_output = |name: &str, path: &str| work.check_output(name, path.into());
         let comparisons = Comparison::parse_all(&args.data.comparison, is_output, &mut files)?;
         let outputs = Output::parse_all(&args.data.outputs, is_output, shape_of, &mut files)?;
-        let trace = trace::target(args.trace.as_ref(), &mut files)?;
+        let trace = trace_target(args.trace.as_ref(), &mut files)?;
         let (device, repeat) = (args.data.device.clone(), args.data.repeat.get());
         let limit = args.build_limit.map(|seconds| Duration::from_secs(seconds.get()));
         let unsafe_addresses = args.unsafe_addresses;
@@ -144,6 +144,23 @@ impl Plan {
         self.outputs.iter().any(|output| output.name == name)
             || self.comparisons.iter().any(|comparison| comparison.name == name)
     }
+}
+
+/// The variable that names the file of the trace if the command line does not.
+const TRACE: &str = "VKARRAY_TRACE";
+
+/// The trace's file: the file of the flag, else of the environment. `files` are the files of the call.
+///
+/// # Errors
+///
+/// The errors of [`Files::target`], in [`Error::Variable`] if the environment names the file.
+fn trace_target(flag: Option<&PathBuf>, files: &mut Files) -> Result<Option<Target>> {
+    if let Some(path) = flag {
+        return files.target(path).map(Some);
+    }
+    let path = env::var_os(TRACE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let named = |reason| Error::Variable { variable: TRACE, reason: Box::new(reason) };
+    path.map(|path| files.target(&path).map_err(named)).transpose()
 }
 
 /// The files that the run reads, except the files of `--compare`. `shader` is the shader or the pipeline file.
