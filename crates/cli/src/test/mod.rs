@@ -89,9 +89,10 @@ fn run(args: &TestArgs, has_late: &mut bool) -> Result<()> {
     *has_late = results.has_late;
     let is_whole = args.filter.is_none() && args.profile.iter().any(|profile| profile == "sanitized");
     for file in &files {
-        let skips = skips::judge(file, &results, is_whole);
-        results.problems.extend(skips.problem);
-        skips.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        match skips::judge(file, &results, is_whole) {
+            Ok(note) => note.iter().for_each(|note| eprintln!("note: {note}")),
+            Err(problem) => results.problems.push(problem),
+        }
     }
     report(args, junit, &files, &results, begun)
 }
