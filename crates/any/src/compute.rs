@@ -42,11 +42,7 @@ fn types(op: Op, dtype: DType) -> (DType, DType) {
         | Log2 | Log10 | Sin | Cos | Tan | Asin | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh => {
             (as_float, as_float)
         }
-        Abs | Real | Imag => match dtype {
-            DType::Complex32 => (dtype, DType::F32),
-            DType::Complex64 => (dtype, DType::F64),
-            _ => (dtype, dtype),
-        },
+        Abs | Real | Imag => (dtype, dtype.scalar().unwrap_or(dtype)),
         _ => (dtype, dtype),
     }
 }

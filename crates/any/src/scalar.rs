@@ -1,6 +1,7 @@
 //! [`AnyScalar`]: a number without a type of its own.
 
 use half::{bf16, f16};
+use num_traits::AsPrimitive;
 use vkarray_kernel::{Bool, Complex32, Complex64, DType, Element};
 use vkarray_ndarray::{Error, Result};
 
@@ -108,16 +109,11 @@ fn float(scalar: AnyScalar) -> Option<f64> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the nearest float is what is asked for")]
-fn narrow(value: f64) -> f32 {
-    value as f32
-}
-
+/// The conversion to each type gives the nearest number.
 macro_rules! floats {
-    ($($ty:ty: $from:expr;)*) => { $(impl FromScalar for $ty {
+    ($($ty:ty)*) => { $(impl FromScalar for $ty {
         fn from_scalar(scalar: AnyScalar) -> Option<Self> {
-            let from: fn(f64) -> Self = $from;
-            float(scalar).map(from)
+            float(scalar).map(f64::as_)
         }
 
         fn to_scalar(self) -> AnyScalar {
@@ -125,21 +121,16 @@ macro_rules! floats {
         }
     })* };
 }
-floats! {
-    f16: f16::from_f64;
-    bf16: bf16::from_f64;
-    f32: narrow;
-    f64: |value| value;
-}
+floats!(f16 bf16 f32 f64);
 
 macro_rules! complex {
-    ($($ty:ty: $part:expr;)*) => { $(impl FromScalar for $ty {
+    ($($ty:ty)*) => { $(impl FromScalar for $ty {
         fn from_scalar(scalar: AnyScalar) -> Option<Self> {
             let (re, im) = match scalar {
                 AnyScalar::Complex(re, im) => (re, im),
                 real => (float(real)?, 0.0),
             };
-            Some(Self { re: $part(re), im: $part(im) })
+            Some(Self { re: re.as_(), im: im.as_() })
         }
 
         fn to_scalar(self) -> AnyScalar {
@@ -147,10 +138,7 @@ macro_rules! complex {
         }
     })* };
 }
-complex! {
-    Complex32: narrow;
-    Complex64: f64::from;
-}
+complex!(Complex32 Complex64);
 
 impl FromScalar for Bool {
     fn from_scalar(scalar: AnyScalar) -> Option<Self> {
