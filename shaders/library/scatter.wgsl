@@ -57,11 +57,8 @@ fn scatter_units(@builtin(global_invocation_id) id: vec3<u32>) {
     let place = places[i] - scatter.first_place;
     let j = select(scatter.first + i, order[i], IS_SORTED);
     let value = j % scatter.n_values - scatter.first_value;
-    if (place >= scatter.n_places) | (value >= scatter.n_values_bound) {
-        return;
-    }
     let element = element_at(place);
-    if element >= scatter.n_window {
+    if (place >= scatter.n_places) | (value >= scatter.n_values_bound) | (element >= scatter.n_window) {
         return;
     }
     let from_unit = value * scatter.parts + part;

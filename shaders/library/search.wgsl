@@ -64,12 +64,10 @@ fn place_of(key: Key) -> u32 {
 
 fn result(key: Key) -> u32 {
     let place = place_of(key);
-    if !IS_MEMBERSHIP {
-        return place;
-    }
     let is_nan = IS_FLOAT & all(vec2(key) == vec2(0xffffffffu));
     let found = sorted_key(min(place, search.n_sorted - 1u));
-    return u32(!is_nan & (place < search.n_sorted) & is_same(found, key));
+    let is_member = !is_nan & (place < search.n_sorted) & is_same(found, key);
+    return select(place, u32(is_member), IS_MEMBERSHIP);
 }
 
 @compute @workgroup_size(THREADS)
