@@ -92,7 +92,7 @@ struct Scatter<'a, T: Element> {
 
 /// What one launch binds: a range of the places, one of the values, and a window of the array's memory, counted from
 /// the start of the block; and the unit of the window's first element.
-struct Bound<'a> {
+struct ScatterRanges<'a> {
     places: &'a Range<usize>,
     values: Range<usize>,
     window: &'a Range<usize>,
@@ -132,15 +132,15 @@ impl<T: Element> Scatter<'_, T> {
             let own = part(&self.values, &values)?;
             let order = words(order.as_ref().unwrap_or(&own_places));
             let args = vec![words(&own_places), order, words(&own), target.clone()];
-            self.launch(args, region, &Bound { places, values, window, unit })?;
+            self.launch(args, region, &ScatterRanges { places, values, window, unit })?;
         }
         Ok(())
     }
 
     /// Runs the kernel with one invocation for each part of an element that a place of the range names.
-    fn launch(&self, mut args: Vec<Arg<'_>>, region: &Region, bound: &Bound<'_>) -> Result<()> {
+    fn launch(&self, mut args: Vec<Arg<'_>>, region: &Region, bound: &ScatterRanges<'_>) -> Result<()> {
         let Region { first, nest } = region;
-        let Bound { places, values, window, unit } = bound;
+        let ScatterRanges { places, values, window, unit } = bound;
         let parts = Units::of::<T>().parts;
         let numbers = [
             places.start as u64,
