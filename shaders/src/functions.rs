@@ -152,6 +152,19 @@ mod tests {
                           alias Key = u32;\nfn to_key(words: vec2<u32>) -> Key { return words.x; }\n\
                           fn words_of(key: Key) -> vec2<u32> { return vec2(key, 0u); }\n";
 
+    /// What [`KEY_OF`] needs for `f64`.
+    fn wide_floats() -> String {
+        FLOATS
+            .replace("IS_PAIR = false", "IS_PAIR = true")
+            .replace("alias Key = u32", "alias Key = vec2<u32>")
+            .replace("return words.x", "return words")
+            .replace("vec2(key, 0u)", "key.yx")
+    }
+
+    /// What [`SEARCH`] answers, and what it reads.
+    const SEARCHED: &str = "const BUCKETS = 4096u;\nconst RIGHT = true;\nconst IS_MEMBERSHIP = true;\n\
+                            const IS_FLOAT = true;\nconst SORTED_NUMBERS = true;\nconst NUMBERS = false;\n";
+
     /// The counters and the positions of [`BINS`].
     const COUNTERS: &str = "const THREADS = 512u;\nconst COPIES = 32u;\nconst COUNTERS = 8192u;\nconst IS_EVEN = true;\n\
                            const PARTS = 32768u;\n\
@@ -189,13 +202,7 @@ mod tests {
         let units = "const UNITS = 4u;\nconst BITS = 8u;\nconst ALONG = true;\nconst IS_WHOLE = true;\n";
         let words = "const UNITS = 1u;\nconst BITS = 32u;\nconst ALONG = false;\nconst IS_WHOLE = false;\n";
         let indices = "const INDEX_WORDS = 2u;\nconst IS_SIGNED = true;\nconst MODE = 1u;\n";
-        let search = "const BUCKETS = 4096u;\n\
-                      const RIGHT = true;\nconst IS_MEMBERSHIP = true;\nconst IS_FLOAT = true;\nconst SORTED_NUMBERS = true;\nconst NUMBERS = false;\n";
-        let wide_floats = FLOATS
-            .replace("IS_PAIR = false", "IS_PAIR = true")
-            .replace("alias Key = u32", "alias Key = vec2<u32>")
-            .replace("return words.x", "return words")
-            .replace("vec2(key, 0u)", "key.yx");
+        let wide_floats = wide_floats();
         let numbers = "alias T = vec2<u32>;\nconst WORDS = 2u;\nconst TEAMS = 8u;\nconst QUADS = 4u;\nalias Read = u32;\nalias Written = T;\n\
                        const WRITTEN = 2u;\nfn flags_at(four: u32) -> u32 { return 0u; }\n\
                        fn number_of(words: vec2<u32>, flags: u32) -> T { return words; }\n\
@@ -226,9 +233,9 @@ mod tests {
             [FLOATS, KEY_OF, KEY_ORDER, TEAM_ALONE, NETWORK, RADIX_KEYS, &network].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, "const SUBGROUP = 64u;\n", TEAM_SUBGROUP, NETWORK, RADIX_ORDER, &network]
                 .concat(),
-            [FLOATS, KEY_OF, KEY_ORDER, search, SEARCH].concat(),
+            [FLOATS, KEY_OF, KEY_ORDER, SEARCHED, SEARCH].concat(),
             [FLOATS, KEY_OF, KEY_ORDER, COUNTERS, BINS].concat(),
-            [&wide_floats, KEY_OF, KEY_ORDER, search, SEARCH].concat(),
+            [&wide_floats, KEY_OF, KEY_ORDER, SEARCHED, SEARCH].concat(),
             [PAIRS, TEAM_ALONE, numbers, &team_scan, SCAN_NUMBERS, &scan].concat(),
             [PAIRS, "const SUBGROUP = 32u;\n", TEAM_SUBGROUP, numbers, &team_scan, SCAN_QUADS, &scan].concat(),
             [TEAM_ALONE, SUMS_IN_SEGMENTS, &team_scan, SCAN_SEGMENTS, SCAN_NUMBERS, &scan].concat(),
