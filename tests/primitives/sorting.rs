@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use half::{bf16, f16};
 use vkarray::prelude::*;
-use vkarray::primitives::Widen;
+use vkarray::primitives::{Side, Widen};
 
 use crate::fixture::{Fixture, contents, with_limits};
 
@@ -124,6 +124,40 @@ fn every_type_of_floats_is_sorted_with_nan_last() {
     assert_type::<bf16>(&fixture);
     assert_type::<f32>(&fixture);
     assert_type::<f64>(&fixture);
+}
+
+/// Searches many values among sorted elements, of which a workgroup keeps the ends of parts if there are enough.
+fn assert_found<T: Widen + PartialOrd + Debug + bytemuck::Pod>(ctx: &Context, pattern: Pattern) {
+    let numbers = |n: usize, seed: u64| -> Vec<T> {
+        let bytes = (0..n as u64).map(|i| pattern(i + seed).to_ne_bytes());
+        bytes.map(|bytes| bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()])).collect()
+    };
+    for (n_sorted, n) in [(4096, 16_384), (4097, 16_383), (4097, 16_384), (5003, 20_011), (12_289, 33_000)] {
+        let (mut sorted, values) = (numbers(n_sorted, 7), numbers(n, 0));
+        sorted.sort_by(order);
+        let (x, on_device) = (ctx.slice_to_device(&sorted).unwrap(), ctx.slice_to_device(&values).unwrap());
+        let [left, right] = [Side::Left, Side::Right].map(|side| contents(&x.searchsorted(&on_device, side).unwrap()));
+        let is_member = contents(&on_device.isin(&x).unwrap());
+        let ty = std::any::type_name::<T>();
+        for (i, value) in values.iter().enumerate() {
+            let first = sorted.partition_point(|x| order(x, value) == Ordering::Less);
+            let end = sorted.partition_point(|x| order(x, value) != Ordering::Greater);
+            assert_eq!([left[i] as usize, right[i] as usize], [first, end], "{value:?} of {ty} among {n_sorted}");
+            let is_nan = value.partial_cmp(value).is_none();
+            assert_eq!(bool::from(is_member[i]), first < end && !is_nan, "{value:?} of {ty} among {n_sorted}");
+        }
+    }
+}
+
+#[test]
+fn many_values_are_found_among_parts_of_sorted_elements() {
+    let fixture = Fixture::open();
+    for pattern in [scattered as Pattern, |i| scattered(i) % 5000, |i| scattered(i) % 3] {
+        assert_found::<u32>(&fixture, pattern);
+        assert_found::<i64>(&fixture, pattern);
+        assert_found::<f32>(&fixture, pattern);
+        assert_found::<f16>(&fixture, pattern);
+    }
 }
 
 #[test]
