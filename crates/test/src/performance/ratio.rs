@@ -95,6 +95,17 @@ pub(super) fn compare(rounds: &[Round], rule: Rule) -> Vec<Comparison> {
     names.filter_map(|name| times(name).map(|times| comparison(name, &times, rule))).collect()
 }
 
+/// What the second of two comparisons found; a kernel that only the second one found slower is undecided.
+pub(super) fn confirm(first: &[Comparison], mut second: Vec<Comparison>) -> Vec<Comparison> {
+    let is_slower = |in_first: &Comparison, name| in_first.name == name && in_first.change == Change::Slower;
+    for found in second.iter_mut().filter(|found| found.change == Change::Slower) {
+        if !first.iter().any(|in_first| is_slower(in_first, found.name.as_str())) {
+            found.change = Change::Undecided;
+        }
+    }
+    second
+}
+
 fn comparison(name: &str, times: &[[f64; 3]], rule: Rule) -> Comparison {
     let of = |value: fn(&[f64; 3]) -> f64| times.iter().map(value).collect::<Vec<f64>>();
     let ratio = interval(&of(|[base, head, again]| head / (base * again).sqrt()));
@@ -213,6 +224,21 @@ mod tests {
         assert!((few.median - 1.05).abs() < 1e-9 && (many.median - 1.05).abs() < 1e-9);
         assert!(many.high - many.low < few.high - few.low);
         assert_eq!(interval(&[2.0]), Interval { low: 2.0, median: 2.0, high: 2.0 });
+    }
+
+    #[test]
+    fn a_kernel_is_slower_if_two_comparisons_find_it_slower() {
+        let quiet = [1.0, 1.01, 0.99, 1.0, 1.005];
+        let found = |factor: f64| compare(&rounds(&quiet, factor), Rule::new(1.05).unwrap());
+        for (first, second, change) in [
+            (1.2, 1.2, Change::Slower),
+            (1.2, 1.0, Change::Unchanged),
+            (1.0, 1.2, Change::Undecided), // Another kernel was slower in the first comparison.
+            (1.0, 0.8, Change::Faster),
+            (1.0, 1.0, Change::Unchanged),
+        ] {
+            assert_eq!(confirm(&found(first), found(second))[0].change, change, "{first} {second}");
+        }
     }
 
     #[test]
