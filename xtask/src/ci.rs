@@ -44,17 +44,21 @@ fn stages() -> impl Iterator<Item = (String, CommandLine)> {
         ("format", CommandLine::new(["cargo", "fmt", "--all", "--check"])),
         ("structure", CommandLine::new(["cargo", "run", "--quiet", "--package", "xtask", "--", "structure"])),
         ("package", CommandLine::new(["cargo", "run", "--quiet", "--package", "xtask", "--", "package"])),
-        ("clippy", CommandLine::new(["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+        (
+            "clippy",
+            CommandLine::new(["cargo", "clippy"]).with_args(ALL).with_args(["--all-targets", "--", "-D", "warnings"]),
+        ),
         (
             "documentation",
-            CommandLine::new(["cargo", "doc", "--workspace", "--no-deps"]).with_env("RUSTDOCFLAGS", "-Dwarnings"),
+            CommandLine::new(["cargo", "doc"])
+                .with_args(ALL)
+                .with_args(["--no-deps"])
+                .with_env("RUSTDOCFLAGS", "-Dwarnings"),
         ),
-        // Everything else is built with all features.
         (
             "facade without features",
             CommandLine::new(["cargo", "check", "--package", "vkarray", "--no-default-features"]),
         ),
-        ("facade with all features", CommandLine::new(["cargo", "check", "--package", "vkarray", "--all-features"])),
         ("benches: format", CommandLine::new(["cargo", "fmt", "--check", "--manifest-path", BENCHES])),
         ("benches: clippy", benches("clippy").with_args(["--all-targets", "--", "-D", "warnings"])),
         ("guide", guide::build()),
@@ -63,6 +67,9 @@ fn stages() -> impl Iterator<Item = (String, CommandLine)> {
     .into_iter()
     .map(|(title, command)| (title.to_owned(), command))
 }
+
+/// Every crate with every feature; the tests have the features that they need.
+const ALL: [&str; 2] = ["--workspace", "--all-features"];
 
 /// The measurements, a workspace of their own.
 const BENCHES: &str = "benches/Cargo.toml";

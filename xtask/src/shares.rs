@@ -1,11 +1,14 @@
 //! `cargo xtask shares PROGRAM …`: the runner of `cargo xtask test`, which starts a program of tests.
 //!
 //! The validation layer allows one test at a time in a process (`.cargo/config.toml`). Programs that take minutes
-//! therefore run as several processes at once, each with a share of the tests.
+//! therefore run as several processes at once, each with a share of the tests; a process that ends makes room for the next
+//! share.
 
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Output};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context as _, Result};
@@ -15,10 +18,14 @@ use crate::command::exit_code;
 /// The programs that take minutes.
 const LONG: [&str; 2] = ["device", "cli"];
 
-/// The most processes: their tests use memory of the host, gigabytes in some.
+/// The most processes at once: their tests use memory of the host, gigabytes in some.
 const MOST: usize = 4;
 
-/// Runs a program with its arguments. The exit code is the one of the program, or of the first share that failed.
+/// How many shares each of the processes at once runs one after another: some tests take a minute, most less than one
+/// second.
+const SHARES_OF_PROCESS: usize = 8;
+
+/// Runs a program with its arguments. The exit code is the one of the program, or of a share that failed.
 pub(crate) fn run(program: &str, args: &[String]) -> Result<ExitCode> {
     let command = || {
         let mut command = Command::new(program);
@@ -26,8 +33,8 @@ pub(crate) fn run(program: &str, args: &[String]) -> Result<ExitCode> {
         command
     };
     let cannot_start = || format!("cannot start {program}");
-    let n_shares = thread::available_parallelism().map_or(1, usize::from).min(MOST);
-    if !is_long(program) || n_shares == 1 {
+    let n_processes = thread::available_parallelism().map_or(1, usize::from).min(MOST);
+    if !is_long(program) || n_processes == 1 {
         return Ok(exit_code(command().status().with_context(cannot_start)?));
     }
     let list = command().args(["--list", "--format=terse"]).output().with_context(cannot_start)?;
@@ -35,14 +42,16 @@ pub(crate) fn run(program: &str, args: &[String]) -> Result<ExitCode> {
         io::stderr().write_all(&list.stderr)?;
         return Ok(exit_code(list.status)); // Without a list no test would run, which must not pass.
     }
-    let start =
-        |names: Vec<&str>| command().arg("--exact").args(names).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let list = String::from_utf8_lossy(&list.stdout);
-    let started: Vec<_> = shares(&list, n_shares).into_iter().map(start).collect::<io::Result<_>>()?;
-    let waiting: Vec<_> = started.into_iter().map(|share| thread::spawn(|| share.wait_with_output())).collect();
+    let of_names = |names: Vec<&str>| {
+        let mut command = command();
+        command.arg("--exact").args(names);
+        command
+    };
+    let commands = shares(&list, n_processes * SHARES_OF_PROCESS).into_iter().map(of_names).collect();
     let mut code = ExitCode::SUCCESS;
-    for share in waiting {
-        let output = share.join().expect("waiting does not panic")?;
+    for output in outputs(commands, n_processes) {
+        let output = output.with_context(cannot_start)?;
         io::stdout().write_all(&output.stdout)?;
         io::stderr().write_all(&output.stderr)?;
         if code == ExitCode::SUCCESS {
@@ -50,6 +59,19 @@ pub(crate) fn run(program: &str, args: &[String]) -> Result<ExitCode> {
         }
     }
     Ok(code)
+}
+
+/// Runs commands, at most `n` at once, and gives the output of each when it has ended.
+fn outputs(commands: Vec<Command>, n: usize) -> Receiver<io::Result<Output>> {
+    let (ended, outputs) = mpsc::channel();
+    let waiting = Arc::new(Mutex::new(commands.into_iter()));
+    for _ in 0..n {
+        let (ended, waiting) = (ended.clone(), Arc::clone(&waiting));
+        let next = move || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+        // Nobody receives once a command could not start.
+        thread::spawn(move || while next().is_some_and(|mut command| ended.send(command.output()).is_ok()) {});
+    }
+    outputs
 }
 
 /// Whether the program is one of [`LONG`]; cargo puts a hash behind the name.
