@@ -8,28 +8,7 @@ use std::ptr;
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{
-    ATOMIC_FLOAT, ATOMIC_FLOAT_2, BFLOAT16, COOPERATIVE_MATRIX, PIPELINE_ROBUSTNESS, ROBUSTNESS, SHADER_CLOCK,
-    SHARED_LAYOUT, SUBGROUP_ROTATE,
-};
-
-/// The structures of Vulkan that hold the features of the table.
-#[derive(Default)]
-pub(crate) struct FeatureStructs {
-    core: vk::PhysicalDeviceFeatures,
-    v11: vk::PhysicalDeviceVulkan11Features<'static>,
-    v12: vk::PhysicalDeviceVulkan12Features<'static>,
-    v13: vk::PhysicalDeviceVulkan13Features<'static>,
-    cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
-    robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static>,
-    pipelines: vk::PhysicalDevicePipelineRobustnessFeaturesEXT<'static>,
-    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
-    atomic_float_2: vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT<'static>,
-    shared_layout: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'static>,
-    rotate: vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR<'static>,
-    clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>,
-    bfloat16: Bfloat16Features,
-}
+use super::plan::{BFLOAT16, COOPERATIVE_MATRIX, SUBGROUP_ROTATE};
 
 /// `VkPhysicalDeviceShaderBfloat16FeaturesKHR`, which `ash` 0.38 does not have.
 #[repr(C)]
@@ -57,9 +36,22 @@ impl Default for Bfloat16Features {
 // Vulkan in Vulkan's order and layout; the first two are the ones of every structure in a chain.
 unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for Bfloat16Features {}
 
-/// Names the extension of each structure that belongs to one. The others belong to Vulkan 1.3.
+/// Names the type and the extension of each structure that belongs to an extension. The others belong to Vulkan 1.3.
 macro_rules! structures_of_extensions {
-    ($($structure:ident: $extension:expr,)*) => {
+    ($($structure:ident: $type:ty = $extension:expr,)*) => {
+        /// The structures of Vulkan that hold the features of the table.
+        #[derive(Default)]
+        pub(crate) struct FeatureStructs {
+            core: vk::PhysicalDeviceFeatures,
+            v11: vk::PhysicalDeviceVulkan11Features<'static>,
+            v12: vk::PhysicalDeviceVulkan12Features<'static>,
+            v13: vk::PhysicalDeviceVulkan13Features<'static>,
+            $($structure: $type,)*
+        }
+
+        /// The extensions of the table.
+        pub(super) const EXTENSIONS: &[&str] = &[$($extension),*];
+
         impl FeatureStructs {
             /// The chain of the structures that belong to Vulkan 1.3 or to an extension that the device has.
             pub(crate) fn chain(&mut self, has: impl Fn(&str) -> bool) -> vk::PhysicalDeviceFeatures2<'_> {
@@ -86,15 +78,16 @@ macro_rules! structures_of_extensions {
 }
 
 structures_of_extensions! {
-    cooperative_matrix: COOPERATIVE_MATRIX,
-    robustness: ROBUSTNESS,
-    pipelines: PIPELINE_ROBUSTNESS,
-    atomic_float: ATOMIC_FLOAT,
-    atomic_float_2: ATOMIC_FLOAT_2,
-    shared_layout: SHARED_LAYOUT,
-    rotate: SUBGROUP_ROTATE,
-    clock: SHADER_CLOCK,
-    bfloat16: BFLOAT16,
+    cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static> = COOPERATIVE_MATRIX,
+    robustness: vk::PhysicalDeviceRobustness2FeaturesEXT<'static> = "VK_EXT_robustness2",
+    pipelines: vk::PhysicalDevicePipelineRobustnessFeaturesEXT<'static> = "VK_EXT_pipeline_robustness",
+    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static> = "VK_EXT_shader_atomic_float",
+    atomic_float_2: vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT<'static> = "VK_EXT_shader_atomic_float2",
+    shared_layout: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'static>
+        = "VK_KHR_workgroup_memory_explicit_layout",
+    rotate: vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR<'static> = SUBGROUP_ROTATE,
+    clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static> = "VK_KHR_shader_clock",
+    bfloat16: Bfloat16Features = BFLOAT16,
 }
 
 macro_rules! features {

@@ -5,53 +5,26 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceInfo, Features, QueueFamily, Version};
+use super::{DeviceInfo, Features, QueueFamily, Version, features};
 use crate::error::{Error, Result};
 
 /// The Vulkan version that a device must support. Timeline semaphores and `vkQueueSubmit2` are core in this version.
 pub(super) const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
 
-/// The extension of the feature `robust_buffer_access_2`.
-pub(super) const ROBUSTNESS: &str = "VK_EXT_robustness2";
-
-/// The extension of the feature `pipeline_robustness`.
-pub(super) const PIPELINE_ROBUSTNESS: &str = "VK_EXT_pipeline_robustness";
-
-/// The extension of atomic operations on `f32` and `f64`, and of their addition.
-pub(super) const ATOMIC_FLOAT: &str = "VK_EXT_shader_atomic_float";
-
-/// The extension of atomic operations on `f16`, and of the minimum and maximum of floats.
-pub(super) const ATOMIC_FLOAT_2: &str = "VK_EXT_shader_atomic_float2";
-
-/// The extension of workgroup memory whose layout the shader declares.
-pub(super) const SHARED_LAYOUT: &str = "VK_KHR_workgroup_memory_explicit_layout";
-
 /// The extension of the rotation of values in a subgroup.
 pub(super) const SUBGROUP_ROTATE: &str = "VK_KHR_shader_subgroup_rotate";
-
-/// The extension of clocks that shaders read.
-pub(super) const SHADER_CLOCK: &str = "VK_KHR_shader_clock";
 
 /// The extension of `bf16` in shaders.
 pub(super) const BFLOAT16: &str = "VK_KHR_shader_bfloat16";
 
-/// Extensions that the runtime uses where a device has them; none is required.
-const USEFUL_EXTENSIONS: [&str; 16] = [
+/// Extensions that the runtime uses where a device has them, beside those of features; none is required.
+const USEFUL_EXTENSIONS: [&str; 7] = [
     "VK_KHR_push_descriptor",
     "VK_EXT_memory_budget",
     "VK_EXT_external_memory_host",
     EXTERNAL_MEMORY_FD,
     EXTERNAL_SEMAPHORE_FD,
     "VK_EXT_calibrated_timestamps",
-    COOPERATIVE_MATRIX,
-    ROBUSTNESS,
-    PIPELINE_ROBUSTNESS,
-    ATOMIC_FLOAT,
-    ATOMIC_FLOAT_2,
-    SHARED_LAYOUT,
-    SUBGROUP_ROTATE,
-    SHADER_CLOCK,
-    BFLOAT16,
     // Vulkan requires that a device which lists this extension is created with it.
     "VK_KHR_portability_subset",
 ];
@@ -148,9 +121,9 @@ impl DevicePlan {
         let compute =
             compute_family(&device.queue_families).ok_or_else(|| lacks("it has no compute queue".to_owned()))?;
         let has = |name: &str| device.has_extension(name) && !request.without.iter().any(|without| without == name);
-        let useful = USEFUL_EXTENSIONS.iter().filter(|name| has(name)).map(|name| (*name).to_owned());
+        let useful = USEFUL_EXTENSIONS.iter().chain(features::EXTENSIONS).filter(|name| has(name));
         let mut extensions = request.extensions.clone();
-        extensions.extend(useful.filter(|name| !request.extensions.contains(name)));
+        extensions.extend(useful.map(|name| (*name).to_owned()).filter(|name| !request.extensions.contains(name)));
         let enabled = |name: &str| extensions.iter().any(|extension| extension == name);
         let most = if request.max_compute_queues == 0 { MAX_COMPUTE_QUEUES } else { request.max_compute_queues };
         Ok(Self {
