@@ -107,29 +107,28 @@ impl Device {
 
 /// The plan of an adopted device, or why it cannot be used. `families` has an entry for each queue.
 fn plan(device: &DeviceInfo, families: &[u32], extensions: Vec<String>, features: Features) -> Result<DevicePlan> {
-    let lacks = |reason: String| Error::Unsuitable { device: device.name.clone(), reason };
     check_support(device, &Features::default(), &features, "it was opened without the feature")?;
     let (mut compute, mut transfer) = (None, None);
     for &family in families {
         let described = device.queue_families.get(family as usize);
-        let described = described.ok_or_else(|| lacks(format!("it has no queue family {family}")))?;
+        let described = described.ok_or_else(|| device.unsuitable(format!("it has no queue family {family}")))?;
         let planned = match (described.compute, described.transfer) {
             (true, _) => &mut compute,
             (false, true) => &mut transfer,
-            (false, false) => return Err(lacks(format!("queue family {family} takes neither kernels nor copies"))),
+            (false, false) => {
+                return Err(device.unsuitable(format!("queue family {family} takes neither kernels nor copies")));
+            }
         };
         match planned {
             None => *planned = Some(QueuePlan { family, count: 1 }),
             Some(same) if same.family == family => same.count += 1,
             Some(other) => {
-                return Err(lacks(format!(
-                    "its queues are of families {} and {family} for the same work",
-                    other.family
-                )));
+                let families = format!("{} and {family}", other.family);
+                return Err(device.unsuitable(format!("its queues are of families {families} for the same work")));
             }
         }
     }
-    let compute = compute.ok_or_else(|| lacks("no compute queue was given".to_owned()))?;
+    let compute = compute.ok_or_else(|| device.unsuitable("no compute queue was given"))?;
     let push_descriptors =
         extensions.iter().any(|name| name == "VK_KHR_push_descriptor") && device.limits.max_push_descriptors > 0;
     Ok(DevicePlan { compute, transfer, extensions, features, push_descriptors })

@@ -10,6 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceLimits, DriverFault, External, Features, MatrixShape};
+use crate::error::Error;
 
 /// The kind of a device, as in `VkPhysicalDeviceType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -228,6 +229,11 @@ impl DeviceInfo {
     /// ```
     pub fn known_faults(&self) -> impl Iterator<Item = &'static DriverFault> + use<> {
         DriverFault::of(self.driver.id, &self.driver.info)
+    }
+
+    /// The error that the device cannot be used for this reason.
+    pub(crate) fn unsuitable(&self, reason: impl Into<String>) -> Error {
+        Error::Unsuitable { device: self.name.clone(), reason: reason.into() }
     }
 
     /// The bytes of the device's own memory: of the largest device-local heap or, without one, of the largest heap.

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceInfo, Features, QueueFamily, Version, features};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The Vulkan version that a device must support. Timeline semaphores and `vkQueueSubmit2` are core in this version.
 pub(super) const MINIMUM_VERSION: Version = Version { major: 1, minor: 3, patch: 0 };
@@ -111,15 +111,15 @@ impl DevicePlan {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsuitable`] with the first feature, extension, version or queue that the device lacks.
+    /// [`Error::Unsuitable`](crate::Error::Unsuitable) with the first feature, extension, version or queue that the
+    /// device lacks.
     pub fn new(device: &DeviceInfo, request: &DeviceRequest) -> Result<Self> {
-        let lacks = |reason: String| Error::Unsuitable { device: device.name.clone(), reason };
         check_support(device, &request.features, &device.features, "it does not have the feature")?;
         if let Some(missing) = request.extensions.iter().find(|name| !device.has_extension(name)) {
-            return Err(lacks(format!("it does not have the extension {missing}")));
+            return Err(device.unsuitable(format!("it does not have the extension {missing}")));
         }
-        let compute =
-            compute_family(&device.queue_families).ok_or_else(|| lacks("it has no compute queue".to_owned()))?;
+        let compute = compute_family(&device.queue_families);
+        let compute = compute.ok_or_else(|| device.unsuitable("it has no compute queue"))?;
         let has = |name: &str| device.has_extension(name) && !request.without.iter().any(|without| without == name);
         let useful = USEFUL_EXTENSIONS.iter().chain(features::EXTENSIONS).filter(|name| has(name));
         let mut extensions = request.extensions.clone();
@@ -158,7 +158,7 @@ pub(crate) fn check_support(device: &DeviceInfo, needed: &Features, available: &
         Some(missing) => format!("{without} {missing}"),
         None => return Ok(()),
     };
-    Err(Error::Unsuitable { device: device.name.clone(), reason })
+    Err(device.unsuitable(reason))
 }
 
 /// The family for compute work. A family without graphics is preferred: on an H100 a submission and a wait take 30 µs

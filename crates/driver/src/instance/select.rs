@@ -98,10 +98,8 @@ impl Selection {
         })?;
         // A device of a better kind than the required one is accepted.
         if allowed.iter().all(|&least| rank(device.device_type) > rank(least)) {
-            return Err(Error::Unsuitable {
-                device: device.name.clone(),
-                reason: format!("it is a {} device, and VKARRAY_REQUIRE asks for {text}", device.device_type),
-            });
+            let kind = device.device_type;
+            return Err(device.unsuitable(format!("it is a {kind} device, and VKARRAY_REQUIRE asks for {text}")));
         }
         Ok(())
     }

@@ -82,8 +82,7 @@ impl Event {
     pub fn with_timing(device: &Arc<Device>) -> Result<Self> {
         let clock = Ticks::of(device.info(), device.plan().compute.family);
         if clock.valid_bits == 0 || clock.period_ns <= 0.0 {
-            let reason = "its compute queue has no timestamps".to_owned();
-            return Err(Error::Unsuitable { device: device.info().name.clone(), reason });
+            return Err(device.info().unsuitable("its compute queue has no timestamps"));
         }
         Ok(Self { timing: true, ..Self::new(device) })
     }

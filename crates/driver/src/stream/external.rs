@@ -37,15 +37,14 @@ impl Stream {
     #[doc(alias = "external_stream")]
     pub unsafe fn external(device: &Arc<Device>, queue: ExternalQueue) -> Result<Self> {
         device.check_process()?;
-        let refused = |reason: String| Error::Unsuitable { device: device.info().name.clone(), reason };
         let ExternalQueue { raw, family, lock } = queue;
         let families = device.plan().families();
         if !families.contains(&family) {
             let reason = format!("it was opened for queues of families {families:?}, and not of {family}");
-            return Err(refused(reason));
+            return Err(device.info().unsuitable(reason));
         }
         if !device.info().queue_families[family as usize].compute {
-            return Err(refused(format!("queues of family {family} run no kernels")));
+            return Err(device.info().unsuitable(format!("queues of family {family} run no kernels")));
         }
         let queue = device.find_queue(raw, || Queue::new(raw, family, true).shared(lock));
         Self::on_queues(device, LegacyRole::Ordinary, queue, None)

@@ -115,8 +115,7 @@ impl ExternalSemaphore {
     pub fn export_fd(&self) -> Result<OwnedFd> {
         self.device.check_lost()?;
         if self.is_imported {
-            let (device, reason) = (self.device.info().name.clone(), "an imported semaphore is not exported again");
-            return Err(Error::Unsuitable { device, reason: reason.to_owned() });
+            return Err(self.device.info().unsuitable("an imported semaphore is not exported again"));
         }
         let info = vk::SemaphoreGetFdInfoKHR::default().semaphore(self.raw).handle_type(HANDLE);
         // SAFETY: the semaphore is alive and exportable.
