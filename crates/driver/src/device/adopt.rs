@@ -61,12 +61,10 @@ impl Device {
         let families: Vec<u32> = queues.iter().map(|queue| queue.family).collect();
         let plan = plan(physical.info(), &families, extensions, features)?;
         queues.sort_by_key(|queue| queue.family != plan.compute.family); // Compute first.
-        let queues = queues.into_iter().map(|queue| {
-            let computes = queue.family == plan.compute.family;
-            Queue::new(queue.raw, queue.family, computes).shared(queue.lock)
-        });
-        let queues = queues.collect();
-        Ok(Self::new(LogicalDevice::adopt(&physical, device, plan, queues)))
+        let adopted =
+            |queue: ExternalQueue| Queue::new(queue.raw, queue.family, queue.family == plan.compute.family, queue.lock);
+        let queues = queues.into_iter().map(adopted).collect();
+        Ok(Self::new(LogicalDevice::new(&physical, device, plan, queues, true)))
     }
 
     /// Closes the device, as dropping its last holder would, and makes sure of it. Blocks for `timeout` at most.

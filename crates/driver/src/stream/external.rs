@@ -46,7 +46,7 @@ impl Stream {
         if !device.info().queue_families[family as usize].compute {
             return Err(device.info().unsuitable(format!("queues of family {family} run no kernels")));
         }
-        let queue = device.find_queue(raw, || Queue::new(raw, family, true).shared(lock));
+        let queue = device.find_queue(raw, || Queue::new(raw, family, true, lock));
         Self::on_queues(device, LegacyRole::Ordinary, queue, None)
     }
 }

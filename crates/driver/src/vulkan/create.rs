@@ -42,7 +42,7 @@ pub(super) fn queues(raw: &ash::Device, plan: &DevicePlan) -> Vec<Queue> {
         for idx in 0..planned.count {
             // SAFETY: the plan's families exist, and the device was created with the planned number of queues in each.
             let queue = unsafe { raw.get_device_queue(planned.family, idx) };
-            queues.push(Queue::new(queue, planned.family, planned == plan.compute));
+            queues.push(Queue::new(queue, planned.family, planned == plan.compute, None));
         }
     }
     queues

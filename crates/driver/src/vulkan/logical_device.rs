@@ -67,26 +67,22 @@ impl LogicalDevice {
         close_kept();
         let raw = create::create(physical, &plan)?;
         let queues = create::queues(&raw, &plan);
-        Ok(Arc::new(Self::assemble(physical, raw, plan, queues)))
+        Ok(Self::new(physical, raw, plan, queues, false))
     }
 
-    /// Uses a device that other code created and destroys. `queues` are the queues of the plan, in the plan's order.
-    pub(crate) fn adopt(
+    /// A device with the queues of its plan, in the plan's order. An adopted device was created by other code, which
+    /// destroys it.
+    pub(crate) fn new(
         physical: &PhysicalDevice,
         raw: ash::Device,
         plan: DevicePlan,
         queues: Vec<Queue>,
+        is_adopted: bool,
     ) -> Arc<Self> {
-        let mut device = Self::assemble(physical, raw, plan, queues);
-        device.is_adopted = true;
-        Arc::new(device)
-    }
-
-    fn assemble(physical: &PhysicalDevice, raw: ash::Device, plan: DevicePlan, queues: Vec<Queue>) -> Self {
         let instance = physical.instance();
         let push_descriptor = plan.push_descriptors.then(|| khr::push_descriptor::Device::new(instance.raw(), &raw));
         let is_cpu = physical.info().device_type == DeviceType::Cpu;
-        Self {
+        Arc::new(Self {
             push_descriptor,
             queues: Mutex::new(Rank::QueueList, queues.into_iter().map(Arc::new).collect()),
             loss: DeviceLoss::default(),
@@ -100,9 +96,9 @@ impl LogicalDevice {
             raw,
             plan,
             process: instance.process(),
-            is_adopted: false,
+            is_adopted,
             physical: physical.clone(),
-        }
+        })
     }
 
     /// The properties, limits and features of the device.

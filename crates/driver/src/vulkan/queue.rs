@@ -29,14 +29,10 @@ pub(crate) struct Queue {
 pub(crate) struct QueueIndex(pub(crate) usize);
 
 impl Queue {
-    pub(crate) fn new(raw: vk::Queue, family: u32, computes: bool) -> Self {
+    /// A queue with the lock that other code holds while it uses the queue, if other code uses it.
+    pub(crate) fn new(raw: vk::Queue, family: u32, computes: bool, lock: Option<QueueLock>) -> Self {
         let (raw, newest) = (Mutex::new(Rank::Queue, raw), Mutex::new(Rank::QueueNewest, None));
-        Self { raw, family, computes, lock: None, newest }
-    }
-
-    /// Returns this queue with the lock that other code holds while it uses the queue.
-    pub(crate) fn shared(self, lock: Option<QueueLock>) -> Self {
-        Self { lock, ..self }
+        Self { raw, family, computes, lock, newest }
     }
 
     pub(crate) fn is(&self, raw: vk::Queue) -> bool {
