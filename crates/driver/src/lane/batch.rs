@@ -131,7 +131,7 @@ impl Batch {
         // operation is still submitted.
         self.n_ops += 1;
         if let Some(trace) = &mut self.trace {
-            trace.begin_op(self.pool.device().raw(), self.commands, barrier.as_ref(), operation.accesses());
+            trace.begin_op(self.commands, barrier.as_ref(), operation.accesses());
         }
     }
 
@@ -139,7 +139,7 @@ impl Batch {
     #[inline]
     pub(super) fn end_operation(&mut self) {
         if let Some(trace) = &mut self.trace {
-            trace.end_op(self.pool.device().raw(), self.commands);
+            trace.end_op(self.commands);
         }
     }
 
@@ -190,7 +190,7 @@ impl Batch {
     /// The command buffers to submit, in order. Recording has ended.
     pub(super) fn submission(&self) -> impl Iterator<Item = vk::CommandBuffer> {
         let own = (self.state != BatchState::EndedEmpty).then_some(self.commands);
-        let epilogue = self.trace.as_ref().filter(|trace| trace.has_graph()).and(self.epilogue);
+        let epilogue = self.trace.as_ref().filter(|trace| trace.has_graph).and(self.epilogue);
         own.into_iter().chain(self.followed_by).chain(epilogue)
     }
 
@@ -209,7 +209,7 @@ impl Batch {
             None => *self.epilogue.insert(allocate(&self.pool)?),
         };
         begin(&self.pool, commands, vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
-        trace.end_graph(self.pool.device().raw(), commands, n_steps);
+        trace.end_graph(commands, n_steps);
         end(&self.pool, commands)
     }
 

@@ -23,7 +23,8 @@ pub(crate) struct BatchTrace {
     /// The query pool; `None` on a queue that has no timestamps.
     pool: Option<Owned<vk::QueryPool>>,
     computes: bool,
-    has_graph: bool,
+    /// Whether a graph follows the batch's own commands.
+    pub(super) has_graph: bool,
     batch: TracedBatch,
 }
 
@@ -51,14 +52,13 @@ impl BatchTrace {
     /// Notes that an operation begins, after `barrier`.
     pub(crate) fn begin_op(
         &mut self,
-        device: &ash::Device,
         commands: vk::CommandBuffer,
         barrier: Option<&Barrier>,
         accesses: &[BlockAccess],
     ) {
         let kind = kind_of(accesses);
         let begins = barrier.map_or(vk::PipelineStageFlags2::TOP_OF_PIPE, |barrier| self.after(barrier.src_stages));
-        self.write(device, commands, 0, begins);
+        self.write(commands, 0, begins);
         self.batch.ops.push(TracedOperation { name: String::new(), kind, ticks: None });
     }
 
@@ -70,30 +70,25 @@ impl BatchTrace {
     }
 
     /// Notes that the operation that was begun last ends here.
-    pub(crate) fn end_op(&mut self, device: &ash::Device, commands: vk::CommandBuffer) {
+    pub(crate) fn end_op(&mut self, commands: vk::CommandBuffer) {
         let Some(op) = self.batch.ops.pop() else { return };
         let ends = match op.kind {
             "dispatch" => vk::PipelineStageFlags2::COMPUTE_SHADER,
             "copy" => vk::PipelineStageFlags2::ALL_TRANSFER,
             _ => vk::PipelineStageFlags2::ALL_COMMANDS,
         };
-        self.write(device, commands, 1, ends);
+        self.write(commands, 1, ends);
         self.batch.ops.push(op);
     }
 
     /// Notes that the operation begun last was the replay of a graph, which ends here. The steps of the graph have no
     /// timestamps.
-    pub(crate) fn end_graph(&mut self, device: &ash::Device, commands: vk::CommandBuffer, n_steps: usize) {
+    pub(crate) fn end_graph(&mut self, commands: vk::CommandBuffer, n_steps: usize) {
         self.has_graph = true;
         if let Some(op) = self.batch.ops.last_mut() {
             (op.name, op.kind) = (format!("graph of {n_steps} steps"), "graph");
         }
-        self.end_op(device, commands);
-    }
-
-    /// Whether a graph follows the batch's own commands.
-    pub(crate) fn has_graph(&self) -> bool {
-        self.has_graph
+        self.end_op(commands);
     }
 
     /// Begins to time the submission.
@@ -136,14 +131,14 @@ impl BatchTrace {
         }
     }
 
-    fn write(&self, device: &ash::Device, commands: vk::CommandBuffer, which: u32, stage: vk::PipelineStageFlags2) {
+    fn write(&self, commands: vk::CommandBuffer, which: u32, stage: vk::PipelineStageFlags2) {
         let Some(pool) = &self.pool else { return };
         let n_ops = self.batch.ops.len().min(MAX_OPS as usize);
         let query = 2 * u32::try_from(n_ops).expect("at most 128") + which;
         debug_assert!(query < 2 * MAX_OPS, "a batch of more than {MAX_OPS} operations");
         // SAFETY: the buffer is recording on a queue with timestamps; the pool is this batch's alone until it is done, and
         // each of its queries is written once after it was reset.
-        unsafe { device.cmd_write_timestamp2(commands, stage, pool.raw(), query) };
+        unsafe { pool.device().raw().cmd_write_timestamp2(commands, stage, pool.raw(), query) };
     }
 }
 
