@@ -91,11 +91,12 @@ struct HostSpans {
 }
 
 /// A timed activity of a host thread.
-struct HostSpan {
+#[derive(Clone, Copy)]
+pub(crate) struct HostSpan {
     thread: ThreadId,
     name: &'static str,
     batch: Option<BatchId>,
-    begin_ns: u64,
+    pub(crate) begin_ns: u64,
     end_ns: u64,
 }
 
@@ -115,7 +116,8 @@ impl TraceRecording {
     /// any.
     #[must_use = "the guard's end is the span's end"]
     pub(crate) fn span(self: Arc<Self>, name: &'static str, batch: Option<BatchId>) -> SpanGuard {
-        SpanGuard { recording: self, name, batch, begin_ns: now_ns() }
+        let span = HostSpan { thread: thread::current().id(), name, batch, begin_ns: now_ns(), end_ns: 0 };
+        SpanGuard { recording: self, span }
     }
 
     /// Reads both clocks again.
@@ -177,22 +179,19 @@ pub(crate) struct TracedOperation {
 /// A host span that ends when the guard is dropped.
 pub(crate) struct SpanGuard {
     recording: Arc<TraceRecording>,
-    name: &'static str,
-    batch: Option<BatchId>,
-    pub(crate) begin_ns: u64,
+    /// The span, which has no end yet.
+    pub(crate) span: HostSpan,
 }
 
 impl SpanGuard {
     /// Ends the span under another name.
     pub(crate) fn rename(mut self, name: &'static str) {
-        self.name = name;
+        self.span.name = name;
     }
 }
 
 impl Drop for SpanGuard {
     fn drop(&mut self) {
-        let (name, batch, begin_ns) = (self.name, self.batch, self.begin_ns);
-        let span = HostSpan { thread: thread::current().id(), name, batch, begin_ns, end_ns: now_ns() };
-        self.recording.push_span(span);
+        self.recording.push_span(HostSpan { end_ns: now_ns(), ..self.span });
     }
 }
