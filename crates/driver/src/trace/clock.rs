@@ -32,6 +32,7 @@ pub(super) struct Sample {
 
 /// The readings taken so far.
 pub(crate) struct Calibration {
+    /// The extension's commands, if the device was opened with the extension and relates its clock to [`now_ns`].
     clocks: Option<ext::calibrated_timestamps::Device>,
     /// Oldest first; none if the device's time cannot be read together with the host's.
     pub(super) samples: Vec<Sample>,
@@ -49,7 +50,20 @@ pub(super) struct Bounds {
 impl Calibration {
     /// Prepares to read the clocks of a device; `is_enabled` says whether it has `VK_EXT_calibrated_timestamps`.
     pub(crate) fn new(physical: &PhysicalDevice, device: &ash::Device, is_enabled: bool) -> Result<Self> {
-        Ok(Self { clocks: clocks(physical, device, is_enabled)?, samples: Vec::new() })
+        let mut calibration = Self { clocks: None, samples: Vec::new() };
+        if is_enabled && cfg!(target_os = "linux") {
+            let instance = physical.instance();
+            let table = ext::calibrated_timestamps::Instance::new(instance.entry(), instance.raw());
+            // SAFETY: the physical device has the extension.
+            let domains = unsafe { table.get_physical_device_calibrateable_time_domains(physical.raw()) }
+                .map_err(Error::from_call("vkGetPhysicalDeviceCalibrateableTimeDomainsEXT"))?;
+            // The second is the clock that `now_ns` reads.
+            let wanted = [vk::TimeDomainEXT::DEVICE, vk::TimeDomainEXT::CLOCK_MONOTONIC];
+            let has_both = wanted.iter().all(|domain| domains.contains(domain));
+            let clocks = || ext::calibrated_timestamps::Device::new(instance.raw(), device);
+            calibration.clocks = has_both.then(clocks);
+        }
+        Ok(calibration)
     }
 
     pub(super) fn sample_if_old(&mut self) {
@@ -64,7 +78,7 @@ impl Calibration {
         let Some(clocks) = &self.clocks else { return };
         let domain = |domain| vk::CalibratedTimestampInfoEXT::default().time_domain(domain);
         let wanted = [domain(vk::TimeDomainEXT::DEVICE), domain(vk::TimeDomainEXT::CLOCK_MONOTONIC)];
-        // SAFETY: the extension is enabled, and the device has both clocks, as `clocks` saw.
+        // SAFETY: the extension is enabled, and the device has both clocks, as `new` saw.
         match unsafe { clocks.get_calibrated_timestamps(&wanted) } {
             Ok((read, deviation_ns)) => {
                 self.samples.push(Sample { ticks: read[0], host_ns: read[1], deviation_ns });
@@ -87,25 +101,6 @@ pub(crate) fn now_ns() -> u64 {
 pub(crate) fn now_ns() -> u64 {
     static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// The extension's commands, if the device was opened with the extension and relates its clock to [`now_ns`].
-fn clocks(
-    physical: &PhysicalDevice,
-    device: &ash::Device,
-    is_enabled: bool,
-) -> Result<Option<ext::calibrated_timestamps::Device>> {
-    if !is_enabled || !cfg!(target_os = "linux") {
-        return Ok(None);
-    }
-    let instance = physical.instance();
-    let table = ext::calibrated_timestamps::Instance::new(instance.entry(), instance.raw());
-    // SAFETY: the physical device has the extension.
-    let domains = unsafe { table.get_physical_device_calibrateable_time_domains(physical.raw()) }
-        .map_err(Error::from_call("vkGetPhysicalDeviceCalibrateableTimeDomainsEXT"))?;
-    let has = |domain| domains.contains(&domain);
-    let has_both = has(vk::TimeDomainEXT::DEVICE) && has(vk::TimeDomainEXT::CLOCK_MONOTONIC);
-    Ok(has_both.then(|| ext::calibrated_timestamps::Device::new(instance.raw(), device)))
 }
 
 impl Ticks {
