@@ -100,7 +100,11 @@ impl DefaultStreams {
         }
         let stream = Stream::blocking(&self.device)?;
         // A thread that is ending has no list any more. Its new stream lives until the set is dropped.
-        let _ = ENDS.try_with(|ends| ends.borrow_mut().note(self));
+        let _ = ENDS.try_with(|ends| {
+            let sets = &mut ends.borrow_mut().sets;
+            sets.retain(|set| set.strong_count() > 0);
+            sets.push(Arc::downgrade(self));
+        });
         streams.insert(thread, stream.clone());
         Ok(stream)
     }
@@ -114,13 +118,6 @@ thread_local! {
 /// The sets that hold a stream for one thread.
 struct ThreadEnd {
     sets: Vec<Weak<DefaultStreams>>,
-}
-
-impl ThreadEnd {
-    fn note(&mut self, set: &Arc<DefaultStreams>) {
-        self.sets.retain(|set| set.strong_count() > 0);
-        self.sets.push(Arc::downgrade(set));
-    }
 }
 
 impl Drop for ThreadEnd {

@@ -10,9 +10,8 @@ use std::sync::{Arc, Weak};
 
 use super::{Shared, Stream};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lock::{Mutex, Rank};
-use crate::tracker::Point;
 
 /// A stream's role in the legacy ordering.
 #[derive(Debug)]
@@ -109,12 +108,16 @@ impl Stream {
         }
     }
 
-    /// Notes that the stream has recorded an operation, perhaps only a part of it, if the stream is the legacy stream.
+    /// Records an operation after the work that the legacy ordering puts before it. An operation of the legacy stream is
+    /// counted even if only a part of it is recorded.
     #[inline]
-    pub(super) fn note_legacy(&self) {
+    pub(super) fn in_legacy_order<R, E: From<Error>>(&self, record: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
+        self.join_legacy()?;
+        let recorded = record();
         if let LegacyRole::Legacy(order) = &self.shared.part {
             order.n_legacy.fetch_add(1, Ordering::Release);
         }
+        recorded
     }
 }
 
@@ -125,11 +128,6 @@ impl Default for LegacyOrder {
 }
 
 impl LegacyOrder {
-    /// The points at which everything recorded so far on the blocking streams is complete.
-    pub(super) fn blocking_points(&self) -> impl Iterator<Item = Point> {
-        self.blocking().into_iter().flat_map(|stream| stream.own_points())
-    }
-
     fn wait_for_legacy(&self, stream: &Stream, seen: &LegacyProgress) -> Result<()> {
         // The count is read before the point is taken, so the point includes all counted operations.
         let n_legacy = self.n_legacy.load(Ordering::Acquire);
@@ -155,7 +153,8 @@ impl LegacyOrder {
         Ok(())
     }
 
-    fn blocking(&self) -> Vec<Stream> {
+    /// The blocking streams.
+    pub(super) fn blocking(&self) -> Vec<Stream> {
         self.streams.lock().blocking.iter().filter_map(|shared| Some(Stream { shared: shared.upgrade()? })).collect()
     }
 }

@@ -178,10 +178,7 @@ impl Stream {
         accesses: &[BlockAccess],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        self.join_legacy()?;
-        let recorded = self.shared.work.record(accesses, commands);
-        self.note_legacy();
-        recorded
+        self.in_legacy_order(|| self.shared.work.record(accesses, commands))
     }
 
     /// Records copies between host and device memory on the stream's transfer queue of this direction, which runs at the same
@@ -204,17 +201,14 @@ impl Stream {
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         self.device().check_lost()?; // Before a lock is taken.
-        self.join_legacy()?;
-        let recorded = match &self.shared.transfers {
+        self.in_legacy_order(|| match &self.shared.transfers {
             Some(transfers) => {
                 let lane = transfers[direction as usize].lane(&self.shared)?;
                 self.shared.work.note_beside();
                 lane.record(accesses, commands)
             }
             None => self.shared.work.record(accesses, commands),
-        };
-        self.note_legacy();
-        recorded
+        })
     }
 
     /// Whether the stream has queues for transfers, on which [`Stream::record_beside`] records.
@@ -328,10 +322,7 @@ impl Stream {
 
     /// Submits a graph's commands for the stream's queue family, as one operation.
     pub(crate) fn replay(&self, commands: &Arc<GraphCommands>) -> Result<()> {
-        self.join_legacy()?;
-        let replayed = self.shared.work.replay(commands);
-        self.note_legacy();
-        replayed
+        self.in_legacy_order(|| self.shared.work.replay(commands))
     }
 
     /// A queue of the family that the stream's work runs on.
@@ -344,7 +335,7 @@ impl Stream {
     fn points(&self) -> SmallVec<[Point; 3]> {
         let mut points = self.own_points();
         if let LegacyRole::Legacy(order) = &self.shared.part {
-            points.extend(order.blocking_points());
+            points.extend(order.blocking().iter().flat_map(Self::own_points));
         }
         points
     }

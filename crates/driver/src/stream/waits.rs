@@ -46,10 +46,7 @@ impl Stream {
             let Some((timeline, value)) = point.raised_on(self.device().logical())? else { return Ok(()) };
             return self.wait_for(&Point::new(timeline, Weak::<Lane>::new(), value));
         }
-        self.join_legacy()?;
-        let started = self.start_after(point);
-        self.note_legacy();
-        started
+        self.in_legacy_order(|| self.start_after(point))
     }
 
     /// Does what [`Stream::wait_for`] does for a point of the same device, without the legacy ordering.
