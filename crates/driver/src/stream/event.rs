@@ -15,9 +15,7 @@ use crate::lane::{Recorder, create_query_pool, read_timestamps};
 use crate::lock::{Mutex, Rank};
 use crate::trace::Ticks;
 use crate::tracker::Point;
-use crate::vulkan::Label;
-use crate::vulkan::Owned;
-use crate::vulkan::QueueIndex;
+use crate::vulkan::{Label, Owned, QueueIndex};
 
 /// A moment in a stream's work.
 ///
@@ -123,10 +121,7 @@ impl Event {
     /// The point captured last, if the event has captured one.
     #[must_use]
     pub fn point(&self) -> Option<Point> {
-        if self.device.is_forked() {
-            return None; // In a forked process the lock may stay locked for ever.
-        }
-        self.capture().map(|capture| capture.point)
+        self.capture().ok()?.map(|capture| capture.point)
     }
 
     /// Captures what `stream` holds so far, in place of an earlier capture. Returns at once.
@@ -156,8 +151,7 @@ impl Event {
     /// [`Error::DeviceLost`] if the device is lost, [`Error::Forked`] in a forked process, and the errors of
     /// [`Stream::wait_for`].
     pub fn wait(&self, stream: &Stream) -> Result<()> {
-        self.device.check_process()?;
-        self.capture().map_or(Ok(()), |capture| stream.wait_for(&capture.point))
+        self.capture()?.map_or(Ok(()), |capture| stream.wait_for(&capture.point))
     }
 
     /// Whether the captured work is done, or nothing was ever captured. Never blocks.
@@ -177,8 +171,7 @@ impl Event {
     ///
     /// [`Error::DeviceLost`] if the device is lost, [`Error::Forked`] in a forked process.
     pub fn query(&self) -> Result<bool> {
-        self.device.check_process()?;
-        self.capture().map_or(Ok(true), |capture| capture.point.is_complete())
+        self.capture()?.map_or(Ok(true), |capture| capture.point.is_complete())
     }
 
     /// Blocks until the captured work is done; returns at once if nothing was captured.
@@ -188,8 +181,7 @@ impl Event {
     /// [`Error::DeviceLost`] if the device is lost, [`Error::Vulkan`] if the driver refuses the submission, and the
     /// errors of [`Point::wait`].
     pub fn synchronize(&self) -> Result<()> {
-        self.device.check_process()?;
-        self.capture().map_or(Ok(()), |capture| capture.point.wait(None))
+        self.capture()?.map_or(Ok(()), |capture| capture.point.wait(None))
     }
 
     /// The device's time from this event to `end`; zero if `end` came first. Does not wait.
@@ -220,8 +212,7 @@ impl Event {
         if !Arc::ptr_eq(&self.device, &end.device) {
             return Err(Error::DifferentDevices);
         }
-        self.device.check_process()?;
-        if !self.shares_clock_with(end) {
+        if !self.shares_clock_with(end)? {
             return Err(Error::DifferentQueues);
         }
         let (from, to) = (self.ticks()?, end.ticks()?);
@@ -231,19 +222,19 @@ impl Event {
 
     /// Whether both events have timestamps of one clock. Vulkan guarantees one clock for each queue; a device whose
     /// timestamps can be calibrated has one clock for all its queues.
-    fn shares_clock_with(&self, other: &Self) -> bool {
-        let queue = |event: &Self| event.capture().and_then(|capture| capture.queue);
-        match (queue(self), queue(other)) {
+    fn shares_clock_with(&self, other: &Self) -> Result<bool> {
+        let queue = |event: &Self| Ok(event.capture()?.and_then(|capture| capture.queue));
+        Ok(match (queue(self)?, queue(other)?) {
             (Some(a), Some(b)) => a == b || self.device.info().has_extension("VK_EXT_calibrated_timestamps"),
             _ => true, // One was never recorded, or not on a stream, which is another error.
-        }
+        })
     }
 
     fn ticks(&self) -> Result<u64> {
         if !self.timing {
             return Err(Error::TimingOff);
         }
-        let capture = self.capture().ok_or(Error::NeverRecorded)?;
+        let capture = self.capture()?.ok_or(Error::NeverRecorded)?;
         if !capture.point.is_complete()? {
             return Err(Error::NotReady);
         }
@@ -255,8 +246,9 @@ impl Event {
         read.map(|()| ticks[0])
     }
 
-    fn capture(&self) -> Option<Capture> {
-        self.capture.lock().clone()
+    fn capture(&self) -> Result<Option<Capture>> {
+        self.device.check_process()?; // In a forked process the lock may stay locked for ever.
+        Ok(self.capture.lock().clone())
     }
 }
 
