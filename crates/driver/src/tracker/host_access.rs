@@ -10,6 +10,7 @@
 use std::ops::Range;
 use std::thread::{self, ThreadId};
 
+use slotmap::{DefaultKey, DenseSlotMap};
 use smallvec::SmallVec;
 
 use super::{Point, Tracker, TrackerState};
@@ -31,7 +32,6 @@ pub enum HostAccessKind {
 /// Bytes of a block that the host accesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HeldBytes {
-    id: u64,
     block: BlockId,
     range: Range<u64>,
     mode: Mode,
@@ -42,8 +42,7 @@ struct HeldBytes {
 /// The host accesses of one device.
 #[derive(Debug, Default)]
 pub(crate) struct HostAccesses {
-    held: Vec<HeldBytes>,
-    n_made: u64,
+    held: DenseSlotMap<DefaultKey, HeldBytes>,
 }
 
 impl HostAccesses {
@@ -67,7 +66,7 @@ impl HostAccesses {
 
     fn conflicts(&self, block: BlockId, range: &Range<u64>, mode: Mode) -> Result<bool> {
         let mut is_any = false;
-        for held in &self.held {
+        for held in self.held.values() {
             let shares = held.block == block && held.range.start < range.end && range.start < held.range.end;
             if !shares || (held.mode == Mode::Read && mode == Mode::Read) {
                 continue;
@@ -83,23 +82,15 @@ impl HostAccesses {
         Ok(is_any)
     }
 
-    /// Adds a host access that conflicts with no other, and returns its number.
-    fn add(&mut self, block: BlockId, range: Range<u64>, mode: Mode, kind: HostAccessKind) -> u64 {
-        self.n_made += 1;
-        let thread = thread::current().id();
-        self.held.push(HeldBytes { id: self.n_made, block, range, mode, kind, thread });
-        self.n_made
-    }
-
-    /// Ends a host access. The host accesses of a retired block have ended already.
-    fn end(&mut self, id: u64) {
-        self.held.retain(|held| held.id != id);
+    /// Adds a host access that conflicts with no other, and returns its key.
+    fn add(&mut self, block: BlockId, range: Range<u64>, mode: Mode, kind: HostAccessKind) -> DefaultKey {
+        self.held.insert(HeldBytes { block, range, mode, kind, thread: thread::current().id() })
     }
 
     /// Ends the host accesses of a retired block.
     pub(crate) fn retire(&mut self, block: BlockId) {
         if !self.held.is_empty() {
-            self.held.retain(|held| held.block != block);
+            self.held.retain(|_, held| held.block != block);
         }
     }
 }
@@ -110,7 +101,7 @@ impl HostAccesses {
 #[must_use = "the host access ends when this is dropped"]
 pub struct HostAccess<'a> {
     tracker: &'a Tracker,
-    id: u64,
+    id: DefaultKey,
 }
 
 impl Drop for HostAccess<'_> {
@@ -118,7 +109,10 @@ impl Drop for HostAccess<'_> {
         if self.tracker.process.is_forked() {
             return; // In a forked process the lock may stay locked for ever.
         }
-        self.tracker.host_access.end(&self.tracker.state, |state| state.host_accesses.end(self.id));
+        // The host accesses of a retired block have ended already.
+        self.tracker.host_access.end(&self.tracker.state, |state| {
+            state.host_accesses.held.remove(self.id);
+        });
     }
 }
 
@@ -192,7 +186,7 @@ mod tests {
                 Err(_) => Refused,
             };
             assert_eq!(answer, expected, "{held:?} {kind:?}, {range:?} {mode:?}");
-            holds.end(id);
+            assert!(holds.held.remove(id).is_some());
             assert!(holds.is_empty() && !holds.conflict(&[access]).unwrap());
         }
     }
@@ -218,7 +212,7 @@ mod tests {
         let leaked = holds.add(block, 0..1, Mode::Write, HostAccessKind::Lasting);
         let kept = holds.add(other, 0..1, Mode::Write, HostAccessKind::Lasting);
         holds.retire(block);
-        holds.end(leaked); // The guard of a block that is gone.
-        assert_eq!(holds.held.iter().map(|held| held.id).collect::<Vec<_>>(), [kept]);
+        assert!(holds.held.remove(leaked).is_none()); // The guard of a block that is gone.
+        assert_eq!(holds.held.keys().collect::<Vec<_>>(), [kept]);
     }
 }
