@@ -57,15 +57,10 @@ const READS: Masks = masks([
 /// Combines the masks of single stages, in the order of [`Stage::ALL`].
 const fn masks(of_stages: [u64; Stage::ALL.len()]) -> Masks {
     let mut masks = [0; 1 << Stage::ALL.len()];
-    let mut set = 0;
+    let mut set = 1_usize;
     while set < masks.len() {
-        let mut stage = 0;
-        while stage < of_stages.len() {
-            if set & 1 << stage != 0 {
-                masks[set] |= of_stages[stage];
-            }
-            stage += 1;
-        }
+        // The mask of the set without its lowest stage, and the one of that stage.
+        masks[set] = masks[set & (set - 1)] | of_stages[set.trailing_zeros() as usize];
         set += 1;
     }
     masks
