@@ -58,7 +58,10 @@ pub enum Error {
     /// The device, or another part of the program, was to use memory that the host is reading or writing in place. A
     /// kernel uses whole words of four bytes and all bytes from the aligned offset at which the memory is bound, so
     /// this can name more bytes than the kernel touches.
-    #[error("the host holds bytes {range:?} of this memory to {}: drop the guard first", hold_text(*mode))]
+    #[error(
+        "the host holds bytes {range:?} of this memory to {}: drop the guard first",
+        if *mode == crate::hazard::Mode::Read { "read" } else { "write" }
+    )]
     HeldByHost { range: std::ops::Range<u64>, mode: crate::hazard::Mode },
     /// A wait ended before the work did.
     #[error("work not done after {waited:?}")]
@@ -177,13 +180,6 @@ pub(crate) const INSTALL_LAYER: &str = if cfg!(target_os = "macos") {
 } else {
     "`vulkan-validationlayers` on Debian and Ubuntu, `vulkan-validation-layers` on Fedora and Arch"
 };
-
-fn hold_text(mode: crate::hazard::Mode) -> &'static str {
-    match mode {
-        crate::hazard::Mode::Read => "read",
-        crate::hazard::Mode::Write => "write",
-    }
-}
 
 fn list_devices(available: &[String]) -> String {
     match available {

@@ -95,14 +95,14 @@ impl Device {
     /// [`Vulkan`](crate::Error::Vulkan) if the driver refuses to open it, [`Forked`](crate::Error::Forked) in a forked
     /// child of the process that loaded Vulkan.
     pub fn open_with(physical: &PhysicalDevice, request: &DeviceRequest) -> Result<Arc<Self>> {
-        physical.instance().process().check()?;
+        physical.instance().process.check()?;
         let plan = DevicePlan::new(physical.info(), request)?;
         Ok(Self::new(LogicalDevice::open(physical, plan)?))
     }
 
     fn new(logical: Arc<LogicalDevice>) -> Arc<Self> {
         name_faults(logical.physical().info());
-        let tracker = Arc::new(Tracker::new(logical.process()));
+        let tracker = Arc::new(Tracker::new(logical.process));
         Arc::new(Self {
             logical,
             waiter: Waiter::new(Arc::clone(&tracker)),
@@ -261,7 +261,7 @@ impl Device {
     pub fn synchronize(&self) -> Result<()> {
         self.check_process()?;
         self.check_lost()?;
-        let lanes = self.tracker.lock().lanes();
+        let lanes = self.tracker.lock().live_lanes();
         // All lanes submit before the first is waited for.
         lanes.iter().try_for_each(|lane| lane.flush())?;
         lanes.iter().try_for_each(|lane| lane.synchronize())
@@ -287,7 +287,11 @@ impl Device {
 
     /// Keeps the waiter from using these lanes from now on. Returns when it uses none of them.
     pub(crate) fn unwatch(&self, lanes: impl Iterator<Item = LaneId>) {
-        lanes.for_each(|lane| self.tracker.lock().unwatch(lane));
+        for lane in lanes {
+            if let Some(registered) = self.tracker.lock().lanes.get_mut(lane) {
+                registered.is_watched = false;
+            }
+        }
         self.waiter.wait_until_lanes_released();
     }
 

@@ -47,9 +47,9 @@ impl Trace {
         let is_calibrated = device.plan().extensions.iter().any(|name| name == "VK_EXT_calibrated_timestamps");
         let calibration = Calibration::new(device.physical(), device.raw(), is_calibrated)?;
         let recording = Arc::new(TraceRecording::new(calibration));
-        device.trace().put(&recording)?;
+        device.trace.put(&recording)?;
         let trace = Self { recording, device: Arc::clone(device) };
-        let lanes = device.tracker.lock().lanes(); // The lock is given back: sending takes it.
+        let lanes = device.tracker.lock().live_lanes(); // The lock is given back: sending takes it.
         lanes.iter().try_for_each(|lane| lane.flush())?;
         Ok(trace)
     }
@@ -67,7 +67,7 @@ impl Trace {
     pub fn finish(self, out: impl Write) -> Result<()> {
         self.device.check_process()?;
         let synchronized = self.device.synchronize();
-        self.device.trace().take();
+        self.device.trace.take();
         self.recording.calibrate();
         trace::write(self.device.info(), &self.recording, out)?;
         synchronized
@@ -79,7 +79,7 @@ impl Drop for Trace {
         if self.device.is_forked() {
             return; // In a forked process the lock may stay locked for ever.
         }
-        self.device.trace().take();
+        self.device.trace.take();
     }
 }
 

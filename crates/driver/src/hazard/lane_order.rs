@@ -34,7 +34,7 @@ pub(super) struct LaneOrder {
     completed: u64,
     /// Batches of this lane up to this value run before everything that is recorded from now on: they are complete, or
     /// the lane has waited for another lane that had waited for them.
-    ordered_up_to: u64,
+    pub(super) ordered_up_to: u64,
     next_seq: u64,
     /// `behind_barrier[dst][src]`: this lane's uses on `src` with a lower sequence number need no barrier before a use
     /// on `dst`.
@@ -44,10 +44,6 @@ pub(super) struct LaneOrder {
 }
 
 impl LaneOrder {
-    pub(super) const fn ordered_up_to(&self) -> u64 {
-        self.ordered_up_to
-    }
-
     pub(super) const fn has_completed(&self, value: u64) -> bool {
         value <= self.completed
     }

@@ -220,7 +220,9 @@ impl HazardTable {
         drop(own);
         self.last = match operation {
             Operation::Once(_) => None,
-            Operation::Repeatable(operation) => Some(LastOperation::new(operation, lane, value, seq)),
+            Operation::Repeatable(operation) => {
+                Some(LastOperation { operation: Arc::clone(operation), lane, value, seq, is_ahead: false })
+            }
         };
         Order::Ready(barrier)
     }
@@ -272,7 +274,7 @@ impl HazardTable {
         if range.is_empty() {
             return points;
         }
-        for point in self.block(block).uses.before_host(&range, mode).map(LastUse::point) {
+        for point in self.blocks[block].uses.before_host(&range, mode).map(LastUse::point) {
             if !is_complete(&self.lanes, point) {
                 add_point(&mut points, point);
             }
@@ -284,7 +286,7 @@ impl HazardTable {
     pub fn write_count(&mut self, block: BlockId) -> u64 {
         self.apply_repetition();
         self.take_back(block);
-        self.block(block).uses.n_writes
+        self.blocks[block].uses.n_writes
     }
 
     /// Returns the points without each point that another of the points has waited for.
@@ -313,10 +315,6 @@ impl HazardTable {
 
     fn lane(&self, lane: LaneId) -> &Arc<LaneTable> {
         self.lanes.get(lane).unwrap_or_else(|| unknown_lane(lane))
-    }
-
-    fn block(&self, block: BlockId) -> &TrackedBlock {
-        self.blocks.get(block).unwrap_or_else(|| unknown_block(block))
     }
 }
 

@@ -46,18 +46,12 @@ impl Repeatable {
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct LastOperation {
-    operation: Arc<Repeatable>,
-    lane: LaneId,
-    value: u64,
-    seq: u64,
+    pub(super) operation: Arc<Repeatable>,
+    pub(super) lane: LaneId,
+    pub(super) value: u64,
+    pub(super) seq: u64,
     /// Whether the operation was repeated since the blocks' uses were updated.
-    is_ahead: bool,
-}
-
-impl LastOperation {
-    pub(super) fn new(operation: &Arc<Repeatable>, lane: LaneId, value: u64, seq: u64) -> Self {
-        Self { operation: Arc::clone(operation), lane, value, seq, is_ahead: false }
-    }
+    pub(super) is_ahead: bool,
 }
 
 impl HazardTable {
@@ -67,7 +61,7 @@ impl HazardTable {
     pub(super) fn repeat(&mut self, lane: LaneId, value: u64, operation: &Arc<Repeatable>) -> Option<Option<Barrier>> {
         let last = self.last.as_ref().filter(|_| self.is_repeated(lane, operation))?;
         let mut own = self.lanes[lane].lock();
-        let is_ordered = last.value <= own.order.ordered_up_to();
+        let is_ordered = last.value <= own.order.ordered_up_to;
         let barrier = operation.barrier.needed().filter(|_| !is_ordered);
         let seq = own.order.begin_operation(value, barrier);
         drop(own);

@@ -169,7 +169,7 @@ impl InstanceBuilder {
 /// # }
 /// ```
 pub struct Instance {
-    entry: ash::Entry,
+    pub(crate) entry: ash::Entry,
     raw: ash::Instance,
     debug: Option<(ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     messages: Option<Box<Messages>>,
@@ -177,7 +177,8 @@ pub struct Instance {
     limits: Option<LimitProfile>,
     /// Whether other code created the instance and destroys it.
     is_adopted: bool,
-    process: ProcessId,
+    /// The process that loaded Vulkan.
+    pub(crate) process: ProcessId,
 }
 
 impl Instance {
@@ -256,7 +257,7 @@ impl Instance {
         };
         let mut infos = handles.iter().copied().map(describe).collect::<Result<Vec<_>>>()?;
         external::add_groups(&self.raw, &handles, &mut infos)?;
-        let listed = |(raw, info)| PhysicalDevice::new(self, raw, info);
+        let listed = |(raw, info)| PhysicalDevice { instance: Arc::clone(self), raw, info: Arc::new(info) };
         Ok(handles.into_iter().zip(infos).map(listed).collect())
     }
 
@@ -288,19 +289,9 @@ impl Instance {
         self.messages.is_some()
     }
 
-    pub(crate) fn entry(&self) -> &ash::Entry {
-        &self.entry
-    }
-
     /// The instance's function table, whose calls are `unsafe`.
     pub fn raw(&self) -> &ash::Instance {
         &self.raw
-    }
-
-    /// The process that loaded Vulkan.
-    #[inline]
-    pub(crate) fn process(&self) -> ProcessId {
-        self.process
     }
 
     fn create_messenger(&mut self) -> Result<()> {

@@ -21,16 +21,12 @@ use super::{DeviceInfo, Instance};
 /// ```
 #[derive(Debug, Clone)]
 pub struct PhysicalDevice {
-    instance: Arc<Instance>,
-    raw: vk::PhysicalDevice,
-    info: Arc<DeviceInfo>,
+    pub(super) instance: Arc<Instance>,
+    pub(super) raw: vk::PhysicalDevice,
+    pub(super) info: Arc<DeviceInfo>,
 }
 
 impl PhysicalDevice {
-    pub(super) fn new(instance: &Arc<Instance>, raw: vk::PhysicalDevice, info: DeviceInfo) -> Self {
-        Self { instance: Arc::clone(instance), raw, info: Arc::new(info) }
-    }
-
     /// The device's properties, limits and features, as plain data.
     pub fn info(&self) -> &Arc<DeviceInfo> {
         &self.info

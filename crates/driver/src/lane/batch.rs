@@ -145,7 +145,7 @@ impl Batch {
 
     /// Makes the operation that was started last the replay of a graph, which is the batch's last operation.
     pub(super) fn follow_with(&mut self, graph: &Arc<GraphCommands>) {
-        self.followed_by = Some(graph.commands());
+        self.followed_by = Some(graph.batch.commands);
         self.keep.push(Arc::clone(graph) as _);
         // If recording the timestamp fails, the batch is unchanged, and the trace lacks a timestamp.
         if let Err(error) = self.record_epilogue(graph.n_steps) {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::error::Result;
-use crate::vulkan::LogicalDevice;
-use crate::vulkan::Owned;
+use crate::vulkan::{LogicalDevice, Owned};
 
 const SETS_PER_POOL: u32 = 256;
 const BUFFERS_PER_SET: u32 = 8; // On average; a pool that runs out of either is followed by the next.

@@ -23,7 +23,7 @@ pub(crate) type StepCommands = dyn Fn(&mut Recorder<'_>) -> Result<()> + Send + 
 pub(crate) struct GraphCommands {
     /// The command buffer and the objects that it refers to. This batch belongs to no lane, and its number has no
     /// meaning.
-    batch: Batch,
+    pub(super) batch: Batch,
     /// The family of queues that the commands can be submitted to.
     pub(crate) family: u32,
     /// The accesses of one replay.
@@ -60,16 +60,12 @@ impl GraphCommands {
             if let Some(barrier) = barrier {
                 record_barrier(device, self.batch.commands, barrier);
             }
-            commands(&mut Recorder::new(device, &mut self.batch))?;
+            commands(&mut Recorder { device, batch: &mut self.batch })?;
             n_steps += 1;
         }
         self.batch.end()?;
         (self.n_steps, self.operation) = (n_steps, Arc::new(operation));
         Ok(())
-    }
-
-    pub(crate) fn commands(&self) -> vk::CommandBuffer {
-        self.batch.commands
     }
 }
 

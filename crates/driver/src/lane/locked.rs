@@ -54,16 +54,11 @@ impl Drop for LockedLane<'_> {
 /// An operation that is being recorded. The operation ends even when its recording panics, since the batch may hold
 /// part of it.
 pub(super) struct OpenOperation<'a> {
-    lane: &'a Lane,
-    state: Option<LockedLane<'a>>,
+    pub(super) lane: &'a Lane,
+    pub(super) state: Option<LockedLane<'a>>,
 }
 
-impl<'a> OpenOperation<'a> {
-    #[inline]
-    pub(super) fn new(lane: &'a Lane, state: LockedLane<'a>) -> Self {
-        Self { lane, state: Some(state) }
-    }
-
+impl OpenOperation<'_> {
     #[inline]
     pub(super) fn batch(&mut self) -> &mut Batch {
         self.state.as_mut().expect("taken only when the operation ends").open_batch()
@@ -73,6 +68,14 @@ impl<'a> OpenOperation<'a> {
     pub(super) fn end(mut self) -> Result<()> {
         self.state.take().map_or(Ok(()), |state| self.lane.end_operation(state))
     }
+
+    #[cold]
+    fn end_after_panic(&mut self) {
+        let Some(state) = self.state.take() else { return };
+        if let Err(error) = self.lane.end_operation(state) {
+            log::debug!("the batch of a recording that panicked is not submitted: {error}");
+        }
+    }
 }
 
 impl Drop for OpenOperation<'_> {
@@ -80,16 +83,6 @@ impl Drop for OpenOperation<'_> {
     fn drop(&mut self) {
         if self.state.is_some() {
             self.end_after_panic();
-        }
-    }
-}
-
-impl OpenOperation<'_> {
-    #[cold]
-    fn end_after_panic(&mut self) {
-        let Some(state) = self.state.take() else { return };
-        if let Err(error) = self.lane.end_operation(state) {
-            log::debug!("the batch of a recording that panicked is not submitted: {error}");
         }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Lane {
     tracker: Arc<Tracker>,
     waiter: Arc<Waiter>,
     state: Mutex<LaneState>,
-    timeline: Arc<Timeline>,
+    pub(crate) timeline: Arc<Timeline>,
 }
 
 #[derive(Default)]
@@ -121,7 +121,7 @@ impl Lane {
         let lane = Arc::new(Self { id, hazards, queue_index, queue, tracker, waiter, state, timeline });
         let submit: Weak<dyn Submit> = Arc::<Self>::downgrade(&lane);
         let registered = RegisteredLane { timeline: Arc::clone(&lane.timeline), lane: submit, is_watched: true };
-        lane.tracker.lock().register(lane.id, registered);
+        lane.tracker.lock().lanes.insert(lane.id, registered);
         Ok(lane)
     }
 
@@ -150,12 +150,6 @@ impl Lane {
         Point::new(Arc::clone(&self.timeline), lane, value)
     }
 
-    /// The largest batch number that the device is known to have reached. The driver is not asked, so the number may
-    /// lag behind.
-    pub(crate) fn last_seen(&self) -> u64 {
-        self.timeline.last_seen()
-    }
-
     /// Records an operation into the open batch, and submits the batch if it is time.
     #[inline]
     pub(crate) fn record<R, E: From<crate::Error>>(
@@ -163,8 +157,9 @@ impl Lane {
         accesses: &[BlockAccess],
         commands: impl FnOnce(&mut Recorder<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let mut operation = OpenOperation::new(self, self.begin_operation(Operation::Once(accesses))?);
-        let recorded = commands(&mut Recorder::new(self.device(), operation.batch()));
+        let state = self.begin_operation(Operation::Once(accesses))?;
+        let mut operation = OpenOperation { lane: self, state: Some(state) };
+        let recorded = commands(&mut Recorder { device: self.device(), batch: operation.batch() });
         // The operation is ended even when recording failed, since the batch may hold part of it and memory waits for
         // the batch.
         let ended = operation.end();
@@ -222,7 +217,7 @@ impl Lane {
         }
         let mut state = self.begin_operation(Operation::Repeatable(&graph.operation))?;
         state.open_batch().follow_with(graph);
-        self.device().labels().note(Label::replay(graph.n_steps));
+        self.device().loss.labels.note(Label::replay(graph.n_steps));
         let submitted = self.submit(&mut state).map(|()| true);
         self.keep_watched(state, submitted, false)
     }
@@ -267,7 +262,7 @@ impl Lane {
         let mut batch = state.begun.take().expect("prepared above");
         state.newest += 1;
         batch.value = state.newest;
-        if let Some(recording) = self.device().trace().recording() {
+        if let Some(recording) = self.device().trace.recording() {
             let id = BatchId { timeline: self.timeline.handle(), value: batch.value };
             batch.begin_trace(recording, (self.queue_index, &self.queue), id);
         }

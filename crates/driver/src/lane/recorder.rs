@@ -10,21 +10,16 @@ use ash::vk;
 use super::batch::Batch;
 use crate::error::Result;
 use crate::sync::KeepAlive;
-use crate::vulkan::Label;
-use crate::vulkan::LogicalDevice;
+use crate::vulkan::{Label, LogicalDevice};
 
 /// Records the commands of an operation into the open batch.
 #[derive(Debug)]
 pub struct Recorder<'a> {
-    device: &'a Arc<LogicalDevice>,
-    batch: &'a mut Batch,
+    pub(super) device: &'a Arc<LogicalDevice>,
+    pub(super) batch: &'a mut Batch,
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(device: &'a Arc<LogicalDevice>, batch: &'a mut Batch) -> Self {
-        Self { device, batch }
-    }
-
     /// The device that the commands are recorded for.
     #[must_use]
     pub fn device(&self) -> &'a Arc<LogicalDevice> {
@@ -41,7 +36,7 @@ impl<'a> Recorder<'a> {
     /// reported once, since threads that dispatch at the same time contend for the report.
     #[inline]
     pub fn label(&mut self, label: Label) {
-        let labels = self.device.labels();
+        let labels = &self.device.loss.labels;
         if self.batch.label.replace(label) != Some(label) {
             labels.note(label);
         }

@@ -93,7 +93,7 @@ impl BatchTrace {
 
     /// Begins to time the submission.
     pub(crate) fn submit(&mut self, device: &LogicalDevice) -> Option<SpanGuard> {
-        let span = device.trace().span("submit", Some(self.batch.id));
+        let span = device.trace.span("submit", Some(self.batch.id));
         self.batch.submitted_ns = span.as_ref().map_or_else(now_ns, |span| span.span.begin_ns);
         span
     }

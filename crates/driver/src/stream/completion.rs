@@ -2,6 +2,7 @@
 //!
 //! `future.rs` is the future; waits on the device are in `waits.rs`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Completion, Stream};
@@ -169,6 +170,6 @@ impl Stream {
     pub fn async_done(&self) -> Result<Completion> {
         let point = self.point()?;
         point.flush()?;
-        Ok(Completion::new(self.device(), point))
+        Ok(Completion { device: Arc::clone(self.device()), point, waiting: None })
     }
 }

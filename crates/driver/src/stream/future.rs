@@ -29,22 +29,18 @@ use crate::tracker::Point;
 /// # }
 /// ```
 pub struct Completion {
-    device: Arc<Device>,
-    point: Point,
-    waiting: Option<Arc<Mutex<Waiting>>>, // Present after a poll that found the point pending.
+    pub(super) device: Arc<Device>,
+    pub(super) point: Point,
+    pub(super) waiting: Option<Arc<Mutex<Waiting>>>, // Present after a poll that found the point pending.
 }
 
 #[derive(Default)]
-struct Waiting {
+pub(super) struct Waiting {
     outcome: Option<Result<()>>,
     waker: Option<Waker>,
 }
 
 impl Completion {
-    pub(super) fn new(device: &Arc<Device>, point: Point) -> Self {
-        Self { device: Arc::clone(device), point, waiting: None }
-    }
-
     /// The point that the future waits for.
     #[must_use]
     pub fn point(&self) -> &Point {

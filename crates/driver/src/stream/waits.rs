@@ -86,7 +86,7 @@ impl Stream {
     pub fn pending_wait(&self) -> Result<Option<Point>> {
         self.join_legacy()?;
         let (work, waiting) = (&self.shared.work, self.shared.waiting.load(Ordering::Acquire));
-        if work.last_seen() >= waiting {
+        if work.timeline.last_seen() >= waiting {
             return Ok(None);
         }
         let point = work.point_at(waiting);

@@ -53,7 +53,7 @@ impl Calibration {
         let mut calibration = Self { clocks: None, samples: Vec::new() };
         if is_enabled && cfg!(target_os = "linux") {
             let instance = physical.instance();
-            let table = ext::calibrated_timestamps::Instance::new(instance.entry(), instance.raw());
+            let table = ext::calibrated_timestamps::Instance::new(&instance.entry, instance.raw());
             // SAFETY: the physical device has the extension.
             let domains = unsafe { table.get_physical_device_calibrateable_time_domains(physical.raw()) }
                 .map_err(Error::from_call("vkGetPhysicalDeviceCalibrateableTimeDomainsEXT"))?;

@@ -95,14 +95,10 @@ impl Tracker {
 pub(crate) struct TrackerState {
     pub(crate) hazards: HazardTable,
     pub(crate) host_accesses: HostAccesses,
-    lanes: SecondaryMap<LaneId, RegisteredLane>,
+    pub(crate) lanes: SecondaryMap<LaneId, RegisteredLane>,
 }
 
 impl TrackerState {
-    pub(crate) fn register(&mut self, id: LaneId, registered: RegisteredLane) {
-        self.lanes.insert(id, registered);
-    }
-
     /// Records that the timeline of `lane` reached `value`.
     pub(crate) fn completed(&mut self, lane: LaneId, value: u64) {
         for implied in self.hazards.completed(lane, value) {
@@ -126,15 +122,8 @@ impl TrackerState {
         watched.filter_map(|registered| registered.lane.upgrade()).collect()
     }
 
-    /// Keeps the waiting thread from using the lane from now on.
-    pub(crate) fn unwatch(&mut self, id: LaneId) {
-        if let Some(registered) = self.lanes.get_mut(id) {
-            registered.is_watched = false;
-        }
-    }
-
     /// The lanes whose streams are alive.
-    pub(crate) fn lanes(&self) -> Vec<Arc<dyn Submit>> {
+    pub(crate) fn live_lanes(&self) -> Vec<Arc<dyn Submit>> {
         self.lanes.values().filter_map(|registered| registered.lane.upgrade()).collect()
     }
 

@@ -45,7 +45,7 @@ impl Point {
     /// The point as the hazard table names it; `None` for a timeline that belongs to no lane. The table may have
     /// forgotten the lane of a dropped stream.
     pub(crate) fn place(&self) -> Option<LanePoint> {
-        Some(LanePoint { lane: self.timeline.lane()?, value: self.value })
+        Some(LanePoint { lane: self.timeline.lane?, value: self.value })
     }
 
     /// The timeline that reaches the point.
@@ -113,7 +113,7 @@ impl Point {
     /// point that reached the same queue first would wait for ever.
     #[cold]
     fn await_submission(&self) -> Result<()> {
-        while self.timeline.lane().is_some() && self.timeline.submitted() < self.value {
+        while self.timeline.lane.is_some() && self.timeline.submitted() < self.value {
             self.timeline.device().check_lost()?;
             thread::yield_now();
         }
@@ -136,7 +136,7 @@ impl Point {
             return Ok(None);
         }
         let Some(lane) = self.lane.upgrade() else {
-            if self.timeline.lane().is_none() && !self.is_reached()? {
+            if self.timeline.lane.is_none() && !self.is_reached()? {
                 return Err(Error::DifferentDevices);
             }
             // Another thread drops the point's stream, and waits for its work.

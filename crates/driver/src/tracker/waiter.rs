@@ -239,7 +239,7 @@ impl Waiter {
                     continue;
                 }
             };
-            let recording = point.timeline().device().trace().recording();
+            let recording = point.timeline().device().trace.recording();
             due.push(DueCallback { callback, outcome, recording });
         }
         if state.callbacks.is_empty() {

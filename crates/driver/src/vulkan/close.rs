@@ -54,7 +54,7 @@ pub(super) fn close_kept() {
 
 impl Drop for OpenDevice {
     fn drop(&mut self) {
-        if self.physical.instance().process().is_forked() {
+        if self.physical.instance().process.is_forked() {
             return; // The device belongs to the parent process.
         }
         // Lanes have waited for their work; this waits until the driver has released what the work used.

@@ -42,10 +42,10 @@ pub struct LogicalDevice {
     push_descriptor: Option<khr::push_descriptor::Device>,
     /// The compute queues come first, then the transfer queues, then the queues of external streams.
     queues: Mutex<Vec<Arc<Queue>>>,
-    pub(super) loss: DeviceLoss,
+    pub(crate) loss: DeviceLoss,
     /// When the driver was last asked whether the device is lost.
     pub(super) loss_asked: Mutex<Instant>,
-    trace: TraceSlot,
+    pub(crate) trace: TraceSlot,
     /// Timeline semaphores that are not in use, and the values that they have reached.
     pub(super) semaphores: Mutex<Vec<(vk::Semaphore, u64)>>,
     /// Semaphores that will not be used again. They are destroyed with the device, when no work can use them any more.
@@ -55,7 +55,7 @@ pub struct LogicalDevice {
     pub(super) n_host_waits: AtomicU64,
     plan: DevicePlan,
     /// The process that loaded Vulkan.
-    process: ProcessId,
+    pub(crate) process: ProcessId,
     /// Whether other code created the device and destroys it.
     is_adopted: bool,
     physical: PhysicalDevice, // Last: holds the instance, which must outlive the device.
@@ -95,7 +95,7 @@ impl LogicalDevice {
             n_host_waits: AtomicU64::new(0),
             raw,
             plan,
-            process: instance.process(),
+            process: instance.process,
             is_adopted,
             physical: physical.clone(),
         })
@@ -197,10 +197,6 @@ impl LogicalDevice {
         self.process.is_forked()
     }
 
-    pub(crate) fn process(&self) -> ProcessId {
-        self.process
-    }
-
     pub(crate) fn queue(&self, index: QueueIndex) -> Arc<Queue> {
         Arc::clone(&self.queues.lock()[index.0])
     }
@@ -223,11 +219,6 @@ impl LogicalDevice {
             queues.push(Arc::new(new()));
             queues.len() - 1
         }))
-    }
-
-    #[inline]
-    pub(crate) fn trace(&self) -> &TraceSlot {
-        &self.trace
     }
 
     /// Blocks until the driver is done with all work that was sent.

@@ -35,7 +35,8 @@ pub(crate) struct DeviceLoss {
     first: OnceLock<Error>,
     /// Whether a submission failed although the driver may have taken it.
     is_unsure: AtomicBool,
-    labels: Labels,
+    /// The labels of the last operations.
+    pub(crate) labels: Labels,
 }
 
 impl LogicalDevice {
@@ -125,12 +126,6 @@ impl LogicalDevice {
             return Label::UNKNOWN_KERNEL; // In a forked process the lock may stay locked for ever.
         }
         self.loss.labels.kernel(name)
-    }
-
-    /// The labels of the last operations.
-    #[inline]
-    pub(crate) fn labels(&self) -> &Labels {
-        &self.loss.labels
     }
 
     /// Whether a submission failed although the driver may have taken it.

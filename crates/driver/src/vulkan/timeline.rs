@@ -57,7 +57,7 @@ pub struct Timeline {
     /// The number of the stream whose work the timeline counts; 0 without a stream.
     stream: u64,
     /// The lane whose work the timeline counts, if any.
-    lane: Option<LaneId>,
+    pub(crate) lane: Option<LaneId>,
     /// Whether other code creates, signals and destroys the semaphore.
     is_external: bool,
 }
@@ -92,11 +92,6 @@ impl Timeline {
             self.n_waits = Arc::clone(&beside.n_waits);
         }
         self
-    }
-
-    /// The lane whose work the timeline counts, if any.
-    pub(crate) fn lane(&self) -> Option<LaneId> {
-        self.lane
     }
 
     /// How often a thread has waited for this timeline, or for another timeline of its stream.
@@ -178,7 +173,7 @@ impl Timeline {
         }
         // The work of a lost device may never complete, and no lock may be taken in a forked process.
         self.device().check_lost()?;
-        let span = self.device().trace().span("wait", Some(BatchId { timeline: self.handle(), value }));
+        let span = self.device().trace.span("wait", Some(BatchId { timeline: self.handle(), value }));
         let outcome = self.poll_then_sleep(value, timeout, poll);
         if let (Some(span), Err(_)) = (span, &outcome) {
             span.rename("wait given up");
@@ -331,7 +326,7 @@ pub(crate) fn wait_any(waits: &[(Arc<Timeline>, u64)], timeout: Option<Duration>
     let device = first.device();
     // The work of a failed device may never complete.
     device.check_lost()?;
-    let _span = device.trace().span("wait for any", None);
+    let _span = device.trace.span("wait for any", None);
     let (semaphores, values): (Vec<_>, Vec<_>) = waits.iter().map(|(timeline, value)| (timeline.raw(), *value)).unzip();
     let info =
         vk::SemaphoreWaitInfo::default().flags(vk::SemaphoreWaitFlags::ANY).semaphores(&semaphores).values(&values);
