@@ -45,18 +45,7 @@ impl Layout {
         let mut shape = self.shape.clone();
         let last = shape.len() - 1;
         shape[last] = row_bytes / to;
-        let mut strides = Strides::new();
-        for axis in 0..last {
-            let is_used = self.size() != 0 && self.shape[axis] > 1;
-            strides.push(match whole_elements(self.strides[axis], from, to) {
-                Some(stride) => stride,
-                None if is_used => {
-                    return Err(LayoutError::ViewMisaligned { from, to, elements: self.strides[axis] });
-                }
-                // The stride of an axis of length one, or without elements, has no meaning.
-                None => 0,
-            });
-        }
+        let mut strides = self.whole_strides(last, from, to)?;
         strides.push(1);
         let offset_bytes = self.offset.checked_mul(from).ok_or_else(overflow)?;
         if self.size() != 0 && !offset_bytes.is_multiple_of(to) {
@@ -89,15 +78,7 @@ impl Layout {
         if at.checked_add(to).is_none_or(|end| end > from) {
             return Err(LayoutError::FieldOutOfBounds { at, size: to, record: from });
         }
-        let misaligned = |elements: isize| LayoutError::ViewMisaligned { from, to, elements };
-        let mut strides = Strides::new();
-        for (&len, &stride) in self.shape.iter().zip(&self.strides) {
-            let is_used = self.size() != 0 && len > 1;
-            match whole_elements(stride, from, to) {
-                None if is_used => return Err(misaligned(stride)),
-                scaled => strides.push(scaled.unwrap_or(0)),
-            }
-        }
+        let strides = self.whole_strides(self.ndim(), from, to)?;
         let overflow = || LayoutError::Overflow { shape: self.shape.to_vec(), itemsize: from };
         let start = self.offset.checked_mul(from).and_then(|bytes| bytes.checked_add(at)).ok_or_else(overflow)?;
         if !start.is_multiple_of(to) {
@@ -106,6 +87,16 @@ impl Layout {
         // Without records there may be no memory behind the start, to which the field would move.
         let start = if self.size() == 0 { start - at } else { start };
         Self::with_strides(&self.shape, &strides, start / to).map_err(|_| overflow())
+    }
+
+    /// The strides of the first axes, which count elements of `from` bytes, in elements of `to` bytes.
+    fn whole_strides(&self, n_axes: usize, from: usize, to: usize) -> Result<Strides> {
+        let whole = |(&len, &stride): (&usize, &isize)| match whole_elements(stride, from, to) {
+            None if self.size() != 0 && len > 1 => Err(LayoutError::ViewMisaligned { from, to, elements: stride }),
+            // The stride of an axis of length one, or without elements, has no meaning.
+            scaled => Ok(scaled.unwrap_or(0)),
+        };
+        self.shape.iter().zip(&self.strides).take(n_axes).map(whole).collect()
     }
 }
 
