@@ -94,6 +94,18 @@ impl From<RangeFull> for Span {
     }
 }
 
+/// Ranges of integers as spans: the type of a range, its two ends, and whether the position of the second is taken.
+macro_rules! span_from_range {
+    ($integer:ty: $($type:ty, $range:ident => $start:expr, $stop:expr, $is_inclusive:expr;)*) => { $(
+        impl From<$type> for Span {
+            fn from($range: $type) -> Self {
+                let position = |at: $integer| isize::try_from(at).unwrap_or(isize::MAX);
+                Self { start: $start.map(position), stop: $stop.map(position), is_inclusive: $is_inclusive }
+            }
+        }
+    )* };
+}
+
 /// Integers as indices. An integer that is too large for `isize` becomes `isize::MAX`, which is past the end of every
 /// axis.
 macro_rules! index_from_integer {
@@ -104,34 +116,13 @@ macro_rules! index_from_integer {
             }
         }
 
-        impl From<Range<$integer>> for Span {
-            fn from(range: Range<$integer>) -> Self {
-                Self { stop: Self::from(..range.end).stop, ..Self::from(range.start..) }
-            }
-        }
-
-        impl From<RangeFrom<$integer>> for Span {
-            fn from(range: RangeFrom<$integer>) -> Self {
-                Self { start: Some(isize::try_from(range.start).unwrap_or(isize::MAX)), ..Self::from(..) }
-            }
-        }
-
-        impl From<RangeTo<$integer>> for Span {
-            fn from(range: RangeTo<$integer>) -> Self {
-                Self { stop: Some(isize::try_from(range.end).unwrap_or(isize::MAX)), ..Self::from(..) }
-            }
-        }
-
-        impl From<RangeInclusive<$integer>> for Span {
-            fn from(range: RangeInclusive<$integer>) -> Self {
-                Self { is_inclusive: true, ..Self::from(*range.start()..*range.end()) }
-            }
-        }
-
-        impl From<RangeToInclusive<$integer>> for Span {
-            fn from(range: RangeToInclusive<$integer>) -> Self {
-                Self { is_inclusive: true, ..Self::from(..range.end) }
-            }
+        span_from_range! {
+            $integer:
+            Range<$integer>, range => Some(range.start), Some(range.end), false;
+            RangeFrom<$integer>, range => Some(range.start), None, false;
+            RangeTo<$integer>, range => None, Some(range.end), false;
+            RangeInclusive<$integer>, range => Some(*range.start()), Some(*range.end()), true;
+            RangeToInclusive<$integer>, range => None, Some(range.end), true;
         }
     )* };
 }

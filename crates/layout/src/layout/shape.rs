@@ -86,41 +86,10 @@ pub trait IntoReshape {
     fn into_reshape(self) -> SmallVec<[isize; 4]>;
 }
 
-/// One length, an array, a slice or a vector of lengths of this type.
-macro_rules! reshape_from {
-    ($($integer:ty)*) => { $(
-        impl IntoReshape for $integer {
-            fn into_reshape(self) -> ReshapeLengths {
-                [self].into_reshape()
-            }
-        }
-
-        impl<const N: usize> IntoReshape for [$integer; N] {
-            fn into_reshape(self) -> ReshapeLengths {
-                self.as_slice().into_reshape()
-            }
-        }
-
-        impl<const N: usize> IntoReshape for &[$integer; N] {
-            fn into_reshape(self) -> ReshapeLengths {
-                self.as_slice().into_reshape()
-            }
-        }
-
-        impl IntoReshape for &[$integer] {
-            #[allow(clippy::unnecessary_fallible_conversions, reason = "one of the types is `isize` itself")]
-            fn into_reshape(self) -> ReshapeLengths {
-                self.iter().map(|&len| isize::try_from(len).unwrap_or(isize::MAX)).collect()
-            }
-        }
-
-        impl IntoReshape for Vec<$integer> {
-            fn into_reshape(self) -> ReshapeLengths {
-                self.as_slice().into_reshape()
-            }
-        }
-
-        impl IntoReshape for &Vec<$integer> {
+/// A list that has its lengths in one slice.
+macro_rules! reshape_from_list {
+    ($([$($generic:tt)*] $list:ty),* $(,)?) => { $(
+        impl<$($generic)*> IntoReshape for $list {
             fn into_reshape(self) -> ReshapeLengths {
                 self.as_slice().into_reshape()
             }
@@ -128,7 +97,38 @@ macro_rules! reshape_from {
     )* };
 }
 
-reshape_from!(usize isize i32 u32);
+/// One axis; and one length, an array, a slice or a vector of lengths of this type.
+macro_rules! axes_from {
+    ($($integer:ty)*) => { $(
+        impl IntoAxis for $integer {
+            #[allow(clippy::unnecessary_fallible_conversions, reason = "one of the types is `isize` itself")]
+            fn into_axis(self) -> isize {
+                isize::try_from(self).unwrap_or(isize::MAX)
+            }
+        }
+
+        impl IntoReshape for $integer {
+            fn into_reshape(self) -> ReshapeLengths {
+                [self].into_reshape()
+            }
+        }
+
+        impl IntoReshape for &[$integer] {
+            fn into_reshape(self) -> ReshapeLengths {
+                self.iter().map(|len| len.into_axis()).collect()
+            }
+        }
+
+        reshape_from_list! {
+            [const N: usize] [$integer; N],
+            [const N: usize] &[$integer; N],
+            [] Vec<$integer>,
+            [] &Vec<$integer>,
+        }
+    )* };
+}
+
+axes_from!(usize isize i32 u32);
 
 /// No axes.
 impl IntoReshape for () {
@@ -153,16 +153,3 @@ pub trait IntoAxis {
     /// The number of the axis. A number that does not fit `isize` becomes `isize::MAX`, which no array has.
     fn into_axis(self) -> isize;
 }
-
-macro_rules! axis_from {
-    ($($integer:ty)*) => { $(
-        impl IntoAxis for $integer {
-            #[allow(clippy::unnecessary_fallible_conversions, reason = "one of the types is `isize` itself")]
-            fn into_axis(self) -> isize {
-                isize::try_from(self).unwrap_or(isize::MAX)
-            }
-        }
-    )* };
-}
-
-axis_from!(usize isize i32 u32);
