@@ -99,8 +99,7 @@ impl Layout {
 }
 
 /// Reverses the axes with a negative stride in the first layout, or in the second where the first has stride 0.
-fn make_rising(axes: &mut [PairedAxis], offsets: [usize; 2]) -> [usize; 2] {
-    let mut offsets = offsets;
+fn make_rising(axes: &mut [PairedAxis], mut offsets: [usize; 2]) -> [usize; 2] {
     for axis in axes.iter_mut().filter(|axis| axis.strides < [0, 0]) {
         let last = axis.len - 1;
         for (offset, stride) in offsets.iter_mut().zip(&mut axis.strides) {

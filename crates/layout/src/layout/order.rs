@@ -33,12 +33,7 @@ pub enum Order {
 
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::C => "C",
-            Self::F => "F",
-            Self::A => "A",
-            Self::K => "K",
-        })
+        f.pad(&format!("{self:?}"))
     }
 }
 

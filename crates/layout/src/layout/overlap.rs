@@ -33,7 +33,8 @@ impl Layout {
         // a.offset + Σ stride·i = b.offset + Σ stride·j; with j counted from the far end all terms are positive.
         let far_end = b.extent().end as i128 - 1;
         let terms = [&a, &b].into_iter().flat_map(|side| {
-            side.shape.iter().zip(&side.strides).map(|(&len, &stride)| Term::new(stride as i128, len as i128 - 1))
+            let axes = side.shape.iter().zip(&side.strides);
+            axes.map(|(&len, &stride)| Term { step: stride as i128, bound: len as i128 - 1 })
         });
         Equation::new(terms.collect()).may_reach(far_end - a.offset as i128)
     }
@@ -51,11 +52,8 @@ impl Layout {
     /// # anyhow::Ok(())
     /// ```
     pub fn has_internal_overlap(&self) -> bool {
-        if self.size() < 2 || self.is_c_contiguous() {
-            return false;
-        }
-        if self.is_nested() {
-            return false; // The usual case.
+        if self.is_c_contiguous() || self.is_nested() {
+            return false; // The usual cases.
         }
         let sorted = self.in_memory_order();
         let terms =
@@ -65,8 +63,8 @@ impl Layout {
         (0..sorted.ndim()).any(|first| {
             let later: i128 = terms().skip(first + 1).map(|(last, stride)| stride * last).sum();
             let (last, stride) = (sorted.shape[first] as i128 - 1, sorted.strides[first] as i128);
-            let own = Term::new(stride, last - 1);
-            let rest = terms().skip(first + 1).map(|(last, stride)| Term::new(stride, 2 * last));
+            let own = Term { step: stride, bound: last - 1 };
+            let rest = terms().skip(first + 1).map(|(last, step)| Term { step, bound: 2 * last });
             Equation::new(rest.chain([own]).collect()).may_reach(later - stride)
         })
     }
@@ -91,12 +89,6 @@ impl Layout {
 struct Term {
     step: i128,
     bound: i128,
-}
-
-impl Term {
-    fn new(step: i128, bound: i128) -> Self {
-        Self { step, bound }
-    }
 }
 
 /// A sum of terms, largest steps first.

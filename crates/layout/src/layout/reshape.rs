@@ -56,12 +56,7 @@ impl Layout {
     ///
     /// [`LayoutError::NeedsCopy`].
     pub fn ravel(&self, order: Order) -> Result<Self> {
-        let order = match order {
-            Order::K if self.is_c_contiguous() => Order::C,
-            Order::K if self.is_f_contiguous() => Order::F,
-            Order::K => Order::K,
-            order => self.resolve_order(order, "ravel")?,
-        };
+        let order = if order == Order::K { order } else { self.resolve_order(order, "ravel")? };
         let is_packed = match order {
             Order::C => self.is_c_contiguous(),
             Order::F => self.is_f_contiguous(),
@@ -159,8 +154,7 @@ fn joined_stride(axes: &[(usize, isize)], order: Order) -> Option<isize> {
 }
 
 /// The strides of axes that replace one axis of stride `stride`.
-fn split_stride(shape: &[usize], stride: isize, order: Order, strides: &mut [isize]) {
-    let mut stride = stride;
+fn split_stride(shape: &[usize], mut stride: isize, order: Order, strides: &mut [isize]) {
     let mut set = |axis: usize| {
         strides[axis] = stride;
         stride = scaled(stride, shape[axis] as isize);
