@@ -79,7 +79,7 @@ impl Values {
 
     /// A number that counts something.
     pub(crate) fn count(&self, id: u32) -> Option<u32> {
-        u32::try_from(integer(self.scalar(id)?)?).ok()
+        u32::try_from(self.scalar(id)?.integer()?).ok()
     }
 
     pub(crate) fn parts(&self, id: u32) -> Option<&[u32]> {
@@ -121,7 +121,7 @@ impl Values {
 }
 
 fn unary(op: Op, value: ScalarValue) -> Option<i128> {
-    let number = integer(value)?;
+    let number = value.integer()?;
     match op {
         Op::UConvert => Some(number & mask(value.dtype())),
         Op::SConvert | Op::Bitcast => Some(number),
@@ -133,7 +133,7 @@ fn unary(op: Op, value: ScalarValue) -> Option<i128> {
 }
 
 fn binary(op: Op, left: ScalarValue, right: ScalarValue) -> Option<i128> {
-    let (a, b) = (integer(left)?, integer(right)?);
+    let (a, b) = (left.integer()?, right.integer()?);
     let (ua, ub) = (a & mask(left.dtype()), b & mask(right.dtype()));
     let truth = |value: bool| Some(i128::from(value));
     let shift = u32::try_from(ub).ok().filter(|&shift| shift < 8 * left.dtype().itemsize());
@@ -164,21 +164,6 @@ fn binary(op: Op, left: ScalarValue, right: ScalarValue) -> Option<i128> {
         Op::SGreaterThanEqual => truth(a >= b),
         _ => None,
     }
-}
-
-pub(crate) fn integer(value: ScalarValue) -> Option<i128> {
-    Some(match value {
-        ScalarValue::Bool(value) => i128::from(value),
-        ScalarValue::I8(value) => i128::from(value),
-        ScalarValue::U8(value) => i128::from(value),
-        ScalarValue::I16(value) => i128::from(value),
-        ScalarValue::U16(value) => i128::from(value),
-        ScalarValue::I32(value) => i128::from(value),
-        ScalarValue::U32(value) => i128::from(value),
-        ScalarValue::I64(value) => i128::from(value),
-        ScalarValue::U64(value) => i128::from(value),
-        _ => return None,
-    })
 }
 
 /// The bits of a type.

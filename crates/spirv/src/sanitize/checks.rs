@@ -8,9 +8,9 @@ use super::prelude::code;
 use super::rewrite::Instrumenter;
 use super::site::Subject;
 use crate::binary::code::{Length, with_operands};
-use crate::binary::constants::integer;
 use crate::binary::contents::Type;
 use crate::binary::instruction::{Checked, Instruction};
+use crate::signature::ScalarValue;
 
 /// What a barrier orders: bits of the prelude's `passed`.
 const SHARED: u32 = 1;
@@ -175,7 +175,8 @@ impl<'a> Instrumenter<'a> {
         let values = self.request.part.values;
         // An unsigned number may have the bits of -1.
         let most = if is_signed { (1 << (width - 1)) - 1 } else { i128::MAX };
-        let divides = |id| values.scalar(id).and_then(integer).is_some_and(|value| value > 0 && value <= most);
+        let divides =
+            |id| values.scalar(id).and_then(ScalarValue::integer).is_some_and(|value| value > 0 && value <= most);
         divides(divisor) || values.parts(divisor).is_some_and(|parts| parts.iter().all(|&part| divides(part)))
     }
 

@@ -57,8 +57,9 @@ pub enum ScalarValue {
     F64(f64),
 }
 
+// Each type with its variant, then the variants that are integers.
 macro_rules! variants {
-    ($($rust:ty => $variant:ident),* $(,)?) => {
+    ($($rust:ty => $variant:ident),*; $($integer:ident),*) => {
         $(impl From<$rust> for ScalarValue {
             fn from(value: $rust) -> Self {
                 Self::$variant(value)
@@ -95,6 +96,37 @@ macro_rules! variants {
                     _ => None,
                 }
             }
+
+            /// The integer, or 0 or 1 for a truth value; `None` for a float.
+            pub(crate) fn integer(self) -> Option<i128> {
+                match self {
+                    Self::Bool(value) => Some(value.into()),
+                    $(Self::$integer(value) => Some(value.into()),)*
+                    _ => None,
+                }
+            }
+
+            /// The integer as the given type, or `None` where the type cannot hold it: out of range, or other than 0 and 1
+            /// for a truth value. A float is the nearest value the type has.
+            ///
+            /// ```
+            /// use vkarray_spirv::{DType, ScalarValue};
+            ///
+            /// assert_eq!(ScalarValue::from_integer(255, DType::U8), Some(ScalarValue::U8(255)));
+            /// assert_eq!(ScalarValue::from_integer(-1, DType::U8), None);
+            /// assert_eq!(ScalarValue::from_integer(3, DType::F32), Some(ScalarValue::F32(3.0)));
+            /// ```
+            pub fn from_integer(value: i128, dtype: DType) -> Option<Self> {
+                #[expect(clippy::cast_precision_loss, reason = "the nearest float is what is asked for")]
+                let (single, double) = (value as f32, value as f64);
+                match dtype {
+                    DType::Bool if value == 0 || value == 1 => Some(Self::Bool(value == 1)),
+                    DType::F32 => Some(Self::F32(single)),
+                    DType::F16 | DType::BF16 | DType::F64 => Self::from_f64(double, dtype),
+                    $(DType::$integer => value.try_into().ok().map(Self::$integer),)*
+                    _ => None,
+                }
+            }
         }
 
         impl fmt::Display for ScalarValue {
@@ -110,7 +142,7 @@ macro_rules! variants {
 
 variants! {
     i8 => I8, u8 => U8, i16 => I16, u16 => U16, f16 => F16, bf16 => BF16, i32 => I32, u32 => U32, f32 => F32,
-    i64 => I64, u64 => U64, f64 => F64,
+    i64 => I64, u64 => U64, f64 => F64; I8, U8, I16, U16, I32, U32, I64, U64
 }
 
 impl From<bool> for ScalarValue {
@@ -193,35 +225,6 @@ impl ScalarValue {
             _ => Self::from_f64(value, dtype),
         };
         scalar.ok_or_else(|| range_of(dtype))
-    }
-
-    /// The integer as the given type, or `None` where the type cannot hold it: out of range, or other than 0 and 1 for a
-    /// truth value. A float is the nearest value the type has.
-    ///
-    /// ```
-    /// use vkarray_spirv::{DType, ScalarValue};
-    ///
-    /// assert_eq!(ScalarValue::from_integer(255, DType::U8), Some(ScalarValue::U8(255)));
-    /// assert_eq!(ScalarValue::from_integer(-1, DType::U8), None);
-    /// assert_eq!(ScalarValue::from_integer(3, DType::F32), Some(ScalarValue::F32(3.0)));
-    /// ```
-    pub fn from_integer(value: i128, dtype: DType) -> Option<Self> {
-        #[expect(clippy::cast_precision_loss, reason = "the nearest float is what is asked for")]
-        let (single, double) = (value as f32, value as f64);
-        match dtype {
-            DType::Bool if value == 0 || value == 1 => Some(Self::Bool(value == 1)),
-            DType::F32 => Some(Self::F32(single)),
-            DType::F16 | DType::BF16 | DType::F64 => Self::from_f64(double, dtype),
-            DType::I8 => value.try_into().ok().map(Self::I8),
-            DType::U8 => value.try_into().ok().map(Self::U8),
-            DType::I16 => value.try_into().ok().map(Self::I16),
-            DType::U16 => value.try_into().ok().map(Self::U16),
-            DType::I32 => value.try_into().ok().map(Self::I32),
-            DType::U32 => value.try_into().ok().map(Self::U32),
-            DType::I64 => value.try_into().ok().map(Self::I64),
-            DType::U64 => value.try_into().ok().map(Self::U64),
-            _ => None,
-        }
     }
 }
 
