@@ -1,8 +1,8 @@
 //! The values of a module's constants, specialisation applied: [`Values`].
 //!
 //! Constants are computed in the order of declaration, each from those before it, so nothing recurses. Computed here is
-//! what array lengths and workgroup sizes are made of: integers, truth values, choices. All else is [`Value::Unknown`],
-//! which is an error only where a number is needed.
+//! what array lengths and workgroup sizes are made of: integers, truth values, choices. All else has no value, which is an
+//! error only where a number is needed.
 //! Read next: `types.rs`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,10 +18,9 @@ pub(crate) enum Value {
     Scalar(ScalarValue),
     /// Ids of the parts.
     Composite(Vec<u32>),
-    Unknown,
 }
 
-/// The values of all constants, by id.
+/// The values of constants, by id. One that is not computed here has none.
 #[derive(Debug, Default)]
 pub(crate) struct Values(HashMap<u32, Value>);
 
@@ -64,17 +63,14 @@ impl Values {
         for declared in &contents.constants {
             if !values.0.contains_key(&declared.id) {
                 let value = values.value_of(contents, declared);
-                values.0.insert(declared.id, value);
+                values.0.extend(value.map(|value| (declared.id, value)));
             }
         }
         values
     }
 
     pub(crate) fn scalar(&self, id: u32) -> Option<ScalarValue> {
-        match self.0.get(&id)? {
-            Value::Scalar(value) => Some(*value),
-            Value::Composite(_) | Value::Unknown => None,
-        }
+        if let Value::Scalar(value) = self.0.get(&id)? { Some(*value) } else { None }
     }
 
     /// A number that counts something.
@@ -83,17 +79,14 @@ impl Values {
     }
 
     pub(crate) fn parts(&self, id: u32) -> Option<&[u32]> {
-        match self.0.get(&id)? {
-            Value::Composite(parts) => Some(parts),
-            Value::Scalar(_) | Value::Unknown => None,
-        }
+        if let Value::Composite(parts) = self.0.get(&id)? { Some(parts) } else { None }
     }
 
-    fn value_of(&self, contents: &Contents, declared: &DeclaredConstant) -> Value {
+    fn value_of(&self, contents: &Contents, declared: &DeclaredConstant) -> Option<Value> {
         match declared.op {
-            Op::ConstantComposite | Op::SpecConstantComposite => Value::Composite(declared.operands.clone()),
-            Op::SpecConstantOp => self.computed(contents, declared).unwrap_or(Value::Unknown),
-            _ => literal(contents, declared).map_or(Value::Unknown, Value::Scalar),
+            Op::ConstantComposite | Op::SpecConstantComposite => Some(Value::Composite(declared.operands.clone())),
+            Op::SpecConstantOp => self.computed(contents, declared),
+            _ => literal(contents, declared).map(Value::Scalar),
         }
     }
 
