@@ -102,17 +102,6 @@ impl fmt::Display for ImageType {
     }
 }
 
-/// One format.
-struct Row {
-    format: TexelFormat,
-    name: &'static str,
-    /// Its `VkFormat`.
-    number: i32,
-    dtype: DType,
-    channels: u8,
-    scalar: DType,
-}
-
 macro_rules! formats {
     ($($name:ident $text:literal $number:literal $dtype:ident $channels:literal $scalar:ident $spirv:ident;)*) => {
         /// The format of an image's texels.
@@ -132,16 +121,34 @@ macro_rules! formats {
             $($name,)*
         }
 
-        const TABLE: &[Row] = &[$(Row {
-            format: TexelFormat::$name,
-            name: $text,
-            number: $number,
-            dtype: DType::$dtype,
-            channels: $channels,
-            scalar: DType::$scalar,
-        },)*];
-
         impl TexelFormat {
+            const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Its name in WGSL.
+            fn name(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+
+            /// Its number in Vulkan (`VkFormat`).
+            pub fn number(self) -> i32 {
+                match self { $(Self::$name => $number),* }
+            }
+
+            /// The type of the numbers that the host stores for a texel.
+            pub fn dtype(self) -> DType {
+                match self { $(Self::$name => DType::$dtype),* }
+            }
+
+            /// How many numbers the host stores for a texel.
+            pub fn channels(self) -> u8 {
+                match self { $(Self::$name => $channels),* }
+            }
+
+            /// The type of the numbers that a shader sees.
+            pub fn scalar(self) -> DType {
+                match self { $(Self::$name => DType::$scalar),* }
+            }
+
             /// The format that SPIR-V gives a number; `None` for the unknown one, and for those that no array has.
             pub(crate) fn of_spirv(number: u32) -> Option<Self> {
                 match ImageFormat::from_u32(number)? {
@@ -200,47 +207,21 @@ impl TexelFormat {
     /// The format of that name in WGSL.
     #[doc(hidden)]
     pub fn named(name: &str) -> Option<Self> {
-        TABLE.iter().find(|row| row.name == name).map(|row| row.format)
+        Self::ALL.iter().copied().find(|format| format.name() == name)
     }
 
     /// The format for texels of so many numbers of the host, which the shader sees as `scalar`; `None` if there is none.
     pub fn of_array(dtype: DType, channels: usize, scalar: DType) -> Option<Self> {
-        let is_it = |row: &&Row| {
-            row.dtype == dtype
-                && usize::from(row.channels) == channels
-                && row.scalar == scalar
-                && !row.format.is_packed()
+        let is_it = |format: &Self| {
+            let texel = (format.dtype(), format.channels().into(), format.scalar());
+            texel == (dtype, channels, scalar) && !format.is_packed()
         };
-        TABLE.iter().find(is_it).map(|row| row.format)
+        Self::ALL.iter().copied().find(is_it)
     }
 
     /// Whether several numbers of a texel share one number of the host.
     const fn is_packed(self) -> bool {
         matches!(self, Self::Rgb10a2Unorm | Self::Rgb10a2Uint | Self::Rg11b10Ufloat)
-    }
-
-    fn row(self) -> &'static Row {
-        &TABLE[self as usize]
-    }
-
-    /// Its number in Vulkan (`VkFormat`).
-    pub fn number(self) -> i32 {
-        self.row().number
-    }
-
-    /// The type of the numbers that the host stores for a texel.
-    pub fn dtype(self) -> DType {
-        self.row().dtype
-    }
-
-    /// How many numbers the host stores for a texel.
-    pub fn channels(self) -> u8 {
-        self.row().channels
-    }
-
-    /// The type of the numbers that a shader sees.
-    pub fn scalar(self) -> DType {
-        self.row().scalar
     }
 
     /// Bytes of a texel.
@@ -251,7 +232,7 @@ impl TexelFormat {
 
 impl fmt::Display for TexelFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.row().name)
+        f.pad(self.name())
     }
 }
 
@@ -261,18 +242,19 @@ mod tests {
 
     #[test]
     fn the_table_is_in_the_order_of_the_formats_and_agrees_with_itself() {
-        for (index, row) in TABLE.iter().enumerate() {
-            let (format, name) = (row.format, row.name);
+        for (index, &format) in TexelFormat::ALL.iter().enumerate() {
+            let name = format.name();
             assert_eq!((format as usize, TexelFormat::named(name)), (index, Some(format)), "{name}");
             assert_eq!(format!("{format:?}").to_lowercase(), name);
-            let found = TexelFormat::of_array(row.dtype, row.channels.into(), row.scalar);
+            let found = TexelFormat::of_array(format.dtype(), format.channels().into(), format.scalar());
             assert_eq!(found == Some(format), !format.is_packed(), "{name}");
-            let bits = match (name.contains("10"), row.dtype) {
+            let bits = match (name.contains("10"), format.dtype()) {
                 (true, _) => continue,
                 (false, dtype) => dtype.itemsize() * 8,
             };
             assert!(name.contains(&bits.to_string()), "{name} of {bits} bits");
-            let encoding = if row.scalar == DType::F32 { ["unorm", "snorm", "float"] } else { ["uint", "sint", "int"] };
+            let encoding =
+                if format.scalar() == DType::F32 { ["unorm", "snorm", "float"] } else { ["uint", "sint", "int"] };
             assert!(encoding.iter().any(|encoding| name.ends_with(encoding)), "{name}");
         }
     }
