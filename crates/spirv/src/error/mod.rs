@@ -77,7 +77,7 @@ pub enum Error {
     #[error(
         "kernel `{kernel}`: `{}`, {}, and `{}`, {}, have the same set {group} and binding {binding}; give one of them another \
          binding",
-        names[0], kinds[0].in_words(), names[1], kinds[1].in_words()
+        names[0], kinds[0].names()[1], names[1], kinds[1].names()[1]
     )]
     BindingClash { kernel: String, group: u32, binding: u32, names: [String; 2], kinds: [ParamKind; 2] },
     /// A workgroup too long on one axis.

@@ -256,14 +256,7 @@ impl Signature {
     /// The lines of `Display` after the first: name, where, access, type.
     fn rows(&self) -> Vec<[String; 4]> {
         let buffers = self.params.iter().flat_map(|param| {
-            let kind = match param.kind {
-                ParamKind::Storage => "storage",
-                ParamKind::Uniform => "uniform",
-                ParamKind::Texels => "texels",
-                ParamKind::Image => "image",
-                ParamKind::Sampler => "sampler",
-                ParamKind::Address => "address",
-            };
+            let [kind, _] = param.kind.names();
             let place = match param.kind {
                 ParamKind::Address => format!("{kind} +{}", param.binding),
                 _ => format!("{kind} {}:{}", param.group, param.binding),

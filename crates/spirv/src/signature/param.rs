@@ -80,7 +80,6 @@ impl Param {
         param
     }
 
-    /// Sets the variable's type, and what follows from it.
     /// An image or a buffer of texels that a kernel reads.
     #[doc(hidden)]
     pub fn of_image(ty: ImageType) -> Self {
@@ -93,6 +92,7 @@ impl Param {
         if let ElementType::Image(ty) = &self.ty { Some(ty) } else { None }
     }
 
+    /// Sets the variable's type, and what follows from it.
     pub(crate) fn set_type(&mut self, ty: ElementType) {
         (self.stride, self.array_len) = match (&ty, ty.runtime_array()) {
             (_, Some((_, stride))) => (Some(stride), None),
@@ -190,15 +190,15 @@ pub enum ParamKind {
 }
 
 impl ParamKind {
-    /// With its article, for messages.
-    pub(crate) const fn in_words(self) -> &'static str {
+    /// Its name in listings, and with its article in messages.
+    pub(crate) const fn names(self) -> [&'static str; 2] {
         match self {
-            Self::Storage => "a storage buffer",
-            Self::Uniform => "a uniform buffer",
-            Self::Texels => "a buffer of texels",
-            Self::Image => "an image",
-            Self::Sampler => "a sampler",
-            Self::Address => "an address",
+            Self::Storage => ["storage", "a storage buffer"],
+            Self::Uniform => ["uniform", "a uniform buffer"],
+            Self::Texels => ["texels", "a buffer of texels"],
+            Self::Image => ["image", "an image"],
+            Self::Sampler => ["sampler", "a sampler"],
+            Self::Address => ["address", "an address"],
         }
     }
 }
