@@ -49,15 +49,14 @@ pub(super) fn bounded(
     let mut is_in_functions = false;
     for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
         let instruction = instruction?;
-        let own = &words[instruction.at..instruction.at + instruction.n_words];
         is_in_functions |= instruction.op() == Op::Function;
         if is_in_functions {
-            bounder.take(&instruction, own)?;
+            bounder.take(&instruction)?;
             continue;
         }
         bounder.check_constant(&instruction)?;
         if !promises_no_overflow(&instruction)? && !declares_computed_index(&instruction)? {
-            front.extend(own);
+            front.extend(instruction.words);
         }
     }
     let Bounder { code, capabilities, .. } = bounder;
@@ -99,12 +98,12 @@ impl Bounder<'_> {
         Ok(())
     }
 
-    fn take(&mut self, instruction: &Instruction<'_>, words: &[u32]) -> Bounded<()> {
+    fn take(&mut self, instruction: &Instruction<'_>) -> Bounded<()> {
         match instruction.op() {
-            Op::AccessChain | Op::InBoundsAccessChain => return self.chain(instruction, words),
+            Op::AccessChain | Op::InBoundsAccessChain => return self.chain(instruction),
             Op::PtrAccessChain | Op::InBoundsPtrAccessChain if self.is_left(instruction.ty) => {}
-            Op::VectorExtractDynamic => return self.component(instruction, words, 1),
-            Op::VectorInsertDynamic => return self.component(instruction, words, 2),
+            Op::VectorExtractDynamic => return self.component(instruction, 1),
+            Op::VectorInsertDynamic => return self.component(instruction, 2),
             Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => {
                 let pointer = self.value_types.get(&instruction.operand(0)?).copied();
                 if !(self.of_device.matrices && self.is_left(pointer) || self.is_address(pointer)) {
@@ -121,7 +120,7 @@ impl Bounder<'_> {
             }
             _ => {}
         }
-        self.code.functions.extend(words);
+        self.code.functions.extend(instruction.words);
         Ok(())
     }
 
@@ -146,14 +145,14 @@ impl Bounder<'_> {
     }
 
     /// Bounds each computed index on the way from a pointer to a part of what it leads to.
-    fn chain(&mut self, instruction: &Instruction<'_>, words: &[u32]) -> Bounded<()> {
+    fn chain(&mut self, instruction: &Instruction<'_>) -> Bounded<()> {
         let (base, indices) = (instruction.operand(0)?, &instruction.operands[1..]);
         let base_type = self.value_types.get(&base).copied();
         if let (Some((class, pointee)), [_, ..]) = (self.pointer(base_type), indices)
             && !self.is_address(base_type)
             && let Some((buffer, length)) = buffers_in(self.contents, pointee)
         {
-            return self.pick(instruction, words, ((base, class), (buffer, length)));
+            return self.pick(instruction, ((base, class), (buffer, length)));
         }
         if let Some(id) = instruction.id
             && self.non_uniform.contains(&base)
@@ -164,14 +163,14 @@ impl Bounder<'_> {
             self.members.extend(self.values.count(*member).map(|member| (id, (base, member))));
         }
         if self.is_left(base_type) {
-            self.code.functions.extend(words);
+            self.code.functions.extend(instruction.words);
             return Ok(());
         }
         let Some((_, mut part)) = self.pointer(base_type) else {
             return unbounded(instruction, "a part of something that is no pointer");
         };
-        let mut changed = words.to_vec();
-        let first = words.len() - indices.len();
+        let mut changed = instruction.words.to_vec();
+        let first = changed.len() - indices.len();
         for (position, &index) in indices.iter().enumerate() {
             let (next, length) = match &self.contents.types[&part] {
                 Type::Struct { members } => {
@@ -207,14 +206,14 @@ impl Bounder<'_> {
     }
 
     /// Bounds the index of a vector's component. `place` is that of the index among the operands.
-    fn component(&mut self, instruction: &Instruction<'_>, words: &[u32], place: usize) -> Bounded<()> {
+    fn component(&mut self, instruction: &Instruction<'_>, place: usize) -> Bounded<()> {
         let vector = self.contents.type_of(instruction.operand(0)?);
         let Some(&Type::Vector { len, .. }) = vector else {
             return unbounded(instruction, "a component of something that is no vector");
         };
         let index = self.clamped(instruction, instruction.operand(place)?, Length::Fixed(len))?;
-        let mut changed = words.to_vec();
-        changed[words.len() - instruction.operands.len() + place] = index;
+        let mut changed = instruction.words.to_vec();
+        changed[instruction.words.len() - instruction.operands.len() + place] = index;
         self.code.functions.extend(changed);
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use rspirv::grammar::{INSTRUCTION_TABLE, Instruction as Grammar, OperandKind as Kind, OperandQuantifier as Often};
+use smallvec::SmallVec;
 use spirv::{Capability, Op};
 
 pub(crate) use super::words::HEADER_WORDS;
@@ -39,8 +40,8 @@ pub(crate) struct Instruction<'a> {
     pub(crate) id: Option<u32>,
     /// What follows type and result.
     pub(crate) operands: &'a [u32],
-    /// Its words in all.
-    pub(crate) n_words: usize,
+    /// All of its words.
+    pub(crate) words: &'a [u32],
 }
 
 /// The instruction that starts at a word; `None` at the end.
@@ -56,7 +57,8 @@ pub(crate) fn instruction_at(words: &[u32], at: usize) -> Checked<Option<Instruc
         return fault(Malformed::Truncated { words: n_words, left });
     }
     let Some(&grammar) = GRAMMAR.get(&opcode) else { return fault(Malformed::Opcode { opcode }) };
-    let mut operands = &words[at + 1..at + n_words];
+    let words = &words[at..at + n_words];
+    let mut operands = &words[1..];
     let mut take = |kind| match operands {
         _ if !grammar.operands.iter().any(|operand| operand.kind == kind) => Ok(None),
         [first, rest @ ..] => {
@@ -67,7 +69,7 @@ pub(crate) fn instruction_at(words: &[u32], at: usize) -> Checked<Option<Instruc
     };
     let ty = take(Kind::IdResultType)?;
     let id = take(Kind::IdResult)?;
-    Ok(Some(Instruction { grammar, at, ty, id, operands, n_words }))
+    Ok(Some(Instruction { grammar, at, ty, id, operands, words }))
 }
 
 /// The instructions in a range of words, up to the first that is wrong.
@@ -78,7 +80,7 @@ pub(crate) fn instructions_in(
     let mut at = range.start;
     std::iter::from_fn(move || {
         let found = if at < range.end { instruction_at(words, at).transpose() } else { None };
-        at = found.as_ref().and_then(|found| found.as_ref().ok()).map_or(range.end, |found| at + found.n_words);
+        at = found.as_ref().and_then(|found| found.as_ref().ok()).map_or(range.end, |found| at + found.words.len());
         found
     })
 }
@@ -141,22 +143,17 @@ impl Instruction<'_> {
     ///
     /// `is_wide` tells of an id whether its type is a number of 64 bits. What follows a mask or a decoration is not looked
     /// at: its meaning depends on the value.
-    pub(crate) fn ids(&self, is_wide: impl Fn(u32) -> bool, ids: &mut Vec<u32>) -> Checked<()> {
-        let mut places = Vec::new();
-        self.id_places(is_wide, &mut places)?;
-        ids.clear();
-        ids.extend(self.ty);
-        ids.extend(places.into_iter().map(|place| self.operands[place]));
-        Ok(())
+    pub(crate) fn ids(&self, is_wide: impl Fn(u32) -> bool) -> Checked<SmallVec<[u32; 8]>> {
+        let places = self.id_places(is_wide)?;
+        Ok(self.ty.into_iter().chain(places.into_iter().map(|place| self.operands[place])).collect())
     }
 
     /// As [`Instruction::ids`], the places of the ids among the operands.
-    pub(crate) fn id_places(&self, is_wide: impl Fn(u32) -> bool, places: &mut Vec<usize>) -> Checked<()> {
-        places.clear();
-        let mut walk = OperandWalk { instruction: self, is_wide, at: 0, places };
+    pub(crate) fn id_places(&self, is_wide: impl Fn(u32) -> bool) -> Checked<SmallVec<[usize; 8]>> {
+        let mut walk = OperandWalk { instruction: self, is_wide, at: 0, places: SmallVec::new() };
         walk.run(self.grammar)?;
         match self.operands.len() - walk.at {
-            0 => Ok(()),
+            0 => Ok(walk.places),
             words => self.fault(Malformed::Surplus { op: self.name(), words }),
         }
     }
@@ -181,7 +178,7 @@ struct OperandWalk<'a, F> {
     instruction: &'a Instruction<'a>,
     is_wide: F,
     at: usize,
-    places: &'a mut Vec<usize>,
+    places: SmallVec<[usize; 8]>,
 }
 
 impl<F: Fn(u32) -> bool> OperandWalk<'_, F> {
@@ -262,10 +259,8 @@ mod tests {
     }
 
     fn ids(words: &[u32]) -> Result<Vec<u32>, Malformed> {
-        let mut ids = Vec::new();
         let instruction = instruction_at(words, 0).map_err(|fault| fault.problem)?.expect("there is a word");
-        instruction.ids(|id| id == 64, &mut ids).map_err(|fault| fault.problem)?;
-        Ok(ids)
+        Ok(instruction.ids(|id| id == 64).map_err(|fault| fault.problem)?.to_vec())
     }
 
     #[test]
@@ -303,7 +298,7 @@ mod tests {
         for (words, message) in cases {
             let error = instruction_at(words, 0).map_err(|fault| fault.problem).and_then(|instruction| {
                 let instruction = instruction.expect("there is a word");
-                instruction.ids(|_| false, &mut Vec::new()).map_err(|fault| fault.problem)?;
+                instruction.ids(|_| false).map_err(|fault| fault.problem)?;
                 instruction.text(1).map(drop).map_err(|fault| fault.problem)
             });
             assert_eq!(error.unwrap_err().to_string(), *message, "{words:?}");

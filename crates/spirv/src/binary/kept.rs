@@ -25,7 +25,11 @@ pub(super) fn kept(words: &[u32], contents: &Contents, entry: &EntryPoint) -> Ch
     }
     for function in callers_first(contents, entry.function)? {
         marks.functions.insert(function.at);
-        marks.take_function(words, function.words.clone())?;
+        for instruction in instructions_in(words, function.words.clone()) {
+            let instruction = instruction?;
+            marks.ids.extend(instruction.id);
+            marks.note(&instruction)?;
+        }
     }
     marks.roots.extend(entry.interface.iter().copied());
     marks.take_roots(words, contents, entry)?;
@@ -71,15 +75,6 @@ impl Marks {
         Ok(marks)
     }
 
-    fn take_function(&mut self, words: &[u32], range: std::ops::Range<usize>) -> Checked<()> {
-        for instruction in instructions_in(words, range) {
-            let instruction = instruction?;
-            self.ids.extend(instruction.id);
-            self.note(&instruction)?;
-        }
-        Ok(())
-    }
-
     /// Notes the ids in an instruction. Where ids may follow a mask, or numbers of unknown length, every word counts as one:
     /// a declaration that is kept without need does no harm.
     fn note(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
@@ -88,9 +83,7 @@ impl Marks {
             self.roots.extend(instruction.operands);
             return Ok(());
         }
-        let mut ids = Vec::new();
-        instruction.ids(|_| false, &mut ids)?;
-        self.roots.append(&mut ids);
+        self.roots.extend(instruction.ids(|_| false)?);
         Ok(())
     }
 
@@ -132,7 +125,7 @@ impl Marks {
             }
             let is_kept = is_kept_function.map_or_else(|| self.keeps(&instruction, entry, capabilities), Ok)?;
             if is_kept {
-                result.extend(&words[instruction.at..instruction.at + instruction.n_words]);
+                result.extend(instruction.words);
             }
             if instruction.op() == Op::FunctionEnd {
                 is_kept_function = None;

@@ -26,10 +26,9 @@ pub(crate) fn read(words: &[u32]) -> Checked<Contents> {
     let definitions = Definitions::find(words, bound)?;
     let mut reader =
         ModuleReader { contents: Contents::default(), models: 0, function: None, calls: Vec::new(), ahead: Vec::new() };
-    let mut ids = Vec::new();
     for instruction in instructions_in(words, HEADER_WORDS..words.len()) {
         let instruction = instruction?;
-        instruction.ids(|id| definitions.is_wide(id), &mut ids)?;
+        let ids = instruction.ids(|id| definitions.is_wide(id))?;
         if let Some(&id) = ids.iter().find(|id| !definitions.at.contains_key(id)) {
             let op = instruction.name();
             return instruction.fault(match id {
@@ -124,12 +123,8 @@ impl ModuleReader {
             op if is_preamble(op) => self.preamble(instruction),
             op if is_debug(op) => Ok(()),
             op if is_of_extension(op) => instruction.fault(Malformed::Unsupported { op: instruction.name() }),
-            _ => self.misplaced(instruction, "outside a function"),
+            _ => instruction.fault(Malformed::Place { op: instruction.name(), place: "outside a function" }),
         }
-    }
-
-    fn misplaced(&self, instruction: &Instruction<'_>, place: &'static str) -> Checked<()> {
-        instruction.fault(Malformed::Place { op: instruction.name(), place })
     }
 
     fn open_function(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
@@ -144,7 +139,7 @@ impl ModuleReader {
     fn take_in_function(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
         let op = instruction.op();
         if op == Op::Function || is_preamble(op) || (is_declaration(op) && !is_local(op)) {
-            return self.misplaced(instruction, "inside a function");
+            return instruction.fault(Malformed::Place { op: instruction.name(), place: "inside a function" });
         }
         if instruction.ty.is_some() {
             self.type_of(instruction)?;
@@ -158,7 +153,7 @@ impl ModuleReader {
                 self.calls.push((instruction.at, callee));
             }
             Op::FunctionEnd => {
-                function.words.end = instruction.at + instruction.n_words;
+                function.words.end = instruction.at + instruction.words.len();
                 if let Some((id, function)) = self.function.take() {
                     self.contents.functions.insert(id, function);
                 }

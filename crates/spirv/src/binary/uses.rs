@@ -106,13 +106,11 @@ struct UseWalk<'a> {
 
 impl UseWalk<'_> {
     fn function(&mut self, words: &[u32], function: &Function) -> Checked<()> {
-        let mut ids = Vec::new();
         for instruction in instructions_in(words, function.words.clone()) {
             let instruction = instruction?;
             // Labels behind 64-bit numbers may be taken for others here; no label is a pointer.
             if instruction.op() != Op::Switch {
-                instruction.ids(|_| false, &mut ids)?;
-                self.instruction(&instruction, &ids)?;
+                self.instruction(&instruction, &instruction.ids(|_| false)?)?;
             }
         }
         Ok(())

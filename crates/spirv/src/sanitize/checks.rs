@@ -21,7 +21,6 @@ impl<'a> Instrumenter<'a> {
     pub(super) fn checked_instruction(
         &mut self,
         instruction: &Instruction<'_>,
-        own: &[u32],
         behind: &[Instruction<'_>],
     ) -> Checked<()> {
         let op = instruction.op();
@@ -45,12 +44,12 @@ impl<'a> Instrumenter<'a> {
                 return self.division(instruction, true);
             }
             Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic => self.shift(instruction)?,
-            Op::ControlBarrier => return self.barrier(instruction, own, behind),
+            Op::ControlBarrier => return self.barrier(instruction, behind),
             Op::MemoryBarrier => self.state.ordered |= self.orders(instruction, 0),
-            _ if instruction.name().starts_with("Atomic") => return self.atomic(instruction, own),
+            _ if instruction.name().starts_with("Atomic") => return self.atomic(instruction),
             _ => {}
         }
-        self.code.functions.extend(own);
+        self.code.functions.extend(instruction.words);
         Ok(())
     }
 
@@ -64,9 +63,7 @@ impl<'a> Instrumenter<'a> {
 
     /// Checks the indices behind the pointers that an instruction uses, once in a block.
     fn check_pointers(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
-        let mut ids = Vec::new();
-        instruction.ids(|_| false, &mut ids)?;
-        for id in ids {
+        for id in instruction.ids(|_| false)? {
             let Some(indices) = self.pointers.get(&id).map(|pointer| pointer.indices.clone()) else { continue };
             if !indices.is_empty() && self.state.checked.insert(id) {
                 indices.into_iter().for_each(|index| self.bounds(instruction, index));
@@ -189,7 +186,7 @@ impl<'a> Instrumenter<'a> {
         let width = self.scalar(right).map(|(width, _)| width);
         let width = width.filter(|&width| !self.divides_all(right, is_signed, width));
         let ([Some(left_type), Some(right_type)], Some(width)) = (types, width) else {
-            self.code.functions.extend(with_operands(instruction, instruction.operands));
+            self.code.functions.extend(instruction.words);
             return Ok(());
         };
         let truth = self.truth_like(right_type);
@@ -282,11 +279,11 @@ impl<'a> Instrumenter<'a> {
     }
 
     /// A barrier at which arrivals are counted. Barriers of a subgroup stay as they are.
-    fn barrier(&mut self, barrier: &Instruction<'_>, own: &[u32], behind: &[Instruction<'_>]) -> Checked<()> {
+    fn barrier(&mut self, barrier: &Instruction<'_>, behind: &[Instruction<'_>]) -> Checked<()> {
         let known = |id| self.request.part.values.count(id);
         let (reach, semantics) = (known(barrier.operand(1)?), known(barrier.operand(2)?));
         if known(barrier.operand(0)?) != Some(Scope::Workgroup as u32) {
-            self.code.functions.extend(own);
+            self.code.functions.extend(barrier.words);
             return Ok(());
         }
         let at_once = |part: &&Instruction<'_>| matches!(part.op(), Op::Line | Op::NoLine | Op::MemoryBarrier);

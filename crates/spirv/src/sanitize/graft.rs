@@ -91,10 +91,8 @@ impl Graft {
     }
 
     fn operands(&mut self, code: &mut Code, part: &Instruction<'_>) -> Checked<Vec<u32>> {
-        let mut places = Vec::new();
-        part.id_places(|_| false, &mut places)?;
         let mut operands = part.operands.to_vec();
-        for place in places {
+        for place in part.id_places(|_| false)? {
             operands[place] = self.id(code, operands[place]);
         }
         // An atomic operation takes a pointer, then a scope.

@@ -19,13 +19,13 @@ const ORDERS_ITSELF: u32 = 0x1 | 0x8 | 0x10;
 
 impl Instrumenter<'_> {
     /// Writes an atomic operation, and what is called before and after it.
-    pub(super) fn atomic(&mut self, instruction: &Instruction<'_>, own: &[u32]) -> Checked<()> {
+    pub(super) fn atomic(&mut self, instruction: &Instruction<'_>) -> Checked<()> {
         let pointer = instruction.operand(0)?;
         let name = if instruction.op() == Op::AtomicStore { "atomic_write" } else { "atomic_read" };
         if let Some(Root::Shared(_)) = self.pointers.get(&pointer).and_then(|pointer| pointer.noted()) {
             self.note(instruction, pointer, name);
         }
-        self.code.functions.extend(own);
+        self.code.functions.extend(instruction.words);
         let local = [StorageClass::Workgroup, StorageClass::Private, StorageClass::Function].map(|class| class as u32);
         if matches!(self.type_of(pointer), Some(Type::Pointer { class, .. }) if !local.contains(class)) {
             self.call("synchronise", &[]);

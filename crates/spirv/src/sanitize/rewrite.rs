@@ -40,7 +40,7 @@ pub(super) fn rewrite(
         callers_first(request.part.contents, request.part.entry.function)?.iter().map(|function| function.at).collect();
     let mut at = HEADER_WORDS;
     while let Some(instruction) = instruction_at(words, at)? {
-        let end = at + instruction.n_words;
+        let end = at + instruction.words.len();
         match instruction.op() {
             Op::Function => {
                 let id = instruction.id.unwrap_or_default();
@@ -54,8 +54,8 @@ pub(super) fn rewrite(
                 continue;
             }
             // Between functions: lines.
-            _ if !rewriter.code.functions.is_empty() => rewriter.code.functions.extend(&words[at..end]),
-            _ => front.extend(&words[at..end]),
+            _ if !rewriter.code.functions.is_empty() => rewriter.code.functions.extend(instruction.words),
+            _ => front.extend(instruction.words),
         }
         if let (Op::String, Some(id)) = (instruction.op(), instruction.id) {
             rewriter.strings.insert(id, text(instruction.operands));
@@ -159,7 +159,6 @@ impl<'a> Instrumenter<'a> {
     }
 
     fn instruction(&mut self, instruction: &Instruction<'_>, behind: &[Instruction<'_>]) -> Checked<()> {
-        let own = &self.request.part.words[instruction.at..instruction.at + instruction.n_words];
         match instruction.op() {
             Op::Function => self.state.result = instruction.ty.unwrap_or_default(),
             Op::Line => self.state.line = instruction.operands.first_chunk().copied(),
@@ -183,10 +182,10 @@ impl<'a> Instrumenter<'a> {
             }
             _ => {
                 self.count_round(instruction);
-                return self.checked_instruction(instruction, own, behind);
+                return self.checked_instruction(instruction, behind);
             }
         }
-        self.code.functions.extend(own);
+        self.code.functions.extend(instruction.words);
         Ok(())
     }
 

@@ -14,7 +14,6 @@ impl Bounder<'_> {
     pub(super) fn pick(
         &mut self,
         instruction: &Instruction<'_>,
-        words: &[u32],
         ((base, class), (buffer, length)): ((u32, u32), (u32, ListLength)),
     ) -> Bounded<()> {
         let (index, rest) = (instruction.operand(1)?, &instruction.operands[2..]);
@@ -33,7 +32,7 @@ impl Bounder<'_> {
         if is_marked {
             self.capabilities.extend(non_uniform_capabilities(is_uniform));
         }
-        let [head, ty, id, ..] = *words else { return unbounded(instruction, "nothing") };
+        let [head, ty, id, ..] = *instruction.words else { return unbounded(instruction, "nothing") };
         if rest.is_empty() {
             self.code.functions.extend([head, ty, id, base, bounded]);
             if is_marked {
@@ -52,7 +51,7 @@ impl Bounder<'_> {
         match instruction_at(&chain, 0)? {
             Some(mut found) => {
                 found.at = instruction.at;
-                self.chain(&found, &chain)
+                self.chain(&found)
             }
             None => Ok(()),
         }
