@@ -18,20 +18,12 @@ use super::uses::Use;
 use super::words::{HEADER_WORDS, instruction, instructions, new_id, op, text_words};
 use crate::signature::{Bindings, MAX_COUNTED};
 
-/// The length of an array of bindings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ListLength {
-    /// The constant of this id.
-    Of(u32),
-    /// The call's.
-    None,
-}
-
-/// The type of the buffers in an array of bindings, and its length; `None` for any other type.
-pub(super) fn buffers_in(contents: &Contents, ty: u32) -> Option<(u32, ListLength)> {
+/// The type of the buffers in an array of bindings, and the id of the constant that is its length, which is the call's if
+/// there is none; `None` for any other type.
+pub(super) fn buffers_in(contents: &Contents, ty: u32) -> Option<(u32, Option<u32>)> {
     let (element, length) = match *contents.types.get(&ty)? {
-        Type::Array { element, len } => (element, ListLength::Of(len)),
-        Type::RuntimeArray { element } => (element, ListLength::None),
+        Type::Array { element, len } => (element, Some(len)),
+        Type::RuntimeArray { element } => (element, None),
         _ => return None,
     };
     let is_block = [Decoration::Block, Decoration::BufferBlock].iter().any(|of| contents.has(element, None, *of));
@@ -42,8 +34,7 @@ pub(super) fn buffers_in(contents: &Contents, ty: u32) -> Option<(u32, ListLengt
 pub(super) fn buffer_of(contents: &Contents, values: &Values, global: &Global) -> (u32, Option<Bindings>) {
     match buffers_in(contents, global.pointee) {
         None => (global.pointee, Some(Bindings::One)),
-        Some((block, ListLength::Of(len))) => (block, values.count(len).filter(|&n| n > 0).map(Bindings::Fixed)),
-        Some((block, ListLength::None)) => (block, None),
+        Some((block, len)) => (block, len.and_then(|len| values.count(len)).filter(|&n| n > 0).map(Bindings::Fixed)),
     }
 }
 
@@ -58,7 +49,7 @@ pub(super) fn counted(
     used: &HashMap<u32, Use>,
     counts: [u32; MAX_COUNTED],
 ) -> Option<(Vec<u32>, Counts)> {
-    let is_open = |global: &&Global| matches!(buffers_in(contents, global.pointee), Some((_, ListLength::None)));
+    let is_open = |global: &&Global| matches!(buffers_in(contents, global.pointee), Some((_, None)));
     let open: Vec<&Global> = contents.globals.iter().filter(is_open).collect();
     let taken = open.iter().filter(|global| used.contains_key(&global.id));
     let mut lengths: Counts = taken.map(|global| (place(contents, global), 1)).collect();

@@ -5,7 +5,7 @@
 use spirv::{Decoration, Op, StorageClass};
 
 use super::{Bounded, Bounder, unbounded};
-use crate::binary::binding_arrays::{ListLength, non_uniform_capabilities};
+use crate::binary::binding_arrays::non_uniform_capabilities;
 use crate::binary::code::Length;
 use crate::binary::instruction::{Instruction, instruction_at};
 
@@ -14,11 +14,10 @@ impl Bounder<'_> {
     pub(super) fn pick(
         &mut self,
         instruction: &Instruction<'_>,
-        ((base, class), (buffer, length)): ((u32, u32), (u32, ListLength)),
+        ((base, class), (buffer, length)): ((u32, u32), (u32, Option<u32>)),
     ) -> Bounded<()> {
         let (index, rest) = (instruction.operand(1)?, &instruction.operands[2..]);
-        let count = if let ListLength::Of(len) = length { self.values.count(len) } else { None };
-        let Some(count) = count else {
+        let Some(count) = length.and_then(|len| self.values.count(len)) else {
             return unbounded(instruction, "an array of bindings whose length nothing says");
         };
         // The only buffer is picked by a constant, which drivers compile to less, and lavapipe 25.0.7 rightly.
