@@ -22,18 +22,54 @@ use super::binding_arrays::{buffers_in, declares_computed_index, with_index_capa
 use super::code::{Code, Length};
 use super::constants::Values;
 use super::contents::{Contents, Type};
-use super::instruction::{HEADER_WORDS, Instruction, instructions_in};
-use super::reflect::ReflectError;
+use super::instruction::{HEADER_WORDS, Instruction, MalformedAt, instructions_in};
+use super::lines::line_of;
+use super::reflect::malformed;
+use crate::error::{self, Error};
 
-type Bounded<T> = Result<T, ReflectError>;
+/// Why a module gets no bounds.
+#[derive(Debug)]
+enum BoundError {
+    Malformed(MalformedAt),
+    /// An access that nothing keeps inside its memory.
+    Unbounded {
+        word: usize,
+        op: &'static str,
+        what: &'static str,
+    },
+}
+
+impl From<MalformedAt> for BoundError {
+    fn from(fault: MalformedAt) -> Self {
+        Self::Malformed(fault)
+    }
+}
+
+type Bounded<T> = Result<T, BoundError>;
 
 /// Adds bounds to the indices of a module where the device has none.
+///
+/// # Errors
+///
+/// [`Error::Malformed`], [`Error::Unbounded`].
 pub(super) fn bounded(
+    source_name: &str,
     words: &[u32],
     contents: &Contents,
     values: &Values,
     of_device: DeviceBounds,
-) -> Bounded<Vec<u32>> {
+) -> error::Result<Vec<u32>> {
+    with_bounds(words, contents, values, of_device).map_err(|error| match error {
+        BoundError::Malformed(fault) => malformed(source_name, fault),
+        BoundError::Unbounded { word, op, what } => {
+            let line = line_of(words, word).map_or_else(String::new, |line| format!(" of {line}"));
+            let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}{line}"));
+            Error::Unbounded { source_name, place, what }
+        }
+    })
+}
+
+fn with_bounds(words: &[u32], contents: &Contents, values: &Values, of_device: DeviceBounds) -> Bounded<Vec<u32>> {
     let mut bounder = Bounder {
         contents,
         values,
@@ -247,5 +283,5 @@ impl Bounder<'_> {
 }
 
 fn unbounded<T>(instruction: &Instruction<'_>, what: &'static str) -> Bounded<T> {
-    Err(ReflectError::Unbounded { word: instruction.at, op: instruction.name(), what })
+    Err(BoundError::Unbounded { word: instruction.at, op: instruction.name(), what })
 }

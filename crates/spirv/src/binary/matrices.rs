@@ -5,6 +5,7 @@
 
 use spirv::{CooperativeMatrixOperands, Op};
 
+use super::Binary;
 use super::constants::{Values, scalar_dtype};
 use super::contents::{Contents, CooperativeMatrix, EntryPoint, Type};
 use super::instruction::{Checked, Instruction, instructions_in};
@@ -12,12 +13,8 @@ use super::uses::callers_first;
 use crate::signature::{MatrixProduct, MatrixRole, MatrixUse};
 
 /// What the functions that are reached from an entry point do with cooperative matrices, each once.
-pub(super) fn matrices(
-    words: &[u32],
-    contents: &Contents,
-    entry: &EntryPoint,
-    values: &Values,
-) -> Checked<Vec<MatrixUse>> {
+pub(super) fn matrices(binary: &Binary, entry: &EntryPoint, values: &Values) -> Checked<Vec<MatrixUse>> {
+    let Binary { words, contents } = binary;
     let is_matrix = |ty: &Type| matches!(ty, Type::CooperativeMatrix(_));
     if !contents.types.values().any(is_matrix) {
         return Ok(Vec::new());

@@ -46,7 +46,7 @@ use bounded::bounded;
 use capabilities::{capabilities, declared};
 use constants::{Values, adjustable, numbered};
 use contents::{Contents, EntryPoint};
-use instruction::MalformedAt;
+use instruction::{Checked, MalformedAt};
 use kept::kept;
 use matrices::matrices;
 use reflect::{malformed, name_of};
@@ -124,10 +124,13 @@ impl Binary {
     ///
     /// [`Error::Malformed`].
     pub fn of_words(source_name: &str, words: Vec<u32>) -> Result<Self> {
-        let contents = read::read(&words).map_err(|fault| malformed(source_name, fault))?;
-        let binary = Self { words, contents };
-        binary.check_stages().map_err(|fault| malformed(source_name, fault))?;
-        Ok(binary)
+        let checked = Self::read(words).and_then(|binary| binary.check_stages().map(|()| binary));
+        checked.map_err(|fault| malformed(source_name, fault))
+    }
+
+    /// A module whose stages are not checked.
+    fn read(words: Vec<u32>) -> Checked<Self> {
+        read::read(&words).map(|contents| Self { words, contents })
     }
 
     /// The compute entry points, in the module's order.
@@ -190,17 +193,16 @@ impl Binary {
         let faulty = |fault| malformed(source_name, fault);
         self.check_numbers().map_err(faulty)?;
         let whole = self.entry(entry);
-        let read = |words: Vec<u32>| read::read(&words).map(|contents| Self { words, contents });
-        let part = kept(&self.words, &self.contents, whole).map_err(faulty)?.map(read).transpose().map_err(faulty)?;
+        let part = kept(&self.words, &self.contents, whole).and_then(|words| words.map(Self::read).transpose());
+        let part = part.map_err(faulty)?;
         let part = part.as_ref().unwrap_or(self);
         let used = uses(&part.words, &part.contents, part.entry(entry).function).map_err(faulty)?;
         let (with_counts, counts) = counted(&part.words, &part.contents, &used, options.counts).unzip();
-        let with_counts = with_counts.map(read).transpose().map_err(faulty)?;
-        let Self { words, contents } = with_counts.as_ref().unwrap_or(part);
-        let point = with_counts.as_ref().unwrap_or(part).entry(entry);
-        let refused = |refusal: reflect::ReflectError| refusal.into_error(source_name, entry, words);
+        let with_counts = with_counts.map(Self::read).transpose().map_err(faulty)?;
+        let binary @ Self { words, contents } = with_counts.as_ref().unwrap_or(part);
+        let point = binary.entry(entry);
         let values = Values::compute(contents, &set);
-        let mut signature = reflect::signature(words, contents, point, &values).map_err(refused)?;
+        let mut signature = reflect::signature(source_name, binary, point, &values)?;
         for param in &mut signature.params {
             let count = counts.as_ref().and_then(|counts| counts.get(&(Some(param.group), Some(param.binding))));
             param.bindings = count.map_or(param.bindings, |&count| Bindings::Counted(count));
@@ -208,7 +210,7 @@ impl Binary {
         if let Some(address) = signature.address().filter(|_| !options.assume_addresses) {
             return Err(Error::Addresses { kernel: entry.to_owned(), address });
         }
-        signature.matrices = matrices(words, contents, point, &values).map_err(faulty)?;
+        signature.matrices = matrices(binary, point, &values).map_err(faulty)?;
         let part =
             ChosenPart { words, contents, values: &values, entry: point, signature: &signature, whole: &self.contents };
         let (spirv, checked) = finished((source_name, part), options.bounds, checks, &set)?;
@@ -270,12 +272,9 @@ fn finished<T>(
     checks: Option<&Check<'_, T>>,
     set: &BTreeMap<u32, ScalarValue>,
 ) -> Result<(Vec<u32>, Option<T>)> {
-    let entry = &part.entry.name;
     let bound = |words: &[u32], contents: &Contents, values: &Values| match bounds {
         None => Ok(words.to_vec()),
-        Some(of_device) => {
-            bounded(words, contents, values, of_device).map_err(|refusal| refusal.into_error(source_name, entry, words))
-        }
+        Some(of_device) => bounded(source_name, words, contents, values, of_device),
     };
     let Some(checks) = checks else { return Ok((bound(part.words, part.contents, part.values)?, None)) };
     let (words, checked) = checks(part)?;
@@ -301,14 +300,8 @@ pub fn with_checks<T>(
     let binary = Binary::of_words(source_name, words)?;
     let Binary { words, contents } = &binary;
     let values = Values::compute(contents, &BTreeMap::new());
-    let part = ChosenPart {
-        words,
-        contents,
-        values: &values,
-        entry: binary.entry(&signature.entry),
-        signature,
-        whole: contents,
-    };
+    let entry = binary.entry(&signature.entry);
+    let part = ChosenPart { words, contents, values: &values, entry, signature, whole: contents };
     finished((source_name, part), bounds, checks, &BTreeMap::new())
 }
 
@@ -328,8 +321,7 @@ pub fn matrices_of(
     }
     let binary = Binary::of_words(source_name, words.to_vec())?;
     let values = Values::compute(&binary.contents, &BTreeMap::new());
-    let found = matrices(&binary.words, &binary.contents, binary.entry(entry), &values);
-    found.map_err(|fault| malformed(source_name, fault))
+    matrices(&binary, binary.entry(entry), &values).map_err(|fault| malformed(source_name, fault))
 }
 
 /// The words of a file, in whichever byte order it was written.

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 
+use super::Binary;
 use super::binding_arrays::buffer_of;
 use super::constants::{Values, adjustable};
 use super::contents::{Contents, DeclaredConstant, EntryPoint, Global, Type, WorkgroupSize};
@@ -18,8 +19,7 @@ use super::kept::is_of_subgroups;
 use super::types::{TypeReader, resource};
 use super::unique_names::make_names_unique;
 use super::uses::{ANYWHERE, Use, uses};
-use crate::binary::lines::line_of;
-use crate::error::{Error, Malformed, Resource};
+use crate::error::{Error, Malformed, Resource, Result};
 use crate::signature::{Access, Constant, ConstantDefault, ImageRole, Param, ParamKind, SharedVar, Signature};
 
 /// Variables of one module, at most; no kernel has a hundred.
@@ -28,73 +28,24 @@ const MAX_VARIABLES: usize = 1 << 12;
 /// Numbers of bindings, at most.
 const MAX_BINDING: u32 = 0xffff;
 
-/// Why there is no signature: the module is malformed, or uses what no kernel of ours has.
-#[derive(Debug)]
-pub(super) enum ReflectError {
-    Malformed(MalformedAt),
-    Unsupported {
-        variable: String,
-        resource: Resource,
-    },
-    /// Two kinds of memory at one binding.
-    Clash(Box<[Param; 2]>),
-    /// An access that nothing keeps inside its memory.
-    Unbounded {
-        word: usize,
-        op: &'static str,
-        what: &'static str,
-    },
-}
-
-impl From<MalformedAt> for ReflectError {
-    fn from(fault: MalformedAt) -> Self {
-        Self::Malformed(fault)
-    }
-}
-
-impl ReflectError {
-    pub(super) fn into_error(self, source_name: &str, kernel: &str, words: &[u32]) -> Error {
-        match self {
-            Self::Malformed(fault) => malformed(source_name, fault),
-            Self::Unsupported { variable, resource } => {
-                Error::Unsupported { kernel: kernel.to_owned(), variable, resource }
-            }
-            Self::Clash(params) => {
-                let [first, second] = *params;
-                let (kernel, kinds) = (kernel.to_owned(), [first.kind, second.kind]);
-                let (group, binding) = (first.group, first.binding);
-                Error::BindingClash { kernel, group, binding, names: [first.name, second.name], kinds }
-            }
-            Self::Unbounded { word, op, what } => {
-                let line = line_of(words, word).map_or_else(String::new, |line| format!(" of {line}"));
-                let (source_name, place) = (source_name.to_owned(), format!("word {word}, Op{op}{line}"));
-                Error::Unbounded { source_name, place, what }
-            }
-        }
-    }
-}
-
 pub(crate) fn malformed(source_name: &str, fault: MalformedAt) -> Error {
     let MalformedAt { word, problem } = fault;
     Error::Malformed { source_name: source_name.to_owned(), word, problem: Box::new(problem) }
 }
 
 /// Reads the signature of an entry point, with its constants set.
-pub(super) fn signature(
-    words: &[u32],
-    contents: &Contents,
-    entry: &EntryPoint,
-    values: &Values,
-) -> Result<Signature, ReflectError> {
+pub(super) fn signature(source_name: &str, binary: &Binary, entry: &EntryPoint, values: &Values) -> Result<Signature> {
+    let Binary { words, contents } = binary;
+    let faulty = |fault| malformed(source_name, fault);
     if contents.globals.len() > MAX_VARIABLES {
         let (count, limit) = (contents.globals.len() as u64, MAX_VARIABLES as u64);
         let problem = Malformed::TooMany { what: "variables", count, limit };
-        return Err(MalformedAt { word: entry.at, problem }.into());
+        return Err(faulty(MalformedAt { word: entry.at, problem }));
     }
-    let uses = uses(words, contents, entry.function)?;
-    let workgroup_size = workgroup_size(contents, entry, values)?;
-    let mut reader =
-        SignatureReader { contents, values, uses: &uses, addresses: Vec::new(), signature: Signature::default() };
+    let uses = uses(words, contents, entry.function).map_err(faulty)?;
+    let workgroup_size = workgroup_size(contents, entry, values).map_err(faulty)?;
+    let (addresses, signature) = (Vec::new(), Signature { entry: entry.name.clone(), ..Signature::default() });
+    let mut reader = SignatureReader { source_name, contents, values, uses: &uses, addresses, signature };
     let of_stage = |global: &&Global| matches!(global.class, Some(StorageClass::Input | StorageClass::Output));
     let is_taken =
         |global: &&Global| uses.contains_key(&global.id) || (of_stage(global) && entry.interface.contains(&global.id));
@@ -106,7 +57,6 @@ pub(super) fn signature(
     let SignatureReader { mut signature, mut addresses, .. } = reader;
     signature.params.append(&mut addresses);
     signature.reached = uses.get(&ANYWHERE).map(|used| Access::of(used.reads, used.writes));
-    signature.entry.clone_from(&entry.name);
     signature.workgroup_size = workgroup_size;
     signature.extensions.clone_from(&contents.extensions);
     signature.constants = constants(contents, entry, values);
@@ -130,7 +80,7 @@ fn is_compute_input(contents: &Contents, id: u32) -> bool {
 }
 
 /// Set and binding of a variable.
-pub(super) fn place(contents: &Contents, global: &Global) -> (Option<u32>, Option<u32>) {
+pub(crate) fn place(contents: &Contents, global: &Global) -> (Option<u32>, Option<u32>) {
     let decoration = |decoration| contents.decoration(global.id, None, decoration);
     (decoration(Decoration::DescriptorSet), decoration(Decoration::Binding))
 }
@@ -165,6 +115,8 @@ fn workgroup_size(contents: &Contents, entry: &EntryPoint, values: &Values) -> C
 }
 
 struct SignatureReader<'a> {
+    /// The name of the source, for messages.
+    source_name: &'a str,
     contents: &'a Contents,
     values: &'a Values,
     uses: &'a HashMap<u32, Use>,
@@ -174,11 +126,10 @@ struct SignatureReader<'a> {
 }
 
 impl SignatureReader<'_> {
-    fn variable(&mut self, global: &Global, used: Use) -> Result<(), ReflectError> {
+    fn variable(&mut self, global: &Global, used: Use) -> Result<()> {
         let (contents, (block, _)) = (self.contents, buffer_of(self.contents, self.values, global));
-        let name = self.name(global);
-        let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
-        let unsupported = |resource| Err(ReflectError::Unsupported { variable: name.clone(), resource });
+        let (name, source_name) = (self.name(global), self.source_name);
+        let fault = |problem| malformed(source_name, MalformedAt { word: global.at, problem });
         match global.class {
             Some(StorageClass::StorageBuffer) => self.buffer(global, &name, ParamKind::Storage, used),
             Some(StorageClass::Uniform) if contents.has(block, None, Decoration::BufferBlock) => {
@@ -190,24 +141,27 @@ impl SignatureReader<'_> {
             Some(StorageClass::Private) => Ok(()),
             // Validators pass one of another stage, or of none, and drivers crash on it.
             Some(StorageClass::Input) if is_compute_input(contents, global.id) => Ok(()),
-            Some(StorageClass::Input) => unsupported(Resource::Input),
+            Some(StorageClass::Input) => self.unsupported(&name, Resource::Input),
             Some(StorageClass::UniformConstant) => self.handle(global, &name, used),
-            Some(StorageClass::Output) => unsupported(Resource::Output),
-            _ => unsupported(Resource::Foreign),
+            Some(StorageClass::Output) => self.unsupported(&name, Resource::Output),
+            _ => self.unsupported(&name, Resource::Foreign),
         }
     }
 
+    fn unsupported<T>(&self, variable: &str, resource: Resource) -> Result<T> {
+        Err(Error::Unsupported { kernel: self.signature.entry.clone(), variable: variable.to_owned(), resource })
+    }
+
     /// An image or a sampler.
-    fn handle(&mut self, global: &Global, name: &str, used: Use) -> Result<(), ReflectError> {
+    fn handle(&mut self, global: &Global, name: &str, used: Use) -> Result<()> {
         let types = TypeReader { contents: self.contents, values: self.values, variable: name };
-        let unsupported = |resource| ReflectError::Unsupported { variable: name.to_owned(), resource };
         let param = match &self.contents.types[&global.pointee] {
             Type::Image { .. } | Type::SampledImage { .. } | Type::Sampler => types.handle(global.pointee),
-            Type::Array { .. } | Type::RuntimeArray { .. } => return Err(unsupported(Resource::BindingArray)),
-            Type::Other(op) => return Err(unsupported(resource(*op))),
-            _ => return Err(unsupported(Resource::Opaque)),
+            Type::Array { .. } | Type::RuntimeArray { .. } => return self.unsupported(name, Resource::BindingArray),
+            Type::Other(op) => return self.unsupported(name, resource(*op)),
+            _ => return self.unsupported(name, Resource::Opaque),
         };
-        let param = param.ok_or_else(|| unsupported(Resource::Image))?;
+        let Some(param) = param else { return self.unsupported(name, Resource::Image) };
         let has = |decoration| self.contents.has(global.id, None, decoration);
         let is_storage = param.image().is_some_and(|image| image.role == ImageRole::Storage);
         let access = Access::of(!has(Decoration::NonReadable), is_storage && !has(Decoration::NonWritable));
@@ -217,14 +171,14 @@ impl SignatureReader<'_> {
     }
 
     /// The set and the binding of a variable.
-    fn place(&self, global: &Global, name: &str) -> Result<(u32, u32), ReflectError> {
+    fn place(&self, global: &Global, name: &str) -> Result<(u32, u32)> {
         let (Some(group), Some(binding)) = place(self.contents, global) else {
             let (variable, what) = (name.to_owned(), "descriptor set and binding");
-            return Err(MalformedAt { word: global.at, problem: Malformed::Unplaced { variable, what } }.into());
+            let problem = Malformed::Unplaced { variable, what };
+            return Err(malformed(self.source_name, MalformedAt { word: global.at, problem }));
         };
         if binding > MAX_BINDING {
-            let resource = Resource::FarBinding; // Drivers make room for all below it.
-            return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
+            return self.unsupported(name, Resource::FarBinding); // Drivers make room for all below it.
         }
         Ok((group, binding))
     }
@@ -248,15 +202,14 @@ impl SignatureReader<'_> {
         }
     }
 
-    fn buffer(&mut self, global: &Global, name: &str, kind: ParamKind, used: Use) -> Result<(), ReflectError> {
+    fn buffer(&mut self, global: &Global, name: &str, kind: ParamKind, used: Use) -> Result<()> {
         let contents = self.contents;
-        let fault = |problem| ReflectError::from(MalformedAt { word: global.at, problem });
+        let fault = |problem| malformed(self.source_name, MalformedAt { word: global.at, problem });
         let (block, bindings) = buffer_of(contents, self.values, global);
         let (members, bindings) = match (&contents.types[&block], bindings) {
             (Type::Struct { members }, Some(bindings)) => (members.len(), bindings),
             (Type::Array { .. } | Type::RuntimeArray { .. }, _) | (_, None) => {
-                let resource = Resource::BindingArray;
-                return Err(ReflectError::Unsupported { variable: name.to_owned(), resource });
+                return self.unsupported(name, Resource::BindingArray);
             }
             _ => return Err(fault(Malformed::Unplaced { variable: name.to_owned(), what: "block type" })),
         };
@@ -278,16 +231,17 @@ impl SignatureReader<'_> {
     }
 
     /// Adds a buffer, or joins it to the one that is bound there already.
-    fn bind(&mut self, param: Param) -> Result<(), ReflectError> {
+    fn bind(&mut self, param: Param) -> Result<()> {
         match self.signature.params.last_mut() {
             Some(same) if (same.group, same.binding) == (param.group, param.binding) => {
                 let is_handle = matches!(param.kind, ParamKind::Texels | ParamKind::Image | ParamKind::Sampler);
                 if same.kind != param.kind || (is_handle && same.ty != param.ty) {
-                    return Err(ReflectError::Clash(Box::new([same.clone(), param])));
+                    let (kernel, names) = (self.signature.entry.clone(), [same.name.clone(), param.name]);
+                    let (group, binding, kinds) = (param.group, param.binding, [same.kind, param.kind]);
+                    return Err(Error::BindingClash { kernel, group, binding, names, kinds });
                 }
                 if same.bindings != param.bindings {
-                    let resource = Resource::MixedBindings;
-                    return Err(ReflectError::Unsupported { variable: param.name, resource });
+                    return self.unsupported(&param.name, Resource::MixedBindings);
                 }
                 same.join(param);
             }

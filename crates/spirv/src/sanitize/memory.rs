@@ -10,6 +10,7 @@ use spirv::{Decoration, StorageClass};
 use super::InstrumentRequest;
 use super::layout::{LayoutRules, Layouts, Run, TypedPart};
 use crate::binary::contents::{Global, Type};
+use crate::binary::reflect::place;
 
 /// In place of an offset: the buffer's notes are not kept.
 pub(crate) const NO_NOTES: u32 = u32::MAX;
@@ -91,8 +92,7 @@ impl Memory {
         let is_ordered = |id, member| {
             contents.has(id, member, Decoration::Coherent) || contents.has(id, member, Decoration::Volatile)
         };
-        let place = [Decoration::DescriptorSet, Decoration::Binding].map(|of| contents.decoration(global.id, None, of));
-        let [Some(group), Some(binding)] = place else { return other };
+        let (Some(group), Some(binding)) = place(contents, global) else { return other };
         let Some(Type::Struct { members }) = contents.types.get(&global.pointee) else { return other };
         let mut members = (0..).take(members.len());
         if is_ordered(global.id, None) || members.any(|member| is_ordered(global.pointee, Some(member))) {
