@@ -13,18 +13,11 @@ use crate::binary::words::{instruction, instructions, op};
 /// What was brought.
 pub(super) struct Prelude {
     /// Functions by their name.
-    functions: HashMap<String, u32>,
+    pub(super) functions: HashMap<String, u32>,
     /// Variables of the module.
     pub(super) variables: Vec<u32>,
     /// The words of the functions, which go behind the module's own.
     pub(super) words: Vec<u32>,
-}
-
-impl Prelude {
-    /// The function of that name, which the prelude has.
-    pub(super) fn function(&self, name: &str) -> u32 {
-        self.functions[name]
-    }
 }
 
 /// Adds the prelude's declarations to `code`.

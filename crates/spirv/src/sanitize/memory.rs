@@ -34,7 +34,8 @@ pub(super) enum Root {
 
 /// The memory of an entry point.
 pub(super) struct Memory {
-    roots: HashMap<u32, (Root, TypedPart)>,
+    /// What each variable is.
+    pub(super) roots: HashMap<u32, (Root, TypedPart)>,
     /// Bytes of the smallest number in shared memory; four if it is empty.
     pub(super) granule: u32,
     pub(super) shared_bytes: u32,
@@ -108,11 +109,6 @@ impl Memory {
         });
         self.buffer_granule = self.buffer_granule.min(layouts.granule(global.pointee));
         (Root::Buffer(u32::try_from(number).unwrap_or(NO_NOTES)), other.1)
-    }
-
-    /// What a variable is.
-    pub(super) fn root(&self, variable: u32) -> Option<(Root, TypedPart)> {
-        self.roots.get(&variable).copied()
     }
 }
 

@@ -111,7 +111,7 @@ impl<'a> Instrumenter<'a> {
         let layouts = Layouts { contents: request.part.contents, values: request.part.values };
         let mut pointers = HashMap::new();
         for global in &request.part.contents.globals {
-            let Some((root, part)) = memory.root(global.id) else { continue };
+            let Some(&(root, part)) = memory.roots.get(&global.id) else { continue };
             let is_block = request.part.contents.has(global.pointee, None, Decoration::Block)
                 || request.part.contents.has(global.pointee, None, Decoration::BufferBlock);
             let name = request.part.contents.name(global.id).map(str::to_owned);
@@ -257,7 +257,7 @@ impl<'a> Instrumenter<'a> {
     }
 
     pub(super) fn call_for(&mut self, name: &str, ty: u32, arguments: &[u32]) -> u32 {
-        let operands: Vec<u32> = [self.prelude.function(name)].iter().chain(arguments).copied().collect();
+        let operands: Vec<u32> = [self.prelude.functions[name]].iter().chain(arguments).copied().collect();
         self.code.value(Op::FunctionCall, ty, &operands)
     }
 
