@@ -23,10 +23,7 @@ impl fmt::Display for Names {
         if self.0.is_empty() {
             return f.write_str("none");
         }
-        for (i, name) in self.0.iter().enumerate() {
-            write!(f, "{}`{name}`", if i == 0 { "" } else { ", " })?;
-        }
-        Ok(())
+        write!(f, "`{}`", self.0.join("`, `"))
     }
 }
 

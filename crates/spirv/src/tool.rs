@@ -63,12 +63,8 @@ impl Tool {
         let failed = |reason: io::Error| ToolError::Failed(reason.to_string());
         let mut answer = tempfile::tempfile().map_err(failed)?;
         let mut child = self.start(input, &answer)?;
-        let status = match ended(&mut child, self.time_limit) {
-            Ok(Some(status)) => status,
-            Ok(None) => {
-                return Err(ToolError::Failed(format!("it was ended after {} s", self.time_limit.as_secs())));
-            }
-            Err(error) => return Err(failed(error)),
+        let Some(status) = ended(&mut child, self.time_limit).map_err(failed)? else {
+            return Err(ToolError::Failed(format!("it was ended after {} s", self.time_limit.as_secs())));
         };
         answer.rewind().map_err(failed)?;
         let mut bytes = Vec::new();

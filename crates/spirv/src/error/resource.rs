@@ -23,9 +23,12 @@ macro_rules! resources {
             pub const fn what(self) -> &'static str {
                 match self { $(Self::$name => $what,)* }
             }
+        }
 
-            const fn advice(self) -> &'static str {
-                match self { $(Self::$name => $advice,)* }
+        impl fmt::Display for Resource {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let advice = match self { $(Self::$name => $advice,)* };
+                write!(f, "{}: {advice}", self.what())
             }
         }
     };
@@ -59,10 +62,4 @@ resources! {
         "declare a storage or uniform buffer, push constants, or workgroup memory";
     /// A binding with a number that drivers have no room for.
     FarBinding: "bound at a number above 65535", "choose a smaller number";
-}
-
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what(), self.advice())
-    }
 }
