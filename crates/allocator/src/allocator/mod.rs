@@ -13,7 +13,6 @@ mod shared;
 mod upkeep;
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use vkarray_driver::lock::assert_none_held;
@@ -23,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::kind::{BlockLabel, MemoryKind};
 use crate::manager::{HostOptions, ManagerFactory, MemoryManager, Request, check_version};
 use crate::memory::{Bus, MemoryPointer, Owner};
-use crate::staging::{BorrowedSlot, CopyThreads, SharedSlot, SlotSize, SlotSource, Staging};
+use crate::staging::{BorrowedSlot, CopyThreads, SharedSlot, SlotSize, Staging};
 use crate::vulkan::{ChunkSource, ExternalMemory};
 
 pub use self::block::Block;
@@ -54,10 +53,7 @@ pub struct Allocator {
 
 #[derive(Debug)]
 struct AllocatorShared {
-    manager: Box<dyn MemoryManager>,
-    /// The number of resets.
-    generation: AtomicU64,
-    /// Memory that host copies go through. Given back in `drop`.
+    /// The manager, and memory of it that host copies go through.
     staging: Staging,
     /// What routes of host copies need to know of the device.
     bus: Bus,
@@ -67,7 +63,6 @@ struct AllocatorShared {
     external: ExternalMemory,
     /// Memory of images, once there is one.
     images: OnceLock<Arc<ChunkSource>>,
-    device: Arc<Device>,
 }
 
 impl Allocator {
@@ -103,11 +98,10 @@ impl Allocator {
     ) -> Result<Arc<Self>> {
         check_version(&*manager)?;
         manager.initialize(device)?;
-        let (generation, staging, copy_threads) = (AtomicU64::new(0), Staging::default(), CopyThreads::new(n_threads));
+        let (staging, copy_threads) = (Staging::new(manager, device), CopyThreads::new(n_threads));
         let bus = Bus::new(device.info(), copy_threads.n_threads());
-        let (external, device) = (ExternalMemory::new(device), Arc::clone(device));
-        let images = OnceLock::new();
-        let shared = AllocatorShared { manager, generation, staging, bus, copy_threads, external, images, device };
+        let (external, images) = (ExternalMemory::new(device), OnceLock::new());
+        let shared = AllocatorShared { staging, bus, copy_threads, external, images };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -121,13 +115,13 @@ impl Allocator {
     /// The device of the memory.
     #[inline]
     pub fn device(&self) -> &Arc<Device> {
-        &self.shared.device
+        &self.shared.staging.device
     }
 
     /// The manager of the memory.
     #[inline]
     pub fn manager(&self) -> &dyn MemoryManager {
-        &*self.shared.manager // The manager itself: the box around it is an adaptor.
+        &*self.shared.staging.manager // The manager itself: the box around it is an adaptor.
     }
 
     /// Allocates `size` bytes, uninitialised. Zero bytes are allowed.
@@ -171,7 +165,7 @@ impl Allocator {
     }
 
     fn serve(self: &Arc<Self>, request: &Request) -> Result<Arc<Block>> {
-        self.shared.device.check_lost()?;
+        self.device().check_lost()?;
         // Each branch makes its own block, which saves a move of the pointer.
         match self.request(request) {
             Ok(pointer) => Ok(Arc::new(Block::new(self, pointer))),
@@ -213,7 +207,7 @@ impl Allocator {
     ///
     /// The errors of [`Allocator::allocate`].
     pub fn allocate_host(self: &Arc<Self>, size: u64, options: HostOptions) -> Result<Arc<Block>> {
-        self.shared.device.check_lost()?;
+        self.device().check_lost()?;
         assert_none_held("a memory manager");
         let ask = || self.manager().memhostalloc(size, options);
         let memory = ask().or_else(|error| self.retry(error, ask))?;
@@ -223,7 +217,7 @@ impl Allocator {
     /// Asks again if memory ran out and staging memory could be freed.
     #[cold]
     fn retry<R>(&self, error: Error, ask: impl Fn() -> Result<R>) -> Result<R> {
-        if error.is_out_of_memory() && self.free_slots() { ask() } else { Err(error) }
+        if error.is_out_of_memory() && self.shared.staging.free_slots() { ask() } else { Err(error) }
     }
 
     /// As [`retry`](Self::retry), for memory that the manager does not hold, and so for which the manager gives back to the
@@ -268,31 +262,17 @@ impl Allocator {
 
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
-        self.shared.generation.load(Ordering::Relaxed)
-    }
-
-    fn slot_source(&self) -> SlotSource<'_> {
-        let AllocatorShared { manager, device, generation, .. } = &*self.shared;
-        SlotSource { manager: &**manager, device, generation }
+        self.shared.staging.generation()
     }
 
     /// Takes a slot of staging memory; see [`Staging::slot`].
     pub(crate) fn slot(&self, direction: Direction, size: SlotSize, len: usize) -> Result<BorrowedSlot<'_>> {
-        // SAFETY: the staging memory and the source belong to this allocator.
-        unsafe { self.shared.staging.slot(self.slot_source(), direction, size, len) }
+        self.shared.staging.slot(direction, size, len)
     }
 
     /// Takes host memory that this device and the one of `target` use for one copy; `None` if there is no such memory.
     pub(crate) fn shared_slot<'a>(&'a self, target: &'a Self) -> Result<Option<SharedSlot<'a>>> {
-        let sides = [self, target].map(|side| (&side.shared.staging, side.slot_source()));
-        // SAFETY: on each side, the staging memory and the source belong to one allocator.
-        unsafe { SharedSlot::take(sides) }
-    }
-
-    /// Gives the slots that no copy uses back to the manager. Returns whether there were any.
-    fn free_slots(&self) -> bool {
-        // SAFETY: the slots were made of memory of this allocator's own manager.
-        unsafe { self.shared.staging.free_slots(self.device(), self.manager()) }
+        SharedSlot::take([self, target].map(|side| &side.shared.staging))
     }
 
     pub(crate) fn bus(&self) -> &Bus {
@@ -306,8 +286,6 @@ impl Allocator {
 
 impl Drop for AllocatorShared {
     fn drop(&mut self) {
-        self.copy_threads.end(&self.device);
-        // SAFETY: the slots were made of memory of this allocator's own manager.
-        unsafe { self.staging.free_slots(&self.device, &*self.manager) };
+        self.copy_threads.end(&self.staging.device);
     }
 }

@@ -94,7 +94,7 @@ impl Allocator {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::NoSuchMemory`](crate::Error::NoSuchMemory);
     /// [`Error::Unsupported`](crate::Error::Unsupported) where the manager keeps no memory.
     pub fn reserve(&self, bytes: u64, kind: MemoryKind) -> Result<()> {
-        self.shared.device.check_lost()?;
+        self.device().check_lost()?;
         self.manager().reserve(bytes, kind)
     }
 
@@ -105,8 +105,8 @@ impl Allocator {
     ///
     /// [`DeviceLost`](vkarray_driver::Error::DeviceLost), and nothing is given back.
     pub fn trim(&self, keep: u64) -> Result<u64> {
-        self.shared.device.check_lost()?;
-        self.free_slots();
+        self.device().check_lost()?;
+        self.shared.staging.free_slots();
         self.manager().trim(keep)
     }
 
@@ -136,7 +136,7 @@ impl Allocator {
     ///
     /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count memory.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
-        self.shared.device.check_lost()?;
+        self.device().check_lost()?;
         self.manager().get_memory_info()
     }
 
@@ -148,8 +148,8 @@ impl Allocator {
     /// [`Error::Unsupported`](crate::Error::Unsupported) if the manager does not count memory;
     /// [`Error::NoSuchMemory`](crate::Error::NoSuchMemory).
     pub fn memory_info_of(&self, kind: MemoryKind) -> Result<MemoryInfo> {
-        self.shared.device.check_lost()?;
-        self.shared.manager.memory_info_of(kind)
+        self.device().check_lost()?;
+        self.manager().memory_info_of(kind)
     }
 
     /// Gives all unused memory back to the driver, and ends every block that exists.
@@ -177,8 +177,8 @@ impl Allocator {
     /// The errors of waiting for the device. The blocks have ended also after an error.
     pub fn reset(&self) -> Result<()> {
         self.device().check_process()?;
-        self.shared.generation.fetch_add(1, Ordering::Relaxed);
-        self.free_slots();
+        self.shared.staging.generation.fetch_add(1, Ordering::Relaxed);
+        self.shared.staging.free_slots();
         self.manager().reset()
     }
 
@@ -204,6 +204,6 @@ impl Allocator {
     /// Gives staging memory that no copy uses back to the manager. Never blocks. [`Allocator::trim`] and
     /// [`Allocator::reset`] also do this.
     pub fn release_staging(&self) {
-        self.free_slots();
+        self.shared.staging.free_slots();
     }
 }

@@ -282,7 +282,7 @@ impl Block {
         (slot, part): (&StagingSlot, Range<u64>),
     ) -> Result<()> {
         let size = part.end - part.start;
-        let (here, there) = (self.place(offset), (slot.buffer(), slot.buffer_offset() + part.start));
+        let (here, there) = (self.place(offset), slot.place(part.start));
         let range = offset..offset + size;
         let copy = match direction {
             Direction::ToDevice => {

@@ -10,6 +10,7 @@ mod shared_pages;
 mod slot;
 
 use std::collections::VecDeque;
+use std::mem;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,11 +19,12 @@ use vkarray_driver::lock::{Mutex, MutexGuard, Rank, assert_none_held};
 use vkarray_driver::{Device, Direction};
 
 pub(crate) use self::copy_threads::CopyThreads;
-use self::shared_pages::ImportedPages;
+use self::shared_pages::SharedPages;
 pub(crate) use self::shared_pages::{N_PARTS, SharedSlot};
 pub(crate) use self::slot::StagingSlot;
 use crate::error::{Error, Result};
 use crate::manager::{HostOptions, MemoryManager};
+use crate::memory::MemoryPointer;
 use crate::memory::route::{MAX_CHUNK, MAX_SLOTS, SMALL_SLOT};
 
 /// The sizes of slots.
@@ -41,11 +43,13 @@ impl SlotSize {
     }
 }
 
-/// The direction and size of a slot.
+/// What a slot is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SlotKind {
-    direction: Direction,
-    size: SlotSize,
+enum SlotKind {
+    /// Copies between the host and the device.
+    Host(Direction, SlotSize),
+    /// Copies between devices, which import the pages of the slot.
+    Shared,
 }
 
 /// The slots of one kind.
@@ -64,15 +68,17 @@ pub(crate) struct FilledSlot<'a> {
     pub(crate) part: Range<u64>,
 }
 
-/// The slots of one allocator.
+/// The memory manager of one allocator, and slots of its memory, which go back to it with the staging memory.
 #[derive(Debug)]
 pub(crate) struct Staging {
-    kept: [Mutex<SlotList>; 4],
-    /// Imports of pages that other devices also import, and that no copy of this device uses.
-    imports: Mutex<Vec<ImportedPages>>,
+    kept: [Mutex<SlotList>; 5],
     /// Whether an import has failed, so that no import is tried again.
     refuses_imports: AtomicBool,
     bytes: AtomicU64,
+    /// The number of resets.
+    pub(crate) generation: AtomicU64,
+    pub(crate) manager: Box<dyn MemoryManager>,
+    pub(crate) device: Arc<Device>,
 }
 
 /// A slot in use by one copy. Dropping it gives the slot back.
@@ -81,98 +87,68 @@ pub(crate) struct BorrowedSlot<'a> {
     slot: Option<StagingSlot>, // `None` once it went back.
     kind: SlotKind,
     staging: &'a Staging,
-    source: SlotSource<'a>,
-}
-
-impl Default for Staging {
-    fn default() -> Self {
-        let kept = std::array::from_fn(|_| Mutex::new(Rank::Staging, SlotList::default()));
-        let imports = Mutex::new(Rank::Staging, Vec::new());
-        Self { kept, imports, refuses_imports: AtomicBool::new(false), bytes: AtomicU64::new(0) }
-    }
 }
 
 impl Staging {
+    /// Staging memory of a manager that is initialised for the device. Takes no memory yet.
+    pub(crate) fn new(manager: Box<dyn MemoryManager>, device: &Arc<Device>) -> Self {
+        let kept = std::array::from_fn(|_| Mutex::new(Rank::Staging, SlotList::default()));
+        let (refuses_imports, bytes, generation) = Default::default();
+        Self { kept, refuses_imports, bytes, generation, manager, device: Arc::clone(device) }
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
     /// Bytes of all slots.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
     /// Gives unused slots back to the manager, also those that the device still uses. Returns whether there were any.
-    ///
-    /// # Safety
-    ///
-    /// `manager` is the manager of the allocator whose staging memory this is.
-    pub(crate) unsafe fn free_slots(&self, device: &Device, manager: &dyn MemoryManager) -> bool {
-        if device.is_forked() {
+    pub(crate) fn free_slots(&self) -> bool {
+        if self.device.is_forked() {
             return false; // The memory belongs to the parent process, and a lock may stay locked forever.
         }
         let mut is_any = false;
         for kept in &self.kept {
             let mut kept = kept.lock();
             kept.n_made -= kept.slots.len();
-            let slots = std::mem::take(&mut kept.slots);
+            let slots = mem::take(&mut kept.slots);
             drop(kept);
             is_any |= !slots.is_empty();
-            // SAFETY: the caller keeps this function's contract, which is the same as that of `free_slot`.
-            slots.into_iter().for_each(|slot| unsafe { self.free_slot(slot, manager) });
+            slots.into_iter().for_each(|slot| self.free_slot(slot));
         }
-        let imports = std::mem::take(&mut *self.imports.lock());
-        is_any |= !imports.is_empty();
-        // SAFETY: the caller keeps this function's contract, which is the same as that of `free_slot`.
-        imports.into_iter().for_each(|import| unsafe { self.free_slot(import.slot, manager) });
         is_any
     }
 
-    /// # Safety
-    ///
-    /// The obligations of [`Staging::free_slots`].
-    unsafe fn free_slot(&self, slot: StagingSlot, manager: &dyn MemoryManager) {
+    /// Gives back a slot, which this staging memory made, in the process that made it.
+    fn free_slot(&self, slot: StagingSlot) {
         self.bytes.fetch_sub(slot.size(), Ordering::Relaxed);
-        // SAFETY: the allocator makes its slots from its manager's memory. The slot is here by value, so no copy
-        // borrows it to record more work.
-        unsafe { slot.free(manager) };
+        // SAFETY: `made` alone makes slots, of memory of this manager, and lists and borrowed slots give them to the staging
+        // memory that made them. The slot is here by value, so no copy borrows it to record more work.
+        unsafe { slot.free(&*self.manager) };
     }
 
     fn kept(&self, kind: SlotKind) -> MutexGuard<'_, SlotList> {
-        let place = 2 * usize::from(kind.direction == Direction::ToHost) + usize::from(kind.size == SlotSize::Large);
+        let place = match kind {
+            SlotKind::Host(direction, size) => {
+                2 * usize::from(direction == Direction::ToHost) + usize::from(size == SlotSize::Large)
+            }
+            SlotKind::Shared => 4,
+        };
         // No caller's code runs under the lock.
         self.kept[place].lock()
     }
-}
 
-/// The source of the memory of slots: an allocator's manager, its device, and its number of resets.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SlotSource<'a> {
-    pub(crate) manager: &'a dyn MemoryManager,
-    pub(crate) device: &'a Arc<Device>,
-    pub(crate) generation: &'a AtomicU64,
-}
-
-impl SlotSource<'_> {
-    fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Relaxed)
-    }
-}
-
-impl Staging {
     /// Takes a slot for a copy of `len` bytes, at most the size of a slot. The device does not use the slot's next
     /// `len` bytes.
     ///
     /// Blocks only if the largest number of slots is in use, or if there is no memory for another.
-    ///
-    /// # Safety
-    ///
-    /// `source` is the source of the allocator whose staging memory this is.
-    pub(crate) unsafe fn slot<'a>(
-        &'a self,
-        source: SlotSource<'a>,
-        direction: Direction,
-        size: SlotSize,
-        len: usize,
-    ) -> Result<BorrowedSlot<'a>> {
-        let kind = SlotKind { direction, size };
-        let taken = |slot| BorrowedSlot { slot: Some(slot), kind, staging: self, source };
+    pub(crate) fn slot(&self, direction: Direction, size: SlotSize, len: usize) -> Result<BorrowedSlot<'_>> {
+        let kind = SlotKind::Host(direction, size);
+        let taken = |slot| BorrowedSlot { slot: Some(slot), kind, staging: self };
         let mut kept = self.kept(kind);
         if let Some(newest) = kept.slots.pop_back_if(|newest| newest.has_room(len)) {
             return Ok(taken(newest));
@@ -180,18 +156,14 @@ impl Staging {
         let (oldest, n_made) = (kept.slots.pop_front(), kept.n_made);
         drop(kept);
         let Some(mut oldest) = oldest.map(taken) else {
-            return match self.new_slot(source, kind) {
-                Err(error @ Error::OutOfMemory(_)) => {
-                    // SAFETY: the caller keeps this function's contract, which is the same as that of `free_slots`.
-                    let is_any = unsafe { self.free_slots(source.device, source.manager) };
-                    if is_any { self.new_slot(source, kind) } else { Err(error) }
-                }
+            return match self.new_slot(direction, size) {
+                Err(Error::OutOfMemory(_)) if self.free_slots() => self.new_slot(direction, size),
                 outcome => outcome,
             };
         };
         if !oldest.is_idle()? {
             if n_made < MAX_SLOTS {
-                match self.new_slot(source, kind) {
+                match self.new_slot(direction, size) {
                     // There is no memory for another slot, so the oldest is waited for.
                     Err(Error::OutOfMemory(_)) => {}
                     made => {
@@ -206,32 +178,47 @@ impl Staging {
         Ok(oldest)
     }
 
-    fn new_slot<'a>(&'a self, source: SlotSource<'a>, kind: SlotKind) -> Result<BorrowedSlot<'a>> {
+    fn new_slot(&self, direction: Direction, size: SlotSize) -> Result<BorrowedSlot<'_>> {
         assert_none_held("a memory manager");
-        let options = HostOptions::default().wc(kind.direction == Direction::ToDevice);
-        let memory = source.manager.memhostalloc(kind.size.bytes(), options)?.into_pointer();
-        let slot = StagingSlot::new(memory, source.device, source.generation());
-        self.bytes.fetch_add(kind.size.bytes(), Ordering::Relaxed);
-        self.kept(kind).n_made += 1;
-        let mut taken = BorrowedSlot { slot: Some(slot), kind, staging: self, source };
+        let options = HostOptions::default().wc(direction == Direction::ToDevice);
+        // The manager itself: the box around it is an adaptor.
+        let memory = (*self.manager).memhostalloc(size.bytes(), options)?.into_pointer();
+        let mut taken = self.made(memory, SlotKind::Host(direction, size), None);
         taken.wait_until_idle()?; // Waits for earlier uses of the memory.
         Ok(taken)
     }
 
-    fn put_back(&self, source: SlotSource<'_>, slot: StagingSlot, kind: SlotKind, is_oldest: bool) {
+    /// A slot of memory that the manager has just given out.
+    fn made(&self, memory: MemoryPointer, kind: SlotKind, pages: Option<Arc<SharedPages>>) -> BorrowedSlot<'_> {
+        let slot = StagingSlot::new(memory, self, pages);
+        self.bytes.fetch_add(slot.size(), Ordering::Relaxed);
+        self.kept(kind).n_made += 1;
+        BorrowedSlot { slot: Some(slot), kind, staging: self }
+    }
+
+    fn put_back(&self, slot: StagingSlot, kind: SlotKind, is_oldest: bool) {
+        if self.device.is_forked() {
+            return mem::forget(slot); // The memory belongs to the parent process, and a lock may stay locked forever.
+        }
+        let is_claimed = slot.pages.as_ref().is_some_and(|pages| pages.is_claimed());
         let mut kept = self.kept(kind);
         let is_one_too_many = kept.n_made > MAX_SLOTS;
-        if is_one_too_many || slot.generation != source.generation() {
+        if is_one_too_many || is_claimed || slot.generation != self.generation() {
             kept.n_made -= 1;
             drop(kept);
-            // SAFETY: the slot was made of memory of this manager, by the contract of `slot`.
-            return unsafe { self.free_slot(slot, source.manager) };
+            return self.free_slot(slot);
         }
         if is_oldest {
             kept.slots.push_front(slot);
         } else {
             kept.slots.push_back(slot);
         }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        self.free_slots();
     }
 }
 
@@ -260,7 +247,7 @@ impl<'a> BorrowedSlot<'a> {
     /// Puts the slot back as the least recently used.
     fn put_back_oldest(mut self) {
         if let Some(slot) = self.slot.take() {
-            self.staging.put_back(self.source, slot, self.kind, true);
+            self.staging.put_back(slot, self.kind, true);
         }
     }
 }
@@ -282,7 +269,7 @@ impl DerefMut for BorrowedSlot<'_> {
 impl Drop for BorrowedSlot<'_> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.staging.put_back(self.source, slot, self.kind, false);
+            self.staging.put_back(slot, self.kind, false);
         }
     }
 }

@@ -5,7 +5,6 @@
 //! claims them, and gives up its claim when no device uses them any more.
 
 use std::alloc::{self, Layout};
-use std::mem;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vkarray_driver::hazard::Mode;
 use vkarray_driver::lock::assert_none_held;
 
-use super::{SlotSource, Staging, StagingSlot};
+use super::{BorrowedSlot, SlotKind, Staging, StagingSlot};
 use crate::error::{Error, Result};
 use crate::memory::route::MAX_CHUNK;
 use crate::vulkan::page;
@@ -27,7 +26,7 @@ const SIZE: usize = N_PARTS * MAX_CHUNK as usize;
 
 /// Pages of host memory that no Rust reference ever points to.
 #[derive(Debug)]
-struct SharedPages {
+pub(super) struct SharedPages {
     start: NonNull<u8>,
     layout: Layout,
     is_claimed: AtomicBool,
@@ -38,25 +37,10 @@ unsafe impl Send for SharedPages {}
 // SAFETY: a shared reference gives no access to the memory, which only devices read and write.
 unsafe impl Sync for SharedPages {}
 
-/// Pages and their import by one device.
-#[derive(Debug)]
-pub(super) struct ImportedPages {
-    pages: Arc<SharedPages>,
-    pub(super) slot: StagingSlot,
-}
-
-/// An allocator's import, in use by one copy.
-#[derive(Debug)]
-struct BorrowedImport<'a> {
-    import: Option<ImportedPages>, // `None` once it went back.
-    staging: &'a Staging,
-    source: SlotSource<'a>,
-}
-
 /// Host memory that two devices use, for one copy.
 #[derive(Debug)]
 pub(crate) struct SharedSlot<'a> {
-    sides: [BorrowedImport<'a>; 2],
+    sides: [BorrowedSlot<'a>; 2],
 }
 
 impl SharedPages {
@@ -69,6 +53,10 @@ impl SharedPages {
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc::alloc(layout) })?;
         Some(Arc::new(Self { start, layout, is_claimed: AtomicBool::new(true) }))
+    }
+
+    pub(super) fn is_claimed(&self) -> bool {
+        self.is_claimed.load(Ordering::Acquire)
     }
 
     /// Claims the pages. Returns whether they were unclaimed.
@@ -88,74 +76,55 @@ impl Drop for SharedPages {
 impl Staging {
     /// Takes an import of the pages `of`. Without `of`, takes an import of any pages that no copy has claimed, and
     /// claims them.
-    fn take_import(&self, of: Option<&Arc<SharedPages>>) -> Option<ImportedPages> {
-        let mut imports = self.imports.lock();
-        let is_it =
-            |import: &ImportedPages| of.map_or_else(|| import.pages.claim(), |pages| Arc::ptr_eq(pages, &import.pages));
-        let position = imports.iter().position(is_it)?;
-        Some(imports.swap_remove(position))
+    fn take_import(&self, of: Option<&Arc<SharedPages>>) -> Option<BorrowedSlot<'_>> {
+        let mut kept = self.kept(SlotKind::Shared);
+        let is_it = |own: &Arc<SharedPages>| of.map_or_else(|| own.claim(), |pages| Arc::ptr_eq(pages, own));
+        let position = kept.slots.iter().position(|slot| slot.pages.as_ref().is_some_and(is_it))?;
+        let slot = kept.slots.swap_remove_back(position);
+        Some(BorrowedSlot { slot, kind: SlotKind::Shared, staging: self })
     }
 
     /// Takes an import of the pages, or makes one.
-    ///
-    /// # Safety
-    ///
-    /// `source` is the source of the allocator whose staging memory this is.
-    unsafe fn import<'a>(&'a self, source: SlotSource<'a>, pages: &Arc<SharedPages>) -> Result<BorrowedImport<'a>> {
-        let import = match self.take_import(Some(pages)) {
-            Some(kept) => kept,
-            None => {
-                assert_none_held("a memory manager");
-                // SAFETY: the owner keeps the pages until it is dropped, and no Rust reference points to them. The memory goes
-                // back by `memfree` with its last uses, or with the allocator's other slots.
-                let pinned =
-                    unsafe { source.manager.mempin(Box::new(Arc::clone(pages)), pages.start, SIZE as u64, false) }?;
-                self.bytes.fetch_add(SIZE as u64, Ordering::Relaxed);
-                let slot = StagingSlot::new(pinned.into_pointer(), source.device, source.generation());
-                ImportedPages { pages: Arc::clone(pages), slot }
-            }
-        };
-        Ok(BorrowedImport { import: Some(import), staging: self, source })
+    fn import(&self, pages: &Arc<SharedPages>) -> Result<BorrowedSlot<'_>> {
+        if let Some(kept) = self.take_import(Some(pages)) {
+            return Ok(kept);
+        }
+        assert_none_held("a memory manager");
+        let (owner, start) = (Box::new(Arc::clone(pages)), pages.start);
+        // SAFETY: the owner keeps the pages until it is dropped, and no Rust reference points to them. The memory goes
+        // back by `memfree` with its last uses, or with the allocator's other slots.
+        let pinned = unsafe { (*self.manager).mempin(owner, start, SIZE as u64, false) }?;
+        Ok(self.made(pinned.into_pointer(), SlotKind::Shared, Some(Arc::clone(pages))))
     }
 }
 
 impl<'a> SharedSlot<'a> {
     /// Takes a slot for a copy from the device of the first side to the device of the second; `None` if a device
     /// imports no such pages, or refuses them.
-    ///
-    /// # Safety
-    ///
-    /// Each source is the source of the allocator whose staging memory is beside it.
-    pub(crate) unsafe fn take(sides: [(&'a Staging, SlotSource<'a>); 2]) -> Result<Option<Self>> {
-        let [(from, source), (to, target)] = sides;
+    pub(crate) fn take(sides: [&'a Staging; 2]) -> Result<Option<Self>> {
+        let [from, to] = sides;
         if from.refuses_imports.load(Ordering::Relaxed) || to.refuses_imports.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let (first, pages) = match from.take_import(None) {
-            Some(kept) => {
-                let pages = Arc::clone(&kept.pages);
-                (Some(BorrowedImport { import: Some(kept), staging: from, source }), pages)
-            }
-            None => match SharedPages::new([source, target].map(|side| page(side.device.info()))) {
-                Some(pages) => (None, pages),
-                None => return Ok(None),
-            },
+        let first = from.take_import(None);
+        let pages = match &first {
+            Some(kept) => kept.pages.clone(),
+            None => SharedPages::new(sides.map(|side| page(side.device.info()))),
         };
-        let take = |staging: &'a Staging, source: SlotSource<'a>| {
-            // SAFETY: the caller keeps this function's contract, which is the same as that of `import`.
-            let import = unsafe { staging.import(source, &pages) };
-            import.inspect_err(|error| {
+        let Some(pages) = pages else { return Ok(None) };
+        let take = |staging: &'a Staging| {
+            staging.import(&pages).inspect_err(|error| {
                 // Pages stay imported until the device no longer uses them, and can be imported again then.
                 let is_lasting = !matches!(error, Error::AlreadyPinned { .. });
                 staging.refuses_imports.fetch_or(is_lasting, Ordering::Relaxed);
             })
         };
-        let imported = first.map_or_else(|| take(from, source), Ok).and_then(|first| Ok([first, take(to, target)?]));
+        let imported = first.map_or_else(|| take(from), Ok).and_then(|first| Ok([first, take(to)?]));
         match imported {
             Ok(sides) => Ok(Some(Self { sides })),
             Err(error) => {
-                source.device.check_lost()?;
-                target.device.check_lost()?;
+                from.device.check_lost()?;
+                to.device.check_lost()?;
                 log::debug!("copies between devices go through memory of each, since pages are not imported: {error}");
                 Ok(None)
             }
@@ -164,7 +133,7 @@ impl<'a> SharedSlot<'a> {
 
     /// The pages as memory of the source's device and as memory of the target's device.
     pub(crate) fn sides(&self) -> [&StagingSlot; 2] {
-        self.sides.each_ref().map(|side| &side.import.as_ref().expect("present until it goes back").slot)
+        self.sides.each_ref().map(|side| &**side)
     }
 
     /// Waits until neither device uses the pages, and gives up the claim. If the wait fails, or the slot is dropped
@@ -173,25 +142,10 @@ impl<'a> SharedSlot<'a> {
         for slot in self.sides() {
             slot.wait_for_copies(0..SIZE as u64, Mode::Write)?;
         }
-        if let Some(import) = &self.sides[0].import {
-            import.pages.is_claimed.store(false, Ordering::Release);
+        if let Some(pages) = &self.sides[0].pages {
+            pages.is_claimed.store(false, Ordering::Release);
         }
         Ok(())
-    }
-}
-
-impl Drop for BorrowedImport<'_> {
-    fn drop(&mut self) {
-        let Some(import) = self.import.take() else { return };
-        if self.source.device.is_forked() {
-            return mem::forget(import); // The memory belongs to the parent process.
-        }
-        let is_claimed = import.pages.is_claimed.load(Ordering::Acquire);
-        if is_claimed || import.slot.generation != self.source.generation() {
-            // SAFETY: the slot was made of memory of this manager, by the contract of `import`.
-            return unsafe { self.staging.free_slot(import.slot, self.source.manager) };
-        }
-        self.staging.imports.lock().push(import);
     }
 }
 

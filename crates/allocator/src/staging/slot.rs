@@ -12,6 +12,8 @@ use smallvec::SmallVec;
 use vkarray_driver::hazard::{BlockAccess, BlockId, Mode, Stage};
 use vkarray_driver::{Device, Point};
 
+use super::Staging;
+use super::shared_pages::SharedPages;
 use crate::error::Result;
 use crate::manager::MemoryManager;
 use crate::memory::{HostIntent, Mapping, MemoryPointer};
@@ -29,13 +31,16 @@ pub(crate) struct StagingSlot {
     pub(super) generation: u64,
     /// The end of the parts in use: from this byte on, neither the device nor a copy uses the slot.
     pub(super) used: u64,
+    /// The pages of the memory, if other devices import them too.
+    pub(super) pages: Option<Arc<SharedPages>>,
     device: Arc<Device>,
 }
 
 impl StagingSlot {
-    pub(super) fn new(memory: MemoryPointer, device: &Arc<Device>, generation: u64) -> Self {
+    pub(super) fn new(memory: MemoryPointer, staging: &Staging, pages: Option<Arc<SharedPages>>) -> Self {
+        let (device, generation) = (Arc::clone(&staging.device), staging.generation());
         let id = device.track_block_after(memory.last_uses());
-        Self { memory, id, generation, used: 0, device: Arc::clone(device) }
+        Self { memory, id, generation, used: 0, pages, device }
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -87,13 +92,9 @@ impl StagingSlot {
         unsafe { slice::from_raw_parts_mut(address, len) }
     }
 
-    pub(crate) fn buffer(&self) -> vk::Buffer {
-        self.memory.buffer()
-    }
-
-    /// The position of the first byte in the buffer.
-    pub(crate) fn buffer_offset(&self) -> u64 {
-        self.memory.offset()
+    /// The buffer and the offset in it of the slot's byte at `offset`.
+    pub(crate) fn place(&self, offset: u64) -> (vk::Buffer, u64) {
+        (self.memory.buffer(), self.memory.offset() + offset)
     }
 
     /// Describes that a copy reads a part.
@@ -131,13 +132,10 @@ impl StagingSlot {
     ///
     /// # Safety
     ///
-    /// `manager` gave the memory out, and no more work that uses it is recorded.
+    /// `manager` gave the memory out in this process, and no more work that uses it is recorded.
     pub(super) unsafe fn free(mut self, manager: &dyn MemoryManager) {
-        if self.device.is_forked() {
-            return std::mem::forget(self); // The memory belongs to the parent process.
-        }
         // SAFETY: the slot tracked the id, ends here, and gives its memory back with the uses that are left.
-        self.memory.set_last_uses(unsafe { self.device.retire_block(self.id) });
+        self.memory.last_uses_mut().set(unsafe { self.device.retire_block(self.id) });
         // SAFETY: the caller promises that the manager gave the pointer out, of which only the uses were changed. The
         // tracker returned all uses of the slot, and the slot ends here.
         unsafe { manager.memfree(self.memory) };
