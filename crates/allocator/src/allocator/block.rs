@@ -312,12 +312,6 @@ impl Block {
         self.allocator.bus().is_readable(BlockSide { kind: self.kind(), is_addressed: true }).then_some(mapping)
     }
 
-    /// How the host addresses it to write in place; also where it does not read it.
-    #[inline]
-    pub(crate) fn mapping_to_write(&self) -> Option<Mapping> {
-        self.memory().mapping()
-    }
-
     /// The block as a side of a copy over the bus.
     #[inline]
     pub(crate) fn side(&self) -> BlockSide {
@@ -330,23 +324,19 @@ impl Block {
     ///
     /// All work that uses the block is over.
     pub(crate) unsafe fn give_back_idle(mut self) {
-        let Some(mut memory) = self.memory.take() else { return };
         if self.device().is_forked() {
-            return mem::forget(memory);
+            return; // The end of the block leaves the memory to the parent process.
         }
-        if let Some(&id) = self.id.get() {
-            // SAFETY: the block tracked the id and is here by value: no guard borrows it, and the id ends with it. The
-            // caller promises that the uses are over, so that they can be forgotten.
+        if let Some(id) = self.id.take() {
+            // SAFETY: the block tracked the id and is here by value: no guard borrows it, and the id ends here. The caller
+            // promises that the uses are over, so that they can be forgotten.
             drop(unsafe { self.device().retire_block(id) });
         }
-        drop(memory.take_last_uses());
-        // SAFETY: the pointer came from this allocator, and only its last uses were changed. The caller promises that
-        // those are over, and the block, which is here by value, is used for no more work.
-        unsafe { self.allocator.give_back(memory) };
+        drop(self.memory.as_mut().map(MemoryPointer::take_last_uses));
     }
 
     #[inline]
-    pub(super) fn memory(&self) -> &MemoryPointer {
+    pub(crate) fn memory(&self) -> &MemoryPointer {
         self.memory.as_ref().expect("present until it is given back")
     }
 }
@@ -360,11 +350,12 @@ impl Drop for Block {
         if let Some(&id) = self.id.get() {
             // SAFETY: the block tracked the id, and this is its last use. Guards over the bytes borrow the block, so none is
             // left. The memory goes back to its manager with the uses that the tracker returns.
-            memory.set_last_uses(unsafe { self.device().retire_block(id) });
+            memory.last_uses_mut().set(unsafe { self.device().retire_block(id) });
         }
         // SAFETY: the pointer came from this allocator, and only its last uses were changed. Recording work borrows the block
         // until the tracker has noted the work, so the tracker's answer names all of it, and the uses that the block was given
-        // out with; a block that was never tracked still has the latter. This was the last handle, so no more work follows.
+        // out with; a block that was never tracked still has the latter. `give_back_idle` leaves neither, as its caller
+        // promises that all uses are over. This was the last handle, so no more work follows.
         unsafe { self.allocator.give_back(memory) };
     }
 }

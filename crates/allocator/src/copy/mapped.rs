@@ -70,7 +70,8 @@ impl Block {
 
     /// Writes through the mapping if no work, submitted or not, uses the bytes. Returns whether it wrote them.
     pub(super) fn write_if_idle(&self, range: &Range<u64>, source: &[u8]) -> Result<bool> {
-        let Some(mapping) = self.mapping_to_write() else { return Ok(false) };
+        // The pointer's own mapping: the host writes also where it does not read.
+        let Some(mapping) = self.memory().mapping() else { return Ok(false) };
         let Some(_hold) = self.hold_if_idle(mapping, range, Mode::Write)? else { return Ok(false) };
         mapping.invalidate(self.device(), range, HostIntent::Overwrite)?;
         let address = self.address(mapping, range.start, source.len())?;

@@ -185,10 +185,6 @@ impl MemoryPointer {
     pub(crate) fn last_uses_mut(&mut self) -> &mut PendingUses {
         &mut self.last_uses
     }
-
-    pub(crate) fn set_last_uses(&mut self, last_uses: LastUses) {
-        self.last_uses.set(last_uses);
-    }
 }
 
 /// Host memory, from [`MemoryManager::memhostalloc`](crate::MemoryManager::memhostalloc) or
