@@ -34,7 +34,7 @@ pub(crate) struct Chunk {
 
 /// The memory of a chunk or an image. A leaked chunk keeps the source alive, whose end would free the memory of all chunks.
 #[derive(Debug)]
-pub(super) struct ChunkMemory {
+pub(crate) struct ChunkMemory {
     allocation: Allocation,
     source: Arc<ChunkSource>,
 }
@@ -52,13 +52,6 @@ impl Drop for ChunkMemory {
     }
 }
 
-impl ChunkMemory {
-    /// Bytes.
-    pub(super) fn size(&self) -> u64 {
-        self.allocation.size()
-    }
-}
-
 impl Chunk {
     pub(crate) fn buffer(&self) -> vk::Buffer {
         self.buffer.raw()
@@ -71,7 +64,7 @@ impl Chunk {
 
     /// Bytes of the chunk's memory, which alignment can make larger than the buffer.
     pub(crate) fn memory_size(&self) -> u64 {
-        self.memory.size()
+        self.memory.allocation.size()
     }
 
     /// The mapping of the chunk's first byte, if the host addresses it.
@@ -174,7 +167,7 @@ impl ChunkSource {
     }
 
     /// Makes memory for an image, which is bound to it. `kind` is one of device memory.
-    pub(super) fn make_image(self: &Arc<Self>, image: vk::Image, kind: MemoryKind) -> Result<ChunkMemory> {
+    pub(crate) fn make_image(self: &Arc<Self>, image: vk::Image, kind: MemoryKind) -> Result<ChunkMemory> {
         // SAFETY: the image is alive and of this device.
         let requirements = unsafe { self.device.raw().get_image_memory_requirements(image) };
         let size = requirements.size;
@@ -189,55 +182,42 @@ impl ChunkSource {
     }
 
     /// Takes memory of the best type for the kind; where the driver has no more of it, of another type of the same heap.
-    /// Drivers give out less of the memory that the host addresses than the heap has. `asked` is what the error says was
+    /// Drivers give out less of the memory that the host addresses than the heap has. An error says that `size` bytes were
     /// asked for.
     fn allocate(
         self: &Arc<Self>,
         requirements: vk::MemoryRequirements,
-        scheme: AllocationScheme,
-        asked @ (_, kind): (u64, MemoryKind),
+        allocation_scheme: AllocationScheme,
+        (size, kind): (u64, MemoryKind),
     ) -> Result<(ChunkMemory, MemoryType)> {
         let (device, mut admitted) = (self.device.info(), requirements.memory_type_bits);
+        let linear = !matches!(allocation_scheme, AllocationScheme::DedicatedImage(_));
         loop {
             let chosen = kind.memory_type(device, admitted).ok_or(Error::NoSuchMemory { kind })?;
             let memory_type = device.memory_types[chosen as usize];
             let mut requirements = vk::MemoryRequirements { memory_type_bits: 1 << chosen, ..requirements };
-            if !memory_type.host_coherent && !matches!(scheme, AllocationScheme::DedicatedImage(_)) {
-                self.round_to_atoms(&mut requirements);
+            if !memory_type.host_coherent && linear {
+                // Whole atoms, so that no chunk is flushed or invalidated with another.
+                let atom = device.limits.non_coherent_atom_size.max(1);
+                requirements.alignment = requirements.alignment.max(atom); // Both are powers of two.
+                requirements.size = requirements.size.next_multiple_of(atom);
             }
             admitted = kind.instead_of(chosen, device, admitted);
-            match self.allocate_type(requirements, scheme, asked) {
-                Err(Error::OutOfMemory(_)) if admitted != 0 => {}
-                taken => return taken.map(|memory| (memory, memory_type)),
+            let location = MemoryLocation::Unknown; // The memory type is chosen already.
+            let description = AllocationCreateDesc { name: "chunk", requirements, location, linear, allocation_scheme };
+            // The lock is released before the error is described, which takes it again.
+            let allocated = self.memory.lock().allocate(&description);
+            self.budgets.forget();
+            match allocated.map_err(|error| (Shortage::of_refusal(&error), error)) {
+                Ok(allocation) => return Ok((ChunkMemory { allocation, source: Arc::clone(self) }, memory_type)),
+                Err((Some(_), _)) if admitted != 0 => {}
+                Err((Some(shortage), _)) => {
+                    let shortage = shortage.beyond(requirements.size, device.limits.max_memory_allocation_size);
+                    return Err(self.out_of_memory(size, kind, shortage));
+                }
+                Err((None, error)) => return Err(Error::SubAllocator(error)),
             }
         }
-    }
-
-    /// Takes memory of the one type in the requirements from the driver.
-    fn allocate_type(
-        self: &Arc<Self>,
-        requirements: vk::MemoryRequirements,
-        allocation_scheme: AllocationScheme,
-        asked: (u64, MemoryKind),
-    ) -> Result<ChunkMemory> {
-        let description = AllocationCreateDesc {
-            name: "chunk",
-            requirements,
-            location: MemoryLocation::Unknown, // The memory type is chosen already.
-            linear: !matches!(allocation_scheme, AllocationScheme::DedicatedImage(_)),
-            allocation_scheme,
-        };
-        // The lock is released before the error is described, which takes it again.
-        let allocated = self.memory.lock().allocate(&description);
-        self.budgets.forget();
-        let allocation = allocated.map_err(|error| match Shortage::of_refusal(&error) {
-            Some(shortage) => {
-                let limit = self.device.info().limits.max_memory_allocation_size;
-                self.out_of_memory(asked.0, asked.1, shortage.beyond(requirements.size, limit))
-            }
-            None => Error::SubAllocator(error),
-        })?;
-        Ok(ChunkMemory { allocation, source: Arc::clone(self) })
     }
 
     /// Refuses scarce memory beyond the driver's budget: some drivers would allocate it and then move allocations to slower
@@ -252,13 +232,6 @@ impl ChunkSource {
             Some(left) if left < bytes => Err(self.out_of_memory(bytes, kind, Shortage::Budget(left))),
             _ => Ok(()),
         }
-    }
-
-    /// Rounds up to whole atoms, so that no chunk is flushed or invalidated with another.
-    fn round_to_atoms(&self, requirements: &mut vk::MemoryRequirements) {
-        let atom = self.device.info().limits.non_coherent_atom_size.max(1);
-        requirements.alignment = requirements.alignment.max(atom); // Both are powers of two.
-        requirements.size = requirements.size.next_multiple_of(atom);
     }
 
     pub(crate) fn usage(&self) -> SourceUsage {

@@ -55,7 +55,9 @@ impl ExternalMemory {
         let unseen = MemoryKind::Device.memory_type(info, admitted & !memory_types(info, |kind| kind.host_visible));
         let memory_type =
             unseen.or_else(|| MemoryKind::Device.memory_type(info, admitted)).ok_or(Error::NoSuchMemory { kind })?;
-        let description = self.description(size, requirements.size, memory_type);
+        let (device_uuid, driver_uuid) = (info.uuid.clone(), info.driver.uuid.clone());
+        let allocation_size = requirements.size;
+        let description = MemoryDescription { device_uuid, driver_uuid, size, allocation_size, memory_type };
         let info = vk::MemoryAllocateInfo::default().push_next(&mut export);
         // SAFETY: the description has the size and a type of the buffer's requirements, and no descriptor is imported.
         unsafe { self.bind(buffer, info, description, false) }
@@ -69,12 +71,6 @@ impl ExternalMemory {
         // SAFETY: the buffer is alive and of this device.
         let requirements = unsafe { self.device.raw().get_buffer_memory_requirements(buffer.raw()) };
         Ok((buffer, requirements))
-    }
-
-    fn description(&self, size: u64, allocation_size: u64, memory_type: u32) -> MemoryDescription {
-        let info = self.device.info();
-        let (device_uuid, driver_uuid) = (info.uuid.clone(), info.driver.uuid.clone());
-        MemoryDescription { device_uuid, driver_uuid, size, allocation_size, memory_type }
     }
 
     /// Memory that `info` and `description` describe, for that buffer alone, and the pointer that owns both.

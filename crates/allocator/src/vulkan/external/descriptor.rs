@@ -20,8 +20,9 @@ impl ExternalMemory {
         let Dedicated { memory, description, .. } =
             dedicated(memory).filter(|dedicated| !dedicated.is_imported).ok_or_else(refused)?;
         let info = vk::MemoryGetFdInfoKHR::default().memory(memory.raw()).handle_type(HANDLE);
+        let calls = external_memory_fd::Device::new(self.device.physical().instance().raw(), self.device.raw());
         // SAFETY: the memory is alive, and was allocated for descriptors of this type.
-        let fd = unsafe { self.calls().get_memory_fd(&info) };
+        let fd = unsafe { calls.get_memory_fd(&info) };
         // SAFETY: the driver made the descriptor just now, and leaves it to the caller.
         let fd = unsafe { self.device.own_exported("vkGetMemoryFdKHR", fd) }?;
         // SAFETY: the description was made together with the memory, and describes it.
@@ -65,10 +66,6 @@ impl ExternalMemory {
             return Err(Error::Descriptor(reason));
         }
         Ok(file)
-    }
-
-    fn calls(&self) -> external_memory_fd::Device {
-        external_memory_fd::Device::new(self.device.physical().instance().raw(), self.device.raw())
     }
 }
 
