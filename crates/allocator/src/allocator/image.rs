@@ -16,7 +16,8 @@ use vkarray_driver::{Device, Owned};
 
 use super::{Allocator, Block};
 use crate::error::Result;
-use crate::vulkan::{ChunkSource, ImageShape, RawImage, texel_view};
+use crate::kind::MemoryKind;
+use crate::vulkan::{ChunkMemory, ChunkSource, ImageShape, create_image, create_view, format_properties, texel_view};
 
 /// Images that a block keeps, at most; the one that was made first goes.
 const KEPT: usize = 4;
@@ -27,8 +28,12 @@ pub(super) type Images = Mutex<Vec<(Range<u64>, Arc<Image>)>>;
 /// An image beside bytes of a block.
 #[derive(Debug)]
 pub struct Image {
-    raw: RawImage,
+    view: Owned<vk::ImageView>, // Destroyed before the image that it shows.
+    image: Owned<vk::Image>,    // Destroyed before the memory that it is bound to.
+    _memory: ChunkMemory,
     shape: ImageShape,
+    /// What the device does with optimal images of the format.
+    features: vk::FormatFeatureFlags,
     id: BlockId,
     /// The block's write count when the image last had its bytes, plus one; 0 if it never had them.
     copied: AtomicU64,
@@ -37,20 +42,23 @@ pub struct Image {
 
 impl Image {
     fn new(source: &Arc<ChunkSource>, shape: &ImageShape) -> Result<Self> {
-        let raw = RawImage::new(source, shape)?;
         let device = Arc::clone(source.device());
+        let image = create_image(&device, shape)?;
+        let memory = source.make_image(image.raw(), MemoryKind::Device)?;
+        let view = create_view(&device, image.raw(), shape)?;
+        let features = format_properties(&device, shape.format).optimal_tiling_features;
         let id = device.track_block_after(&[]);
-        Ok(Self { raw, shape: *shape, id, copied: AtomicU64::new(0), device })
+        Ok(Self { view, image, _memory: memory, shape: *shape, features, id, copied: AtomicU64::new(0), device })
     }
 
     /// The image.
     pub fn raw(&self) -> vk::Image {
-        self.raw.image.raw()
+        self.image.raw()
     }
 
     /// All of the image, as its shape says.
     pub fn view(&self) -> vk::ImageView {
-        self.raw.view.raw()
+        self.view.raw()
     }
 
     /// Its type, format and size.
@@ -60,7 +68,7 @@ impl Image {
 
     /// Whether the device interpolates between its texels.
     pub fn is_filterable(&self) -> bool {
-        self.raw.features.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)
+        self.features.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)
     }
 
     /// Describes a use of the image, which writes it if it copies to it or its kernel writes it.

@@ -1,13 +1,9 @@
 //! Images with memory behind them, and views of buffers as texels: what the device has is asked, then made.
 
-use std::sync::Arc;
-
 use ash::vk;
 use vkarray_driver::{Device, Owned};
 
-use super::chunk::{ChunkMemory, ChunkSource};
 use crate::error::{Error, ImageProblem, Result};
-use crate::kind::MemoryKind;
 
 /// What an image is: type, format, size and use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,36 +42,6 @@ impl ImageShape {
     }
 }
 
-/// An image, its memory and its view. Its owner drops it when no work uses it.
-#[derive(Debug)]
-pub(crate) struct RawImage {
-    pub(crate) view: Owned<vk::ImageView>, // Destroyed before the image that it shows.
-    pub(crate) image: Owned<vk::Image>,    // Destroyed before the memory that it is bound to.
-    _memory: ChunkMemory,
-    /// What the device does with optimal images of the format.
-    pub(crate) features: vk::FormatFeatureFlags,
-}
-
-impl RawImage {
-    /// Makes an image of device memory.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchImage`], and the errors of memory.
-    pub(crate) fn new(source: &Arc<ChunkSource>, shape: &ImageShape) -> Result<Self> {
-        let device = source.device();
-        let limits = image_limits(device, shape)?;
-        if let Some(problem) = shape.problem(limits.as_ref()) {
-            return Err(Error::NoSuchImage { format: shape.format.as_raw(), problem });
-        }
-        let image = create_image(device, shape)?;
-        let memory = source.make_image(image.raw(), MemoryKind::Device)?;
-        let view = create_view(device, image.raw(), shape)?;
-        let features = format_properties(device, shape.format).optimal_tiling_features;
-        Ok(Self { view, image, _memory: memory, features })
-    }
-}
-
 /// What the device allows of such images; `None` if it has none.
 fn image_limits(device: &Device, shape: &ImageShape) -> Result<Option<vk::ImageFormatProperties>> {
     let physical = device.physical();
@@ -92,13 +58,21 @@ fn image_limits(device: &Device, shape: &ImageShape) -> Result<Option<vk::ImageF
     }
 }
 
-fn format_properties(device: &Device, format: vk::Format) -> vk::FormatProperties {
+pub(crate) fn format_properties(device: &Device, format: vk::Format) -> vk::FormatProperties {
     let physical = device.physical();
     // SAFETY: the physical device is of the instance.
     unsafe { physical.instance().raw().get_physical_device_format_properties(physical.raw(), format) }
 }
 
-fn create_image(device: &Device, shape: &ImageShape) -> Result<Owned<vk::Image>> {
+/// Creates an image, without memory.
+///
+/// # Errors
+///
+/// [`Error::NoSuchImage`], and [`Error::Driver`](crate::Error::Driver).
+pub(crate) fn create_image(device: &Device, shape: &ImageShape) -> Result<Owned<vk::Image>> {
+    if let Some(problem) = shape.problem(image_limits(device, shape)?.as_ref()) {
+        return Err(Error::NoSuchImage { format: shape.format.as_raw(), problem });
+    }
     let families = device.plan().families();
     // Streams of any family use every image without ownership transfers.
     let sharing = if families.len() > 1 { vk::SharingMode::CONCURRENT } else { vk::SharingMode::EXCLUSIVE };
@@ -115,13 +89,14 @@ fn create_image(device: &Device, shape: &ImageShape) -> Result<Owned<vk::Image>>
         .usage(shape.usage())
         .sharing_mode(sharing)
         .queue_family_indices(&families);
-    // SAFETY: `info` is complete and borrows what it points to; the caller compared it with what the device has.
+    // SAFETY: `info` is complete and borrows what it points to; it was compared with what the device has.
     let raw = unsafe { device.raw().create_image(&info, None) }.map_err(device.failed("vkCreateImage"))?;
     // SAFETY: just created, not owned elsewhere, and not used by any work yet.
     Ok(unsafe { Owned::new(raw, device.logical()) })
 }
 
-fn create_view(device: &Device, image: vk::Image, shape: &ImageShape) -> Result<Owned<vk::ImageView>> {
+/// Creates a view of all of an image that has memory.
+pub(crate) fn create_view(device: &Device, image: vk::Image, shape: &ImageShape) -> Result<Owned<vk::ImageView>> {
     let range = vk::ImageSubresourceRange::default()
         .aspect_mask(vk::ImageAspectFlags::COLOR)
         .level_count(1)

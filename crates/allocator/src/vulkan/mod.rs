@@ -17,10 +17,10 @@ use vkarray_driver::Device;
 
 use crate::error::{Error, Result};
 
-pub(crate) use chunk::{Backing, Chunk, ChunkSource};
+pub(crate) use chunk::{Backing, Chunk, ChunkMemory, ChunkSource};
 pub(crate) use external::ExternalMemory;
 pub use image::ImageShape;
-pub(crate) use image::{RawImage, texel_view};
+pub(crate) use image::{create_image, create_view, format_properties, texel_view};
 pub(crate) use import::{Imports, is_import, page, pages_around, whole_pages};
 
 /// Checks that two handles are of the same opened device.
