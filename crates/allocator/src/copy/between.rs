@@ -14,14 +14,14 @@ use vkarray_driver::hazard::Mode;
 use vkarray_driver::{DeviceType, Direction, Stream};
 
 use super::bounce::copy_through;
-use super::parallel::ParallelCopy;
 #[cfg(unix)]
-use super::{bounce::ExportedBounce, imported::copy_imported};
+use super::imported::{ExportedBounce, copy_imported};
+use super::parallel::ParallelCopy;
 use crate::allocator::{Block, connection_between, note_connection_failure};
 use crate::error::{Error, Result};
 use crate::memory::route::{MAX_IN_SLOT, MIN_EXPORTED};
 use crate::memory::{ChunkPlan, ConnectionLimit, ConnectionSync, MemoryConnection, MigrationPath, UnifiedBy};
-use crate::staging::{SharedSlot, SlotSize};
+use crate::staging::SlotSize;
 use crate::vulkan::check_same_device;
 
 /// Bytes of a block, and the stream in whose order a copy reads or writes them.
@@ -33,24 +33,6 @@ pub struct BlockRange<'a> {
     pub range: Range<u64>,
     /// A stream of the block's device.
     pub stream: &'a Stream,
-}
-
-/// The memory that a copy goes through.
-#[expect(clippy::large_enum_variant, reason = "each copy makes one, on the stack")]
-enum Passage<'a> {
-    /// The source's memory, imported by the target's device.
-    #[cfg(unix)]
-    Source(Arc<Block>),
-    /// The target's memory, imported by the source's device.
-    #[cfg(unix)]
-    Target(Arc<Block>),
-    /// Memory of the source's device that the target's has imported.
-    #[cfg(unix)]
-    Exported(ExportedBounce),
-    /// Pages that both devices have imported.
-    Pages(SharedSlot<'a>),
-    /// Staging memory of each device.
-    Slots,
 }
 
 /// The route of a copy between two devices.
@@ -193,8 +175,8 @@ impl BlockRange<'_> {
         let mut limit = limit(source_size);
         loop {
             let (way, connection) = self.way(target, limit)?;
-            if let Some(passage) = self.passage((way, connection), target, len)? {
-                return Ok(connection.with_sync(self.copy_by(passage, target, len)?));
+            if self.copy_by((way, connection), target, len)? {
+                return Ok(connection.with_sync(ConnectionSync::HostWait));
             }
             limit = connection.strength().weaker();
         }
@@ -216,79 +198,63 @@ impl BlockRange<'_> {
         Ok((way, if way == Way::TargetImported { back } else { source }))
     }
 
-    /// The memory that a copy goes through, ready for it. `None` if a driver refuses it, which is noted unless memory
-    /// ran out.
-    fn passage<'a>(
-        &'a self,
-        (way, connection): (Way, MemoryConnection),
-        target: &'a BlockRange<'_>,
-        len: usize,
-    ) -> Result<Option<Passage<'a>>> {
+    /// Copies in one way. Returns whether it did: not if a driver refuses the memory that the copy would go through, which
+    /// is noted unless memory ran out.
+    fn copy_by(&self, (way, connection): (Way, MemoryConnection), target: &BlockRange<'_>, len: usize) -> Result<bool> {
         let (here, there) = (self.block.allocator(), target.block.allocator());
+        if !matches!(way, Way::SourceImported | Way::TargetImported)
+            && let Some(waits) = target.stream.pending_wait()?
+        {
+            waits.wait(None)?; // The work that the target's stream waits for may write the source's bytes.
+        }
+        // An error of the outer result is a refusal of the memory, an error of the inner one is an error of the copy.
         let made = match way {
-            Way::Staged => Ok(Passage::Slots),
-            Way::SharedPages => return Ok(here.shared_slot(there)?.map(Passage::Pages)),
-            #[cfg(unix)]
-            Way::SourceImported => self.block.export().and_then(|memory| there.import(&memory)).map(Passage::Source),
-            #[cfg(unix)]
-            Way::TargetImported => target.block.export().and_then(|memory| here.import(&memory)).map(Passage::Target),
-            #[cfg(unix)]
-            Way::ExportedBounce => ExportedBounce::new([here, there], len as u64).map(Passage::Exported),
-            #[cfg(not(unix))]
-            Way::SourceImported | Way::TargetImported | Way::ExportedBounce => return Ok(None),
-        };
-        made.map(Some).or_else(|error| {
-            here.device().check_lost()?;
-            there.device().check_lost()?;
-            log::debug!("a copy between devices takes another way, since {way:?} is refused: {error}");
-            if !is_temporary(&error) {
-                let (from, to) = if way == Way::TargetImported { (there, here) } else { (here, there) };
-                note_connection_failure(from.device(), to.device(), connection);
+            Way::Staged => Ok(self.copy_staged(target, len)),
+            Way::SharedPages => {
+                let Some(slot) = here.shared_slot(there)? else { return Ok(false) };
+                let part = ChunkPlan::new(len as u64, 1).chunk as u64;
+                Ok(copy_through(&slot, self, target, part, len).and_then(|()| slot.finish()))
             }
-            Ok(None)
-        })
-    }
-
-    /// Copies, and returns how the two sides wait for each other.
-    fn copy_by(&self, passage: Passage<'_>, target: &BlockRange<'_>, len: usize) -> Result<ConnectionSync> {
-        match passage {
             #[cfg(unix)]
-            Passage::Source(alias) => {
-                return copy_imported((self, Mode::Read), (target, Mode::Write), || {
+            Way::SourceImported => self.block.export().and_then(|memory| there.import(&memory)).map(|alias| {
+                copy_imported((self, Mode::Read), (target, Mode::Write), || {
                     target.block.copy_from_block(target.stream, target.range.start, &alias, self.range.clone())
-                });
-            }
+                })
+            }),
             #[cfg(unix)]
-            Passage::Target(alias) => {
-                return copy_imported((target, Mode::Write), (self, Mode::Read), || {
+            Way::TargetImported => target.block.export().and_then(|memory| here.import(&memory)).map(|alias| {
+                copy_imported((target, Mode::Write), (self, Mode::Read), || {
                     alias.copy_from_block(self.stream, target.range.start, self.block, self.range.clone())
-                });
-            }
-            _ => {}
-        }
-        // The work that the target's stream waits for may write the source's bytes.
-        if let Some(waits) = target.stream.pending_wait()? {
-            waits.wait(None)?;
-        }
-        match passage {
+                })
+            }),
             #[cfg(unix)]
-            Passage::Exported(bounce) => copy_through(&bounce, self, target, bounce.part, len)?,
-            Passage::Pages(slot) => {
-                copy_through(&slot, self, target, ChunkPlan::new(len as u64, 1).chunk as u64, len)?;
-                slot.finish()?;
-            }
-            _ if len as u64 <= MAX_IN_SLOT => {
-                let slot = target.block.allocator().slot(Direction::ToDevice, SlotSize::Small, len)?;
-                let filled = slot.fill_with(len, |bytes| self.block.read_part(self.stream, self.range.start, bytes))?;
-                let queue = target.block.queue_of(target.stream, Direction::ToDevice, len as u64)?;
-                target.block.record_upload((target.stream, queue), target.range.start, filled).map(drop)?;
-            }
-            _ => self.copy_chunks(target, len)?,
+            Way::ExportedBounce => ExportedBounce::new([here, there], len as u64)
+                .map(|bounce| copy_through(&bounce, self, target, bounce.part, len)),
+            #[cfg(not(unix))]
+            Way::SourceImported | Way::TargetImported | Way::ExportedBounce => return Ok(false),
+        };
+        let error = match made {
+            Ok(copied) => return copied.map(|()| true),
+            Err(refused) => refused,
+        };
+        here.device().check_lost()?;
+        there.device().check_lost()?;
+        log::debug!("a copy between devices takes another way, since {way:?} is refused: {error}");
+        if !is_temporary(&error) {
+            let (from, to) = if way == Way::TargetImported { (there, here) } else { (here, there) };
+            note_connection_failure(from.device(), to.device(), connection);
         }
-        Ok(ConnectionSync::HostWait)
+        Ok(false)
     }
 
-    fn copy_chunks(&self, target: &BlockRange<'_>, len: usize) -> Result<()> {
+    /// Copies through staging slots, whose bytes the host writes.
+    fn copy_staged(&self, target: &BlockRange<'_>, len: usize) -> Result<()> {
+        if len as u64 <= MAX_IN_SLOT {
+            let slot = target.block.allocator().slot(Direction::ToDevice, SlotSize::Small, len)?;
+            let filled = slot.fill_with(len, |bytes| self.block.read_part(self.stream, self.range.start, bytes))?;
+            let queue = target.block.queue_of(target.stream, Direction::ToDevice, len as u64)?;
+            return target.block.record_upload((target.stream, queue), target.range.start, filled).map(drop);
+        }
         let plan = ChunkPlan::new(len as u64, target.block.allocator().copy_threads().n_threads());
         let queue = target.block.queue_of(target.stream, Direction::ToDevice, plan.chunk as u64)?;
         let offsets = (0..len).step_by(plan.chunk);

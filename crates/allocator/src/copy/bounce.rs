@@ -1,24 +1,16 @@
 //! Copies between two devices through memory that both devices address, cut into parts.
 //!
 //! The source's device writes half of the parts while the target's device reads the others. The memory is pages of the
-//! host (`staging/shared_pages.rs`) or, for two devices of the same hardware, exported memory of the source's device.
+//! host (`staging/shared_pages.rs`) or, for two devices of the same hardware, exported memory of the source's device
+//! (`imported.rs`).
 
 use std::ops::Range;
-#[cfg(unix)]
-use std::sync::Arc;
 
 use vkarray_driver::Direction;
 use vkarray_driver::hazard::Mode;
 
 use super::between::BlockRange;
-#[cfg(unix)]
-use crate::allocator::{Allocator, Block};
 use crate::error::Result;
-#[cfg(unix)]
-use crate::kind::MemoryKind;
-#[cfg(unix)]
-use crate::manager::Request;
-use crate::memory::route::EXPORTED_PART;
 use crate::staging::{N_PARTS, SharedSlot};
 
 /// Memory that two devices address, for one copy.
@@ -44,43 +36,6 @@ impl Bounce for SharedSlot<'_> {
         there.wait_for_copies(part.clone(), Mode::Read)?;
         let queue = target.block.queue_of(target.stream, Direction::ToDevice, part.end - part.start)?;
         target.block.record_slot(Direction::ToDevice, (target.stream, queue), offset, (here, part))
-    }
-}
-
-/// Memory of the source's device, and the import of it by the target's device.
-#[cfg(unix)]
-#[derive(Debug)]
-pub(super) struct ExportedBounce {
-    there: Arc<Block>,
-    here: Arc<Block>,
-    /// Bytes of a part.
-    pub(super) part: u64,
-}
-
-#[cfg(unix)]
-impl ExportedBounce {
-    /// Memory for a copy of `len` bytes, which are not zero, from the device of the first allocator to the device of
-    /// the second.
-    pub(super) fn new([from, to]: [&Arc<Allocator>; 2], len: u64) -> Result<Self> {
-        let part = EXPORTED_PART.min(len);
-        let size = part * len.div_ceil(part).min(N_PARTS as u64);
-        let there = from.allocate_for(&Request::new(size, MemoryKind::Device).exportable(true))?;
-        let here = to.import(&there.export()?)?;
-        Ok(Self { there, here, part })
-    }
-}
-
-#[cfg(unix)]
-impl Bounce for ExportedBounce {
-    fn fill(&self, source: &BlockRange<'_>, offset: u64, part: Range<u64>) -> Result<()> {
-        self.here.wait_for_copies(&part, Mode::Write)?;
-        let len = part.end - part.start;
-        self.there.copy_from_block(source.stream, part.start, source.block, offset..offset + len)
-    }
-
-    fn empty(&self, target: &BlockRange<'_>, offset: u64, part: Range<u64>) -> Result<()> {
-        self.there.wait_for_copies(&part, Mode::Read)?;
-        target.block.copy_from_block(target.stream, offset, &self.here, part)
     }
 }
 
