@@ -15,6 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::process;
 use std::sync::Arc;
 
+use rustix::io::retry_on_intr;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
 };
@@ -56,12 +57,8 @@ impl IpcHandle {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&fds));
-        let sent = loop {
-            match rustix::net::sendmsg(socket, &[IoSlice::new(&head)], &mut control, SendFlags::NOSIGNAL) {
-                Err(rustix::io::Errno::INTR) => {}
-                sent => break sent.map_err(io::Error::from)?,
-            }
-        };
+        let send = || rustix::net::sendmsg(socket, &[IoSlice::new(&head)], &mut control, SendFlags::NOSIGNAL);
+        let sent = retry_on_intr(send).map_err(io::Error::from)?;
         let mut socket = socket;
         socket.write_all(&head[sent..])?;
         Ok(socket.write_all(note)?)
@@ -177,12 +174,8 @@ fn receive_first(socket: &UnixStream, head: &mut [u8]) -> Result<(usize, Vec<Own
     // There is room for more than one descriptor, so that surplus descriptors are noticed, and closed.
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let received = loop {
-        match rustix::net::recvmsg(socket, &mut [IoSliceMut::new(head)], &mut control, RecvFlags::CMSG_CLOEXEC) {
-            Err(rustix::io::Errno::INTR) => {}
-            received => break received.map_err(io::Error::from)?,
-        }
-    };
+    let receive = || rustix::net::recvmsg(socket, &mut [IoSliceMut::new(head)], &mut control, RecvFlags::CMSG_CLOEXEC);
+    let received = retry_on_intr(receive).map_err(io::Error::from)?;
     let mut fds = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(rights) = message {
