@@ -105,16 +105,12 @@ impl Block {
         let regions: Vec<Region> = regions.iter().copied().filter(|region| region.size > 0).collect();
         let Some((from, to)) = extents(&regions) else { return Ok(()) };
         let accesses = [source.read(from, Stage::Transfer), self.write(to, Stage::Transfer)];
-        let (from, to) = (source.buffer_offset(), self.buffer_offset());
+        let ((src, from), (dst, to)) = (source.place(0), self.place(0));
         let region_of = |region: &Region| {
             let (src_offset, dst_offset) = (from + region.source, to + region.target);
             vk::BufferCopy { src_offset, dst_offset, size: region.size }
         };
-        let command = Command::Copy {
-            src: source.buffer(),
-            dst: self.buffer(),
-            regions: regions.iter().map(region_of).collect(),
-        };
+        let command = Command::Copy { src, dst, regions: regions.iter().map(region_of).collect() };
         let bytes = regions.iter().map(|region| region.size).sum();
         let copy = BlockCommand { accesses: accesses.into(), command, bytes, host_reads: self.is_read_beside() };
         let queue = self.queue_from(source, stream, copy.bytes, is_beside)?;
