@@ -14,7 +14,7 @@ use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, log_in_drop};
 
-use self::counts::PassthroughCounts;
+use self::counts::{ChunkStep, PassthroughCounts};
 use super::{Counters, HostOptions, INTERFACE_VERSION, MemoryManager, Request, Usage};
 use crate::error::{Error, Result};
 use crate::kind::{BlockLabel, MemoryKind};
@@ -66,7 +66,7 @@ struct Dropped {
 
 impl Drop for Dropped {
     fn drop(&mut self) {
-        self.counts.free(self.kind, self.chunk.memory_size());
+        self.counts.count(self.kind, ChunkStep::Freed, self.chunk.memory_size());
     }
 }
 
@@ -163,7 +163,7 @@ unsafe impl MemoryManager for PassthroughManager {
             return log::error!("memory was given back that is not this manager's: {memory:?}");
         };
         let (kind, bytes, counts) = (memory.kind(), chunk.memory_size(), Arc::clone(&state.counts));
-        state.counts.dropped(kind, bytes);
+        state.counts.count(kind, ChunkStep::Dropped, bytes);
         let uses = mem::take(memory.last_uses_mut());
         state.pending.push(uses, heap, bytes, Dropped { kind, chunk, counts });
         // The error is the loss of the device, which the next call that returns errors reports. The entry stays in the
@@ -237,7 +237,7 @@ impl PassthroughState {
         self.pending.free_due()?;
         let chunk = self.make(size, kind)?;
         let (buffer, mapping) = (chunk.buffer(), chunk.mapping());
-        self.counts.make(kind, chunk.memory_size());
+        self.counts.count(kind, ChunkStep::Made, chunk.memory_size());
         // The tag of the pointer is the key of the chunk; see `key`.
         let tag = self.live.lock().0.insert(Live { chunk, size, heap: self.heap(kind), label }).data().as_ffi();
         // SAFETY: the source made the buffer for every use, on this device, with at least `size` bytes rounded up to 16.
