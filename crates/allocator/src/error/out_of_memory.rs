@@ -156,11 +156,9 @@ impl OutOfMemory {
         }
         write!(f, "\n  dropped and not freed: {}", self.n_pending)?;
         for (i, pending) in self.pending.iter().enumerate() {
-            f.write_str(if i > 0 { ", " } else { "; " })?;
-            match pending.stream {
-                Some(stream) => write!(f, "{} wait for stream {stream}", Bytes(pending.bytes))?,
-                None => write!(f, "{} wait for foreign work", Bytes(pending.bytes))?,
-            }
+            let gap = if i > 0 { ", " } else { "; " };
+            let work = pending.stream.map_or_else(|| "foreign work".to_owned(), |stream| format!("stream {stream}"));
+            write!(f, "{gap}{} wait for {work}", Bytes(pending.bytes))?;
         }
         Ok(())
     }

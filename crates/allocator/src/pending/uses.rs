@@ -19,7 +19,7 @@ use crate::error::{PendingOn, Result};
 /// Work that may still use memory. The tests without a device have uses of counters.
 pub(crate) trait Uses: Clone + Default {
     /// Identifies a lane, the order of one stream.
-    type Lane: Copy + PartialEq;
+    type Lane: Copy + PartialEq + Default;
 
     /// Whether all uses are known to be over.
     fn are_over(&self) -> bool;

@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::buffer_range::BufferRange;
 use super::growth::GrowthSize;
 use super::sizing::Need;
 use super::state::PoolState;
+use super::thread_cache::BufferRange;
 use crate::error::{OomStep, OutOfMemory, Result, StepOutcome};
 use crate::manager::{MAX_WAIT, OomHandler};
 use crate::pending::{PendingUses, bytes_by_stream};
@@ -48,7 +48,7 @@ impl PoolAttempt<'_> {
                 return Ok(StepOutcome::TimedOut);
             }
             let shard = &state.caches[range.cache];
-            shard.lock().update_uses(range.id, PendingUses::default(), &shard.gauges);
+            shard.cache.lock().update_uses(range.id, PendingUses::default(), &shard.gauges);
             state.coalesce_ready(pool);
             outcome = StepOutcome::Relieved;
             if until_enough && pool.largest_free() >= need.bytes() {
@@ -97,7 +97,7 @@ impl OomHandler for PoolAttempt<'_> {
         report.in_use = counters.total(|kind| kind.in_use + kind.pending);
         report.reserved = counters.total(|kind| kind.reserved);
         report.largest_free = Some(counters.kind(need.kind).largest_free);
-        let held: Vec<_> = state.caches.iter().flat_map(|shard| shard.lock().live()).collect();
+        let held: Vec<_> = state.caches.iter().flat_map(|shard| shard.cache.lock().live()).collect();
         report.set_live_blocks(held.iter().map(|(bytes, label)| (*bytes, label)));
         let pending = state.pending();
         let uses = pending.iter().map(|range| (&range.uses, range.bytes));

@@ -5,11 +5,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::buffer_range::BufferRange;
 use super::size_class::{Class, GRANULE};
 use super::sizing::Need;
 use super::state::{KindPool, PoolState};
 use super::tag::SlotId;
+use super::thread_cache::BufferRange;
 use crate::error::{Error, OutOfMemory, Result, Shortage};
 use crate::kind::MemoryKind;
 use crate::pending::{CompletionQuery, PendingUses};
@@ -121,7 +121,7 @@ impl PoolState {
         for PendingRange { cache, id, mut uses, .. } in self.pending() {
             query.forget_complete(&mut uses)?;
             let shard = &self.caches[cache];
-            shard.lock().update_uses(id, uses, &shard.gauges);
+            shard.cache.lock().update_uses(id, uses, &shard.gauges);
         }
         Ok(())
     }
@@ -172,7 +172,7 @@ impl PoolState {
         for PendingRange { cache, id, uses, .. } in self.pending() {
             uses.wait(self.device(), None)?;
             let shard = &self.caches[cache];
-            shard.lock().update_uses(id, PendingUses::default(), &shard.gauges);
+            shard.cache.lock().update_uses(id, PendingUses::default(), &shard.gauges);
         }
         Ok(())
     }
@@ -186,7 +186,7 @@ impl PoolState {
     pub(super) fn pending(&self) -> Vec<PendingRange> {
         let mut pending = Vec::new();
         for (cache, shard) in self.caches.iter().enumerate().filter(|(_, shard)| shard.gauges.n_pending() > 0) {
-            let locked = shard.lock();
+            let locked = shard.cache.lock();
             let lying = locked.pending();
             pending.extend(lying.map(|(id, bytes, uses)| PendingRange { cache, id, bytes, uses: uses.clone() }));
         }
@@ -197,7 +197,7 @@ impl PoolState {
     pub(super) fn coalesce_ready(&self, pool: &KindPool) -> u64 {
         let mut bytes = 0;
         for shard in self.caches.iter().filter(|shard| shard.gauges.ready(pool.kind) > 0) {
-            let ready = shard.lock().take_ready(pool.kind, &shard.gauges);
+            let ready = shard.cache.lock().take_ready(pool.kind, &shard.gauges);
             bytes += ready.iter().map(|range| range.chunk_range.granules * GRANULE).sum::<u64>();
             pool.with(|free_list| ready.into_iter().for_each(|range| free_list.give(range.chunk_range)));
         }
@@ -222,8 +222,12 @@ impl PoolState {
     /// Takes a chunk of this many granules from the driver.
     fn make(&self, pool: &KindPool, granules: u64) -> Result<Chunk> {
         let bytes = granules * GRANULE;
-        if !self.claim(bytes) {
-            return Err(self.limited(bytes, pool.kind));
+        // Counted against the limit before they are taken, so that threads together never exceed it.
+        let add = |claimed: u64| claimed.checked_add(bytes).filter(|total| *total <= self.limit);
+        if self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
+            let report = OutOfMemory::new(bytes, pool.kind, Shortage::Limit(self.limit));
+            let heap = self.source.heap(pool.kind);
+            return Err(Error::OutOfMemory(Box::new(OutOfMemory { heap, ..report })));
         }
         let chunk = self.source.make(bytes, pool.kind, Backing::Dedicated).inspect_err(|_| self.unclaim(bytes))?;
         pool.reserved.fetch_add(bytes, Ordering::Relaxed);
@@ -232,19 +236,7 @@ impl PoolState {
         Ok(chunk)
     }
 
-    /// Counts bytes against the limit before they are taken, so that threads together never exceed it.
-    fn claim(&self, bytes: u64) -> bool {
-        let add = |claimed: u64| claimed.checked_add(bytes).filter(|total| *total <= self.limit);
-        self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
-    }
-
     fn unclaim(&self, bytes: u64) {
         self.claimed.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// The error of reaching the pool's own limit.
-    fn limited(&self, bytes: u64, kind: MemoryKind) -> Error {
-        let report = OutOfMemory::new(bytes, kind, Shortage::Limit(self.limit));
-        Error::OutOfMemory(Box::new(OutOfMemory { heap: self.source.heap(kind), ..report }))
     }
 }

@@ -3,31 +3,27 @@
 /// How many ranges in a row must have been used on one lane before the threads count as using one stream.
 pub(super) const STEADY: u8 = 16;
 
-/// The lanes on which freed ranges were used.
-#[derive(Debug, Clone)]
+/// The lanes on which freed ranges were used. A history without ranges counts as one stream.
+#[derive(Debug, Clone, Default)]
 pub(super) struct LaneHistory<L> {
     lane: Option<L>,
-    n_alike: u8,
+    /// How many more ranges on the last lane make the threads count as using one stream.
+    n_missing: u8,
 }
 
 impl<L: PartialEq> LaneHistory<L> {
-    /// A history without ranges, which counts as one stream.
-    pub(super) const fn new() -> Self {
-        Self { lane: None, n_alike: STEADY }
-    }
-
     /// Adds a freed range that was used on `lane` alone.
     pub(super) fn note(&mut self, lane: L) {
         if self.lane.as_ref().is_none_or(|last| *last == lane) {
-            self.n_alike = self.n_alike.saturating_add(1).min(STEADY);
+            self.n_missing = self.n_missing.saturating_sub(1);
         } else {
-            self.n_alike = 0;
+            self.n_missing = STEADY;
         }
         self.lane = Some(lane);
     }
 
     /// Whether the threads use one stream.
     pub(super) fn is_steady(&self) -> bool {
-        self.n_alike >= STEADY
+        self.n_missing == 0
     }
 }

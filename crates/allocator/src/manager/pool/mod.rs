@@ -9,7 +9,6 @@
 //! Blocks are neighbours in one buffer. A kernel with checked indices stays in the range it was given; a kernel that
 //! was built without the checks can reach the next block.
 
-mod buffer_range;
 mod fallback;
 mod free_list;
 mod gauges;
@@ -55,29 +54,24 @@ use crate::vulkan::check_same_device;
 #[doc(alias = "CudaAsyncMemoryResource")]
 #[doc(alias = "BinningMemoryResource")]
 #[doc(alias = "FixedSizeMemoryResource")]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PoolManager {
     state: OnceLock<PoolState>,
-    limit: u64,
+    /// The most bytes that are taken from the driver; no limit without it.
+    limit: Option<u64>,
     pending_limits: Option<PendingLimits>,
     deferrals: DeferCount,
-}
-
-impl Default for PoolManager {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl PoolManager {
     /// Creates a pool for one device, which [`MemoryManager::initialize`] names. Takes no memory yet.
     pub fn new() -> Self {
-        Self::with_limit(u64::MAX)
+        Self::default()
     }
 
     /// Creates a pool that takes at most `bytes` bytes of memory, of all kinds together, from the driver.
     pub fn with_limit(bytes: u64) -> Self {
-        Self { state: OnceLock::new(), limit: bytes, pending_limits: None, deferrals: DeferCount::default() }
+        Self { limit: Some(bytes), ..Self::default() }
     }
 
     /// Limits how much dropped memory may wait for the next block. When more waits, memory that the device no longer
@@ -134,7 +128,7 @@ unsafe impl MemoryManager for PoolManager {
             // Another thread may have set the state first; that state serves as well, if it is of the same device.
             let limits =
                 self.pending_limits.map_or_else(PendingLimits::set_by_environment, |limits| Ok(Some(limits)))?;
-            let state = PoolState::new(device, self.limit, limits, self.deferrals.clone())?;
+            let state = PoolState::new(device, self.limit.unwrap_or(u64::MAX), limits, self.deferrals.clone())?;
             let _ = self.state.set(state);
         }
         check_same_device(self.state()?.device(), device)

@@ -86,12 +86,12 @@ impl PoolState {
     /// The oldest suitable range of this thread's cache, if its uses are over by now.
     fn oldest(&self, need: &Need, caller: Caller<'_>) -> Result<Option<MemoryPointer>> {
         let shard = &self.caches[caller.cache];
-        let Some((id, mut uses)) = shard.lock().oldest_pending(need) else { return Ok(None) };
+        let Some((id, mut uses)) = shard.cache.lock().oldest_pending(need) else { return Ok(None) };
         uses.forget_complete(self.device())?;
         if !uses.are_over() {
             return Ok(None);
         }
-        shard.lock().update_uses(id, uses, &shard.gauges);
+        shard.cache.lock().update_uses(id, uses, &shard.gauges);
         Ok(self.take_cached(need, caller, ReusePolicy::Ready))
     }
 
@@ -105,7 +105,7 @@ impl PoolState {
         let others = (1..self.caches.len()).map(|step| &self.caches[(caller.cache + step) % self.caches.len()]);
         let mut taken = others
             .filter(|shard| shard.has_any(need.kind, policy))
-            .find_map(|shard| shard.try_lock()?.take_away(need, policy, &shard.gauges))?;
+            .find_map(|shard| shard.cache.try_lock()?.take_away(need, policy, &shard.gauges))?;
         if taken.found == RangeState::Pending {
             taken.found = RangeState::Shared; // The range belonged to another thread.
         }

@@ -7,16 +7,15 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use vkarray_driver::lock::{Mutex, MutexGuard, Rank};
+use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{Device, log_in_drop, thread_shard};
 
-use super::buffer_range::BufferRange;
 use super::free_list::{ChunkRange, FreeList};
 use super::gauges::CacheGauges;
 use super::size_class::GRANULE;
 use super::sizing::{Need, Sizing};
 use super::tag::{N_CACHES, SlotId, tag, untag};
-use super::thread_cache::{CachedRange, FreeError, ReusePolicy, ThreadCache};
+use super::thread_cache::{BufferRange, CachedRange, FreeError, ReusePolicy, ThreadCache};
 use crate::error::{Error, Result};
 use crate::kind::{BlockLabel, MemoryKind};
 use crate::manager::{Counters, MemoryInfo, OomFallback};
@@ -28,7 +27,8 @@ use crate::vulkan::{Chunk, ChunkSource, Imports};
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct CacheShard {
-    cache: Mutex<ThreadCache<PendingUses>>,
+    /// No caller's code runs under the lock.
+    pub(super) cache: Mutex<ThreadCache<PendingUses>>,
     pub(super) gauges: CacheGauges,
 }
 
@@ -39,18 +39,9 @@ impl Default for CacheShard {
 }
 
 impl CacheShard {
-    pub(super) fn lock(&self) -> MutexGuard<'_, ThreadCache<PendingUses>> {
-        self.cache.lock() // No caller's code runs under the lock.
-    }
-
     #[inline(always)] // Into `allocate`.
     fn take(&self, need: &Need, label: &BlockLabel, policy: ReusePolicy) -> Option<(SlotId, CachedRange<PendingUses>)> {
-        self.lock().take(need, policy, label, &self.gauges)
-    }
-
-    /// The cache, unless another thread has locked it.
-    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, ThreadCache<PendingUses>>> {
-        self.cache.try_lock()
+        self.cache.lock().take(need, policy, label, &self.gauges)
     }
 
     /// Whether the cache may have a range of a kind that the policy admits.
@@ -204,7 +195,7 @@ impl PoolState {
         let (cache, id) = untag(memory.tag());
         let at = (memory.buffer(), memory.offset());
         let shard = &self.caches[cache];
-        let put = shard.lock().put(id, at, memory.last_uses_mut(), &shard.gauges);
+        let put = shard.cache.lock().put(id, at, memory.last_uses_mut(), &shard.gauges);
         if let Err(error) = put {
             report(error, memory);
         }
@@ -216,7 +207,7 @@ impl PoolState {
     /// Adds a range from elsewhere to the caller's cache, for a block.
     pub(super) fn admit(&self, need: &Need, caller: Caller<'_>, taken: CachedRange<PendingUses>) -> MemoryPointer {
         let shard = &self.caches[caller.cache];
-        let mut cache = shard.lock();
+        let mut cache = shard.cache.lock();
         let id = cache.admit(taken.range, caller.label, &shard.gauges);
         shard.gauges.given_out(taken.found);
         drop(cache);
@@ -226,7 +217,7 @@ impl PoolState {
     /// Reads or changes the label of live memory of this pool.
     pub(super) fn with_label<R>(&self, memory: &MemoryPointer, work: impl FnOnce(&mut BlockLabel) -> R) -> Option<R> {
         let (cache, id) = untag(memory.tag());
-        self.caches[cache].lock().label_mut(id).map(work)
+        self.caches[cache].cache.lock().label_mut(id).map(work)
     }
 
     pub(super) fn counters(&self) -> Counters {
@@ -268,7 +259,7 @@ impl Drop for PoolState {
         }
         let (mut uses, mut n_live) = (PendingUses::default(), 0);
         for shard in &self.caches {
-            let cache = shard.lock();
+            let cache = shard.cache.lock();
             n_live += cache.live().len();
             cache.pending().for_each(|(_, _, pending)| uses.merge(pending));
         }

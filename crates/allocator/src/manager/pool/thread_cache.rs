@@ -8,13 +8,14 @@ use std::collections::VecDeque;
 
 use ash::vk;
 
-use super::buffer_range::BufferRange;
+use super::free_list::ChunkRange;
 use super::gauges::CacheGauges;
 use super::lane_history::LaneHistory;
 use super::size_class::{Class, GRANULE, LARGEST};
 use super::sizing::Need;
 use super::tag::{LAST_GENERATION, SlotId, after};
 use crate::kind::{BlockLabel, MemoryKind};
+use crate::memory::Mapping;
 use crate::pending::Uses;
 
 /// How many ranges of a class are considered, newest first.
@@ -67,6 +68,19 @@ pub(super) enum FreeError {
     Twice,
 }
 
+/// A range of a chunk's buffer. It belongs to one block or one thread cache at a time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BufferRange {
+    pub(super) buffer: vk::Buffer,
+    /// The start of the range in the buffer, in bytes.
+    pub(super) offset: u64,
+    /// The host's address of the first byte, if the host addresses it.
+    pub(super) mapping: Option<Mapping>,
+    pub(super) kind: MemoryKind,
+    /// The range in the free list of its chunk.
+    pub(super) chunk_range: ChunkRange,
+}
+
 /// A range on its way to a block.
 #[derive(Debug)]
 pub(super) struct CachedRange<U> {
@@ -106,20 +120,13 @@ struct CacheSlot<U> {
 }
 
 /// The ranges of a few threads.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ThreadCache<U: Uses> {
     slots: Vec<CacheSlot<U>>,
     vacant: Vec<u32>,
     /// Cached ranges by kind and class, oldest first. Allocated at the first free.
     bins: Vec<VecDeque<u32>>,
     histories: [LaneHistory<U::Lane>; MemoryKind::ALL.len()],
-}
-
-impl<U: Uses> Default for ThreadCache<U> {
-    fn default() -> Self {
-        let histories = [const { LaneHistory::new() }; MemoryKind::ALL.len()];
-        Self { slots: Vec::new(), vacant: Vec::new(), bins: Vec::new(), histories }
-    }
 }
 
 impl<U: Uses> ThreadCache<U> {
