@@ -14,8 +14,7 @@ use crate::call::args::{Arg, ArrayArg, AsArg, NamedArg, arguments};
 use crate::call::arguments::Arguments;
 use crate::call::check::{not_recorded, parameter_name};
 use crate::call::groups::{Extent, Groups};
-use crate::call::image::Sampler;
-use crate::call::list::AsArray;
+use crate::call::list::{ArrayArgs, AsArray};
 use crate::call::memory::resolved;
 use crate::call::shape::{ArgShape, ArrayShape};
 use crate::dispatch::launch::{CopyBack, Launch, Prepared};
@@ -74,14 +73,8 @@ type KeptArg = Arc<dyn AsArg + Send + Sync>;
 /// An array as a [`KeptArg`]: its block, its shape and strides, and the rest of its description.
 struct KeptArray(Arc<Block>, SmallVec<[usize; 4]>, Option<SmallVec<[isize; 4]>>, ArrayShape<'static>);
 
-/// An array with the sampler of its image as a [`KeptArg`].
-struct KeptImage(KeptArray, Sampler);
-
-/// Arrays that are reached by addresses as a [`KeptArg`].
-struct KeptReached(Vec<KeptArray>);
-
-/// A struct of push constants as a [`KeptArg`].
-struct KeptBlock(SmallVec<[u8; 32]>);
+/// What a [`KeptArg`] owns, and the argument that it is.
+struct OwnedArg<T>(T, for<'a> fn(&'a T) -> Arg<'a>);
 
 impl Kernel {
     /// Adds a dispatch over `groups` to a graph. Otherwise as [`Kernel::dispatch`]. [`DispatchNode`] has an example.
@@ -252,17 +245,22 @@ fn kept(arg: &Arg<'_>) -> Result<KeptArg> {
         let rest = ArrayShape { label: None, shape: &[], strides: None, ..shape };
         KeptArray(Arc::clone(block), shape.shape.into(), shape.strides.map(Into::into), rest)
     };
+    let many = |list: &ArrayArgs<'_>| -> Vec<KeptArray> { list.iter().map(|given| array(&given)).collect() };
     Ok(match arg {
-        Arg::Array(given) => Arc::new(array(given)),
-        Arg::Arrays(list) => Arc::new(list.iter().map(|given| array(&given)).collect::<Vec<_>>()),
-        Arg::Reached(list) => Arc::new(KeptReached(list.iter().map(|given| array(&given)).collect())),
-        Arg::Sampled(given, sampler) => Arc::new(KeptImage(array(given), *sampler)),
+        Arg::Array(given) => Arc::new(OwnedArg(array(given), |kept| Arg::Array(kept.as_array()))),
+        Arg::Arrays(list) => Arc::new(many(list)),
+        Arg::Reached(list) => {
+            Arc::new(OwnedArg(many(list), |kept| Arg::Reached(kept.iter().map(AsArray::as_array).collect())))
+        }
+        Arg::Sampled(given, sampler) => {
+            Arc::new(OwnedArg((array(given), *sampler), |(kept, sampler)| Arg::Sampled(kept.as_array(), *sampler)))
+        }
         Arg::Sampler(sampler) => Arc::new(*sampler),
-        Arg::Memory(memory) => Arc::new(array(&memory.recordable()?)),
+        Arg::Memory(memory) => Arc::new(OwnedArg(array(&memory.recordable()?), |kept| Arg::Array(kept.as_array()))),
         Arg::Constant(constant) => Arc::new((*constant).clone()),
         Arg::Scalar(value) => Arc::new(*value),
         Arg::Scalars(values) => Arc::new(Arg::Scalars(values.clone())),
-        Arg::Block(bytes) => Arc::new(KeptBlock(SmallVec::from_slice(bytes))),
+        Arg::Block(bytes) => Arc::new(OwnedArg(SmallVec::<[u8; 32]>::from_slice(bytes), |bytes| Arg::Block(bytes))),
     })
 }
 
@@ -273,27 +271,8 @@ impl AsArray for KeptArray {
     }
 }
 
-impl AsArg for KeptArray {
+impl<T> AsArg for OwnedArg<T> {
     fn as_arg(&self) -> Arg<'_> {
-        Arg::Array(self.as_array())
-    }
-}
-
-impl AsArg for KeptImage {
-    fn as_arg(&self) -> Arg<'_> {
-        let Self(array, sampler) = self;
-        Arg::Sampled(array.as_array(), *sampler)
-    }
-}
-
-impl AsArg for KeptReached {
-    fn as_arg(&self) -> Arg<'_> {
-        Arg::Reached(self.0.iter().map(AsArray::as_array).collect())
-    }
-}
-
-impl AsArg for KeptBlock {
-    fn as_arg(&self) -> Arg<'_> {
-        Arg::Block(&self.0)
+        (self.1)(&self.0)
     }
 }
