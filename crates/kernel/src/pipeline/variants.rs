@@ -27,14 +27,7 @@ pub(crate) struct Variants {
     /// Weak, since the cache holds the kernel.
     cache: Weak<KernelCache>,
     key: Arc<KernelKey>,
-    recent: Mutex<Vec<Variant>>,
-}
-
-#[derive(Debug)]
-struct Variant {
-    key: VariantKey,
-    /// Weak, since kernels may be variants of each other.
-    kernel: WeakKernel,
+    recent: Mutex<Vec<(VariantKey, WeakKernel)>>,
 }
 
 /// How a variant differs.
@@ -48,37 +41,10 @@ enum VariantKey {
     Counted([u32; MAX_COUNTED]),
 }
 
-impl VariantKey {
-    /// Changes what the kernel is built from to what the variant is built from.
-    fn apply(&self, key: &mut KernelKey) {
-        match self {
-            Self::Shared(variable, len) => {
-                key.sizes.shared.insert(variable.clone(), *len);
-            }
-            Self::Folded(fold) => key.options.fold = Some(*fold),
-            Self::Counted(counts) => key.options.binding_counts = *counts,
-        }
-    }
-}
-
 impl Variants {
     pub(crate) fn new(cache: &Arc<KernelCache>, key: &Arc<KernelKey>) -> Self {
         let recent = Mutex::new(Rank::KernelVariants, Vec::new());
         Self { cache: Arc::downgrade(cache), key: Arc::clone(key), recent }
-    }
-
-    fn find(&self, key: &VariantKey) -> Option<Kernel> {
-        let recent = self.recent.lock();
-        recent.iter().find(|variant| variant.key == *key)?.kernel.upgrade()
-    }
-
-    fn insert(&self, key: VariantKey, kernel: &Kernel) {
-        let mut recent = self.recent.lock();
-        recent.retain(|variant| variant.kernel.is_alive());
-        if recent.len() == MAX_LISTED {
-            recent.remove(0);
-        }
-        recent.push(Variant { key, kernel: kernel.downgrade() });
     }
 }
 
@@ -161,13 +127,24 @@ impl Kernel {
     /// The variant that is wanted, built unless it is listed.
     fn variant(&self, wanted: VariantKey) -> Result<Self> {
         self.device().check_process()?;
-        if let Some(kernel) = self.variants().find(&wanted) {
+        let Variants { key, recent, .. } = self.variants();
+        let listed = recent.lock().iter().find(|(own, _)| *own == wanted).and_then(|(_, kernel)| kernel.upgrade());
+        if let Some(kernel) = listed {
             return Ok(kernel);
         }
-        let mut key = KernelKey::clone(&self.variants().key);
-        wanted.apply(&mut key);
+        let mut key = KernelKey::clone(key);
+        match &wanted {
+            VariantKey::Shared(variable, len) => drop(key.sizes.shared.insert(variable.clone(), *len)),
+            VariantKey::Folded(fold) => key.options.fold = Some(*fold),
+            VariantKey::Counted(counts) => key.options.binding_counts = *counts,
+        }
         let kernel = self.cache()?.kernel_of(key)?;
-        self.variants().insert(wanted, &kernel);
+        let mut recent = recent.lock();
+        recent.retain(|(_, kernel)| kernel.is_alive());
+        if recent.len() == MAX_LISTED {
+            recent.remove(0);
+        }
+        recent.push((wanted, kernel.downgrade()));
         Ok(kernel)
     }
 
