@@ -25,14 +25,6 @@ pub(super) fn path(folder: &Path, kind: &str, hash: &Hash) -> PathBuf {
     folder.join(format!("{kind}-{}.{EXTENSION}", blake3::Hash::from_bytes(*hash).to_hex()))
 }
 
-/// A file, `None` if there is none.
-pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        file => file.map(Some),
-    }
-}
-
 /// The bytes of a file, up to the longest entry: a longer file counts as damaged.
 pub(super) fn read(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

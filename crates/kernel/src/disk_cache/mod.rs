@@ -14,6 +14,7 @@ mod folder;
 mod settings;
 mod trust;
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -93,12 +94,12 @@ impl DiskCache {
         }
         let path = folder::path(&self.settings.directory, kind.name(), hash);
         let (outcome, content) = match self.read(&path) {
-            Ok(None) => (Outcome::Miss, None),
-            Ok(Some(file)) => match entry::decode(hash, &file).and_then(read) {
+            Ok(file) => match entry::decode(hash, &file).and_then(read) {
                 Ok(content) => (Outcome::Hit, Some(content)),
                 Err(Unusable::Damaged) => (Outcome::Damaged, None),
                 Err(Unusable::Foreign) => (Outcome::Foreign, None),
             },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (Outcome::Miss, None),
             Err(_) => (Outcome::Refused, None),
         };
         self.counters.count(kind, outcome);
@@ -126,19 +127,19 @@ impl DiskCache {
         }
     }
 
-    /// The bytes of a file, `None` if there is none. Refuses a file that another user can change.
-    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        let Some(file) = folder::open(path)? else { return Ok(None) };
+    /// The bytes of a file. Refuses a file that another user can change.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let file = File::open(path)?;
         self.check_folder()?;
-        trust::check_file(path, &file, self.user)?;
-        folder::read(file).map(Some)
+        trust::check_file(&file, self.user)?;
+        folder::read(file)
     }
 
     /// Checks that no other user can change the folder, which is there. The result is kept: only the user or root can change
     /// it afterwards.
     fn check_folder(&self) -> io::Result<()> {
         if self.is_trusted.get().is_none() {
-            trust::check(&self.settings.directory, self.user)??;
+            trust::check(&self.settings.directory, self.user)?.map_err(io::Error::other)?;
             self.is_trusted.get_or_init(|| ());
         }
         Ok(())

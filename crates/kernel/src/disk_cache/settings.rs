@@ -180,8 +180,7 @@ impl CacheSettings {
             return Ok(self);
         }
         // If the system does not show the folder's owner, its files cannot be read either.
-        let Ok(Err(untrusted)) = trust::check(&self.directory, trust::user()) else { return Ok(self) };
-        let error = untrusted.into_error(self.directory);
+        let Ok(Err(error)) = trust::check(&self.directory, trust::user()) else { return Ok(self) };
         if self.is_named {
             return Err(error);
         }

@@ -6,31 +6,9 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::error::Error;
-
-/// A place that another user can change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Untrusted {
-    place: PathBuf,
-    found: FileAccess,
-    problem: &'static str,
-}
-
-impl Untrusted {
-    /// The error of a cache in `folder`.
-    pub(super) fn into_error(self, folder: PathBuf) -> Error {
-        let Self { place, found, problem } = self;
-        Error::SharedCache { folder, place, owner: found.owner, mode: found.mode & 0o7777, problem }
-    }
-}
-
-impl From<Untrusted> for io::Error {
-    fn from(untrusted: Untrusted) -> Self {
-        Self::new(io::ErrorKind::PermissionDenied, format!("{}: {}", untrusted.place.display(), untrusted.problem))
-    }
-}
 
 /// Owner and permissions of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +59,7 @@ mod unix {
     use std::fs::{self, Metadata};
     use std::os::unix::fs::MetadataExt;
 
-    use super::{File, FileAccess, Path, Role, Untrusted, io, problem};
+    use super::{Error, File, FileAccess, Path, Role, io, problem};
 
     /// The most links that are followed.
     const MAX_LINKS: usize = 40;
@@ -96,7 +74,7 @@ mod unix {
     /// # Errors
     ///
     /// What the system says where it does not show a place; nothing can be read there either.
-    pub(in super::super) fn check(folder: &Path, user: u32) -> io::Result<Result<(), Untrusted>> {
+    pub(in super::super) fn check(folder: &Path, user: u32) -> io::Result<Result<(), Error>> {
         let mut paths = vec![(std::path::absolute(folder)?, Role::Content)];
         let mut n_links = 0;
         while let Some((path, role)) = paths.pop() {
@@ -114,7 +92,8 @@ mod unix {
                 let found = access(&metadata);
                 let as_found = if metadata.is_symlink() { Role::Link } else { role };
                 if let Some(problem) = problem(user, as_found, found) {
-                    return Ok(Err(Untrusted { place: place.to_owned(), found, problem }));
+                    let (folder, place, mode) = (folder.to_owned(), place.to_owned(), found.mode & 0o7777);
+                    return Ok(Err(Error::SharedCache { folder, place, owner: found.owner, mode, problem }));
                 }
             }
         }
@@ -126,10 +105,9 @@ mod unix {
     /// # Errors
     ///
     /// The system's error if the file's owner and mode cannot be read; an error if another user can change it.
-    pub(in super::super) fn check_file(path: &Path, file: &File, user: u32) -> io::Result<()> {
-        let found = access(&file.metadata()?);
-        let refused = |problem| Err(Untrusted { place: path.to_owned(), found, problem }.into());
-        problem(user, Role::Content, found).map_or(Ok(()), refused)
+    pub(in super::super) fn check_file(file: &File, user: u32) -> io::Result<()> {
+        let problem = problem(user, Role::Content, access(&file.metadata()?));
+        problem.map_or(Ok(()), |problem| Err(io::Error::new(io::ErrorKind::PermissionDenied, problem)))
     }
 
     /// The metadata of a place, if it exists.
@@ -151,17 +129,17 @@ pub(super) use elsewhere::{check, check_file, user};
 
 #[cfg(not(unix))]
 mod elsewhere {
-    use super::{File, Path, ROOT, Untrusted, io};
+    use super::{Error, File, Path, ROOT, io};
 
     pub(in super::super) fn user() -> u32 {
         ROOT
     }
 
-    pub(in super::super) fn check(_: &Path, _: u32) -> io::Result<Result<(), Untrusted>> {
+    pub(in super::super) fn check(_: &Path, _: u32) -> io::Result<Result<(), Error>> {
         Ok(Ok(()))
     }
 
-    pub(in super::super) fn check_file(_: &Path, _: &File, _: u32) -> io::Result<()> {
+    pub(in super::super) fn check_file(_: &File, _: u32) -> io::Result<()> {
         Ok(())
     }
 }
@@ -239,8 +217,7 @@ mod on_disk {
         set(&folder, 0o700);
         set(&above, 0o777);
         assert!(!is_trusted(&above.join("not/there/yet")));
-        let untrusted = check(&folder, user()).unwrap().unwrap_err();
-        let message = untrusted.into_error(folder.clone()).to_string();
+        let message = check(&folder, user()).unwrap().unwrap_err().to_string();
         let expected = format!(
             "kernels cannot be stored in {}: {}, of user {} with mode 777, can be written by other users",
             folder.display(),
