@@ -74,8 +74,9 @@ pub use usm::{
 };
 pub use vulkan::ImageShape;
 
-/// Decisions that the array crate shares. Not for programs; the names may change in any version.
+/// Checks and decisions that the crates above share. Not for programs; the names may change in any version.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::memory::{is_by_rows, is_packed_first};
+    pub use crate::vulkan::check_same_device;
 }

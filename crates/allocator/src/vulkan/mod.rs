@@ -24,7 +24,11 @@ pub(crate) use image::{create_image, create_view, format_properties, texel_view}
 pub(crate) use import::{Imports, is_import, page, pages_around, whole_pages};
 
 /// Checks that two handles are of the same opened device.
-pub(crate) fn check_same_device(left: &Arc<Device>, right: &Arc<Device>) -> Result<()> {
+///
+/// # Errors
+///
+/// [`Error::ForeignDevice`].
+pub fn check_same_device(left: &Arc<Device>, right: &Arc<Device>) -> Result<()> {
     if Arc::ptr_eq(left, right) {
         return Ok(());
     }

@@ -5,11 +5,11 @@
 //! unless the constant is `padded`: then zeros follow them. Each declared size and layout has one block on the device, shared
 //! by all kernels that declare it. `packing.rs` adds the padding of the layout.
 
-use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use vkarray_allocator::internal::check_same_device;
 use vkarray_allocator::{Allocator, Block, MemoryKind};
 use vkarray_driver::lock::{Mutex, Rank};
 use vkarray_driver::{DeferDrops, Stream};
@@ -72,16 +72,10 @@ struct Snapshot {
 /// The data, on the host and on the device. Its lock is held while copies are recorded. Memory is allocated and dropped without
 /// the lock: that may call code of the program, which may use the constant.
 struct ConstantState {
-    values: ConstantValues,
+    /// The values. Each update brings others, also if they are equal.
+    bytes: Arc<[u8]>,
     /// One block for each layout that a kernel declares.
     blocks: LayoutBlocks,
-}
-
-/// The values, and how often they were replaced.
-#[derive(Clone)]
-struct ConstantValues {
-    bytes: Arc<[u8]>,
-    version: u64,
 }
 
 /// The size and padding of the data on the device.
@@ -150,7 +144,7 @@ impl ConstArray {
         // Checks look at axes in the order of memory.
         let shape = if is_column_major { shape.iter().rev().copied().collect() } else { shape.into() };
         let (dtype, nbytes) = (DType::of::<T>(), bytes.len() as u64);
-        let state = ConstantState { values: ConstantValues { bytes, version: 0 }, blocks: SmallVec::new() };
+        let state = ConstantState { bytes, blocks: SmallVec::new() };
         let state = Mutex::new(Rank::Constant, state);
         let allocator = Arc::clone(allocator);
         let snapshot = Arc::new(Snapshot { dtype, shape, is_column_major, nbytes, allocator, state });
@@ -224,11 +218,7 @@ impl ConstArray {
             let (expected, given) = (format!("{len} of {dtype}"), format!("{} of {}", values.len(), DType::of::<T>()));
             return Err(Error::ConstantUpdate { expected, given });
         }
-        if !Arc::ptr_eq(stream.device(), allocator.device()) {
-            let name = |device: &Arc<vkarray_driver::Device>| device.info().name.clone();
-            let (left, right) = (name(stream.device()), name(allocator.device()));
-            return Err(vkarray_allocator::Error::ForeignDevice { left, right }.into());
-        }
+        check_same_device(stream.device(), allocator.device())?;
         allocator.device().check_process()?;
         let mut staged = LayoutBlocks::new();
         loop {
@@ -254,7 +244,7 @@ impl ConstArray {
                 drop(dropped);
                 return sent;
             }
-            state.values = ConstantValues { bytes: Arc::from(bytes), version: state.values.version + 1 };
+            state.bytes = Arc::from(bytes);
             return Ok(());
         }
     }
@@ -274,20 +264,20 @@ impl ConstArray {
         allocator.device().check_process()?;
         let layout = ConstantLayout { size, packing };
         loop {
-            let values = {
+            let bytes = {
                 let state = self.snapshot.state.lock();
                 match state.find(&layout) {
                     Some(block) => return Ok(block),
-                    None => state.values.clone(),
+                    None => Arc::clone(&state.bytes),
                 }
             };
             let block = allocator.allocate(size, MemoryKind::Device)?;
-            let memory = self.stage(&values.bytes, &layout)?;
+            let memory = self.stage(&bytes, &layout)?;
             let _later = DeferDrops::begin(); // Until the lock is given back: it ends last.
             let ended; // Dropped without the lock.
             let mut state = self.snapshot.state.lock();
             ended = state.take_ended();
-            if state.find(&layout).is_none() && state.values.version == values.version {
+            if state.find(&layout).is_none() && Arc::ptr_eq(&state.bytes, &bytes) {
                 send(stream, &memory, &block)?;
                 state.blocks.push((layout, Arc::clone(&block)));
                 return Ok(block);
@@ -333,9 +323,4 @@ pub(crate) fn constant_shape(dtype: DType, shape: &[usize], nbytes: u64, is_padd
     ArrayShape { is_writable: false, is_padded, ..ArrayShape::new(dtype, shape, nbytes) }
 }
 
-impl fmt::Debug for ConstArray {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (dtype, shape) = (self.snapshot.dtype, self.dims());
-        f.debug_struct("ConstArray").field("dtype", &dtype).field("shape", &shape).finish_non_exhaustive()
-    }
-}
+vkarray_driver::debug_fields!(ConstArray, this => dtype: this.snapshot.dtype, shape: this.dims());

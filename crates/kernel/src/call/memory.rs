@@ -4,7 +4,6 @@
 //! its scope. So a [`MemoryArg`] has no public access to its block, and a dispatch looks the block up when it checks the call.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -153,9 +152,4 @@ impl AsArg for MemoryArg<'_> {
     }
 }
 
-/// Prints what is checked of it.
-impl fmt::Debug for MemoryArg<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("MemoryArg").field(&self.shape()).finish()
-    }
-}
+vkarray_driver::debug_fields!(MemoryArg<'_>, this => shape: this.shape());
