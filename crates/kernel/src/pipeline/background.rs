@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::mpsc::{self, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use vkarray_driver::{contain_panic, mark_background_thread};
@@ -21,15 +21,6 @@ const MAX_BUILDERS: usize = 8;
 const BUILDS_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl KernelCache {
-    /// Counts a build in the background, until what is returned is dropped.
-    pub(super) fn begin_build(&self) -> Sender<Infallible> {
-        let (ends, ended) = mpsc::channel();
-        let mut builds = self.builds.lock();
-        builds.retain(|build| build.try_recv() == Err(TryRecvError::Empty));
-        builds.push(ended);
-        ends
-    }
-
     /// Blocks until the builds in the background have ended, for ten seconds at most. A context calls it at its end: a process that
     /// exits while a driver compiles may crash.
     ///
@@ -64,7 +55,12 @@ impl KernelCache {
         self.device().check_process()?;
         let for_thread = Arc::clone(self);
         let builders = self.builders(&key.source)?;
-        let ends = self.begin_build();
+        // The build counts until its sender is dropped.
+        let (ends, ended_build) = mpsc::channel();
+        let mut builds = self.builds.lock();
+        builds.retain(|build| build.try_recv() == Err(TryRecvError::Empty));
+        builds.push(ended_build);
+        drop(builds);
         builders.spawn(move || {
             // An error is not kept: `build` compiles again and returns it. A panic here would end the process.
             contain_panic("a kernel's build", move || ended(for_thread.kernel_of(key)));

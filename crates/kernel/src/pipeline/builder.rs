@@ -42,11 +42,7 @@ use crate::pipeline::kernel::Kernel;
 #[must_use = "a kernel is built by `build`"]
 pub struct KernelBuilder {
     cache: Arc<KernelCache>,
-    source: Source,
-    entry: Option<String>,
-    constants: BTreeMap<String, f64>,
-    sizes: Sizes,
-    options: Options,
+    key: KernelKey,
 }
 
 impl KernelCache {
@@ -60,26 +56,20 @@ impl KernelCache {
         } else {
             robustness::bounds_buffers_exactly(info, features)
         };
-        let builder = KernelBuilder {
-            cache: Arc::clone(self),
-            source,
-            entry: None,
-            constants: BTreeMap::new(),
-            sizes: Sizes::default(),
-            options: Options {
-                integer_dot_product: features.integer_dot_product,
-                driver_zeroes: robustness::should_zero_shared_memory(info, features),
-                max_uniform_bytes: Some(info.limits.max_uniform_buffer_range),
-                robust_buffers,
-                robust_matrices: features.cooperative_matrix_robust_buffers,
-                non_uniform_bindings: [
-                    features.storage_arrays_dynamic && features.storage_arrays_non_uniform,
-                    features.uniform_arrays_dynamic && features.uniform_arrays_non_uniform,
-                ],
-                ..Options::default()
-            },
+        let options = Options {
+            integer_dot_product: features.integer_dot_product,
+            driver_zeroes: robustness::should_zero_shared_memory(info, features),
+            max_uniform_bytes: Some(info.limits.max_uniform_buffer_range),
+            robust_buffers,
+            robust_matrices: features.cooperative_matrix_robust_buffers,
+            non_uniform_bindings: [
+                features.storage_arrays_dynamic && features.storage_arrays_non_uniform,
+                features.uniform_arrays_dynamic && features.uniform_arrays_non_uniform,
+            ],
+            ..Options::default()
         };
-        builder.sanitize(self.sanitizes())
+        let key = KernelKey { source, entry: None, constants: BTreeMap::new(), sizes: Sizes::default(), options };
+        KernelBuilder { cache: Arc::clone(self), key }.sanitize(self.sanitizes())
     }
 }
 
@@ -103,7 +93,7 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn entry(mut self, name: impl Into<String>) -> Self {
-        self.entry = Some(name.into());
+        self.key.entry = Some(name.into());
         self
     }
 
@@ -123,7 +113,7 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn constant(mut self, name: impl Into<String>, value: impl Into<f64>) -> Self {
-        self.constants.insert(name.into(), value.into());
+        self.key.constants.insert(name.into(), value.into().to_bits());
         self
     }
 
@@ -150,7 +140,7 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn shared(mut self, variable: impl Into<String>, len: u32) -> Self {
-        self.sizes.shared.insert(variable.into(), len);
+        self.key.sizes.shared.insert(variable.into(), len);
         self
     }
 
@@ -170,7 +160,7 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn workgroup_size(mut self, size: [u32; 3]) -> Self {
-        self.sizes.workgroup = Some(size);
+        self.key.sizes.workgroup = Some(size);
         self
     }
 
@@ -193,13 +183,13 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn subgroup_size(mut self, size: u32) -> Self {
-        self.options.subgroups.size = Some(size);
+        self.key.options.subgroups.size = Some(size);
         self
     }
 
     /// Asks for subgroups without missing invocations. The workgroup's x must then be a multiple of the subgroup's size.
     pub fn full_subgroups(mut self, on: bool) -> Self {
-        self.options.subgroups.full = on;
+        self.key.options.subgroups.full = on;
         self
     }
 
@@ -218,7 +208,7 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn exact_floats(mut self, on: bool) -> Self {
-        self.options.exact_floats = on;
+        self.key.options.exact_floats = on;
         self
     }
 
@@ -245,14 +235,14 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn clamped(mut self) -> Self {
-        self.options.bounds = Bounds::Clamped;
+        self.key.options.bounds = Bounds::Clamped;
         self
     }
 
     /// What the numbers of each cooperative matrix are that WGSL loads from words (`u32`).
     #[doc(hidden)]
     pub fn word_matrices(mut self, numbers: WordMatrices) -> Self {
-        self.options.word_matrices = numbers;
+        self.key.options.word_matrices = numbers;
         self
     }
 
@@ -281,14 +271,14 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub fn sanitize(mut self, on: bool) -> Self {
-        self.options.sanitize = on.then(|| robustness::sanitize(self.cache.device().info()));
+        self.key.options.sanitize = on.then(|| robustness::sanitize(self.cache.device().info()));
         self
     }
 
     /// After [`sanitize`](KernelBuilder::sanitize): the rounds that the loops of an invocation may have in all. The default
     /// is [`Sanitize::MAX_ROUNDS`], and 65,000 on Mesa's CPU driver, which ends loops without a word after 65,535.
     pub fn max_rounds(mut self, rounds: u32) -> Self {
-        self.options.sanitize = self.options.sanitize.map(|checks| Sanitize { max_rounds: rounds, ..checks });
+        self.key.options.sanitize = self.key.options.sanitize.map(|checks| Sanitize { max_rounds: rounds, ..checks });
         self
     }
 
@@ -317,8 +307,6 @@ impl KernelBuilder {
     }
 
     pub(super) fn into_key(self) -> (Arc<KernelCache>, KernelKey) {
-        let Self { cache, source, entry, constants, sizes, options } = self;
-        let constants = constants.into_iter().map(|(name, value)| (name, value.to_bits())).collect();
-        (cache, KernelKey { source: source.resolved(), entry, constants, sizes, options })
+        (self.cache, KernelKey { source: self.key.source.resolved(), ..self.key })
     }
 }

@@ -5,7 +5,7 @@
 //! run of a program finds on disk what the first one built: `cached_build.rs` says what is stored under which hash,
 //! `disk_cache` how.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
@@ -24,9 +24,6 @@ use crate::pipeline::cached_build::driver_header;
 use crate::pipeline::kernel::Kernel;
 use crate::pipeline::limit::{Kept, KernelLimit};
 
-/// The most verdicts that are remembered, of 32 bytes each.
-const MAX_VERDICTS: usize = 1 << 14;
-
 /// The source of [`KernelCache::gate`].
 const GATE: &str = include_str!("indirect.wgsl");
 
@@ -35,7 +32,7 @@ const GATE: &str = include_str!("indirect.wgsl");
 pub(crate) struct KernelKey {
     pub(crate) source: Source,
     pub(crate) entry: Option<String>,
-    pub(crate) constants: Vec<(String, u64)>,
+    pub(crate) constants: BTreeMap<String, u64>,
     pub(crate) sizes: Sizes,
     pub(crate) options: Options,
 }
@@ -315,15 +312,6 @@ impl KernelCache {
         Arc::clone(&self.driver_cache.lock())
     }
 
-    /// Remembers that the validator passed a module.
-    pub(crate) fn set_validated(&self, module: Hash) {
-        let mut validated = self.validated.lock();
-        if validated.len() == MAX_VERDICTS {
-            validated.clear();
-        }
-        validated.insert(module);
-    }
-
     fn slot(&self, key: KernelKey) -> (Arc<KernelKey>, Arc<KernelSlot>) {
         let mut kernels = self.kernels.lock();
         if let Some((key, slot)) = kernels.get_key_value(&key) {
@@ -366,7 +354,7 @@ mod tests {
     #[test]
     fn a_failed_build_takes_out_its_own_slot_and_no_newer_one() {
         let (source, options) = (Source::wgsl(""), Options::default());
-        let key = KernelKey { source, entry: None, constants: Vec::new(), sizes: Sizes::default(), options };
+        let key = KernelKey { source, entry: None, constants: BTreeMap::new(), sizes: Sizes::default(), options };
         let (key, older, newer) = (Arc::new(key), KernelSlot::new(), KernelSlot::new());
         let mut kernels = FxHashMap::from_iter([(Arc::clone(&key), Arc::clone(&newer))]);
         remove_slot(&mut kernels, &key, &older);

@@ -14,7 +14,7 @@ impl KernelBuilder {
     /// or a clone of it, whatever is set on it later, for its variants ([`Kernel::shared`](crate::Kernel::shared)), and for
     /// every dispatch of them.
     pub unsafe fn assume_written(mut self) -> Self {
-        self.options.assume_written = true;
+        self.key.options.assume_written = true;
         self
     }
 
@@ -46,7 +46,7 @@ impl KernelBuilder {
     ///
     /// Each loop ends, in all kernels and dispatches that [`KernelBuilder::assume_written`] names.
     pub unsafe fn assume_loops_end(mut self) -> Self {
-        self.options.loops = Loops::AssumeFinite;
+        self.key.options.loops = Loops::AssumeFinite;
         self
     }
 
@@ -80,7 +80,7 @@ impl KernelBuilder {
     ///
     /// No invocation uses an index out of range, in all kernels and dispatches that [`KernelBuilder::assume_written`] names.
     pub unsafe fn unchecked(mut self) -> Self {
-        self.options.bounds = Bounds::Unchecked;
+        self.key.options.bounds = Bounds::Unchecked;
         self
     }
 
@@ -128,7 +128,7 @@ impl KernelBuilder {
     /// # }
     /// ```
     pub unsafe fn assume_addresses(mut self) -> Self {
-        self.options.assume_addresses = true;
+        self.key.options.assume_addresses = true;
         self
     }
 }
