@@ -247,8 +247,7 @@ impl<W: Write + Seek> NpzWriter<W> {
         S: Data<Elem = T>,
         D: Dimension,
     {
-        // The bytes of an array that repeats its elements may exceed `u64`.
-        let bytes = (array.len() as u64).saturating_mul(size_of::<T>() as u64).saturating_add(MAX_HEADER_BYTES as u64);
+        let bytes = array.len() as u64 * size_of::<T>() as u64 + MAX_HEADER_BYTES as u64;
         let options = SimpleFileOptions::default().compression_method(self.method);
         let options = options.large_file(bytes > u64::from(u32::MAX));
         let failed = |reason: ZipError| FileError::Add { array: name.to_owned(), reason: Box::new(reason) };

@@ -94,8 +94,6 @@ def test_buffers_are_checked():
     assert len(bytes(x)) == 48
     with pytest.raises(BufferError, match="device memory"):
         memoryview(vk.zeros(3))
-    with pytest.raises(BufferError, match="more bytes than Python counts"):
-        memoryview(x[0, :1].broadcast_to((1 << 62, 1)))
     with pytest.raises(BufferError, match="strides"):
         zlib.crc32(x[:, ::2])  # Asks for memory without gaps.
     assert np.frombuffer(x, np.float32).size == 12

@@ -131,30 +131,23 @@ impl Arguments for ArgList<'_> {
     }
 }
 
+/// Implements [`Arguments`] for the tuples of the first parameters, from one to all.
 macro_rules! tuples {
-    ($(($($name:ident $index:tt),+))*) => {$(
-        impl<$($name: AsArg),+> Arguments for ($($name,)+) {
+    ([$($before:ident)*]) => {};
+    ([$($before:ident)*] $last:ident $($after:ident)*) => {
+        #[expect(non_snake_case, reason = "a value has the name of its type")]
+        impl<$($before: AsArg,)* $last: AsArg> Arguments for ($($before,)* $last,) {
             fn with<R>(&self, call: impl FnOnce(&[NamedArg<'_>]) -> R) -> R {
-                call(&[$(NamedArg { name: None, arg: self.$index.as_arg() }),+])
+                let ($($before,)* $last,) = self;
+                call(&[$(NamedArg { name: None, arg: $before.as_arg() },)* NamedArg { name: None, arg: $last.as_arg() }])
             }
         }
-    )*};
+
+        tuples!([$($before)* $last] $($after)*);
+    };
 }
 
-tuples! {
-    (A 0)
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
-}
+tuples!([] A B C D E F G H I J K L);
 
 #[cfg(test)]
 mod tests {

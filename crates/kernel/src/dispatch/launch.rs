@@ -271,21 +271,15 @@ impl Kernel {
         if let Some(variant) = self.counted(packed.arrays.iter().map(|&idx| &args[idx].arg))? {
             return Ok(Prepared::Variant(variant));
         }
-        let mut on_device = None;
+        let (mut folded, mut on_device) = (None, None);
         let size = pipeline.signature.workgroup_size;
-        let folded = match groups.counts(size, &pipeline.limits) {
-            GroupCount::Counts(counts) => {
-                launch.counts = counts;
-                None
-            }
+        match groups.counts(size, &pipeline.limits) {
+            GroupCount::Counts(counts) => launch.counts = counts,
             GroupCount::Empty => return Ok(Prepared::Empty),
-            GroupCount::TooMany(too_many) => Some(self.folded(too_many)?),
-            GroupCount::OnDevice(indirect) => {
-                on_device = Some((indirect.counts(self)?, indirect.is_trusted));
-                None
-            }
+            GroupCount::TooMany(too_many) => folded = Some(self.folded(too_many)?),
+            GroupCount::OnDevice(indirect) => on_device = Some((indirect.counts(self)?, indirect.is_trusted)),
             refused => return Err(refused.refusal(size)),
-        };
+        }
         if let Some(empty) = packed.empty {
             let (kernel, param) = (pipeline.signature.entry.clone(), pipeline.signature.params[empty].name.clone());
             return Err(Error::EmptyArray { kernel, param });

@@ -142,28 +142,20 @@ fn has(device: &DeviceInfo, features: &Features, capability: Capability) -> bool
     }
 }
 
-fn has_float_atomic(features: &Features, FloatAtomic { bits, op, is_shared }: FloatAtomic) -> bool {
-    use FloatAtomicOp::{Add, Exchange, MinMax};
-    match (is_shared, bits, op) {
-        (false, 16, Exchange) => features.buffer_float16_atomics,
-        (false, 16, Add) => features.buffer_float16_atomic_add,
-        (false, 16, MinMax) => features.buffer_float16_atomic_min_max,
-        (false, 32, Exchange) => features.buffer_float32_atomics,
-        (false, 32, Add) => features.buffer_float32_atomic_add,
-        (false, 32, MinMax) => features.buffer_float32_atomic_min_max,
-        (false, 64, Exchange) => features.buffer_float64_atomics,
-        (false, 64, Add) => features.buffer_float64_atomic_add,
-        (false, 64, MinMax) => features.buffer_float64_atomic_min_max,
-        (true, 16, Exchange) => features.shared_float16_atomics,
-        (true, 16, Add) => features.shared_float16_atomic_add,
-        (true, 16, MinMax) => features.shared_float16_atomic_min_max,
-        (true, 32, Exchange) => features.shared_float32_atomics,
-        (true, 32, Add) => features.shared_float32_atomic_add,
-        (true, 32, MinMax) => features.shared_float32_atomic_min_max,
-        (true, 64, Exchange) => features.shared_float64_atomics,
-        (true, 64, Add) => features.shared_float64_atomic_add,
-        (true, 64, MinMax) => features.shared_float64_atomic_min_max,
-        _ => false,
+fn has_float_atomic(has: &Features, FloatAtomic { bits, op, is_shared }: FloatAtomic) -> bool {
+    let [exchange, add, min_max] = match (is_shared, bits) {
+        (false, 16) => [has.buffer_float16_atomics, has.buffer_float16_atomic_add, has.buffer_float16_atomic_min_max],
+        (false, 32) => [has.buffer_float32_atomics, has.buffer_float32_atomic_add, has.buffer_float32_atomic_min_max],
+        (false, 64) => [has.buffer_float64_atomics, has.buffer_float64_atomic_add, has.buffer_float64_atomic_min_max],
+        (true, 16) => [has.shared_float16_atomics, has.shared_float16_atomic_add, has.shared_float16_atomic_min_max],
+        (true, 32) => [has.shared_float32_atomics, has.shared_float32_atomic_add, has.shared_float32_atomic_min_max],
+        (true, 64) => [has.shared_float64_atomics, has.shared_float64_atomic_add, has.shared_float64_atomic_min_max],
+        _ => return false,
+    };
+    match op {
+        FloatAtomicOp::Exchange => exchange,
+        FloatAtomicOp::Add => add,
+        FloatAtomicOp::MinMax => min_max,
     }
 }
 

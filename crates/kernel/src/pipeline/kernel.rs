@@ -210,7 +210,10 @@ fn create_pipeline(
     let full = if full { REQUIRE_FULL_SUBGROUPS } else { vk::PipelineShaderStageCreateFlags::empty() };
     let bases = if translated.fold.is_some() { vk::PipelineCreateFlags::DISPATCH_BASE } else { Default::default() };
     let info = vk::ComputePipelineCreateInfo::default().flags(bases).stage(stage.flags(full)).layout(layout);
-    let mut unchecked = unchecked();
+    // Without the device's bounds checks, which are up to 20 % of the time, where the builder promised that indices are in
+    // range or the kernel clamps them itself.
+    let none = vk::PipelineRobustnessBufferBehaviorEXT::DISABLED;
+    let mut unchecked = vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none);
     let is_unchecked = translated.buffer_bounds.is_without_device() && device.plan().features.pipeline_robustness;
     let info = [if is_unchecked { info.push_next(&mut unchecked) } else { info }];
     // SAFETY: module and layout are alive, and the layout has the bindings of the signature, which was read from the SPIR-V.
@@ -229,13 +232,6 @@ fn refused(code: vk::Result, source: vkarray_driver::Error, translated: &Transla
         vk::Result::ERROR_UNKNOWN => Error::NotCompiled { kernel: translated.entry.clone(), source },
         _ => source.into(),
     }
-}
-
-/// Turns off the device's bounds checks, up to 20 % of the time, where the builder promised that indices are in range or the
-/// kernel clamps them itself.
-fn unchecked() -> vk::PipelineRobustnessCreateInfoEXT<'static> {
-    let none = vk::PipelineRobustnessBufferBehaviorEXT::DISABLED;
-    vk::PipelineRobustnessCreateInfoEXT::default().storage_buffers(none).uniform_buffers(none)
 }
 
 /// Values of specialisation constants as Vulkan takes them: an entry for each, and the bytes that the entries refer to.
@@ -302,12 +298,9 @@ fn create_layout(
     sets: &[Owned<vk::DescriptorSetLayout>],
 ) -> Result<Owned<vk::PipelineLayout>> {
     let sets: Vec<_> = sets.iter().map(Owned::raw).collect();
-    let ranges: Vec<_> = signature
-        .push_constants
-        .iter()
-        .map(|push| vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(push.bytes))
-        .collect();
-    let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&ranges);
+    let range = vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE);
+    let range = signature.push_constants.as_ref().map(|push| range.size(push.bytes));
+    let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(range.as_slice());
     // SAFETY: `info` borrows both lists; the set layouts are alive, the push constants within the device's limit.
     let raw =
         unsafe { device.raw().create_pipeline_layout(&info, None) }.map_err(device.failed("vkCreatePipelineLayout"))?;

@@ -126,8 +126,6 @@ fn refusal(array: &AnyArray, is_readonly: bool, flags: c_int) -> Option<String> 
         Some(format!("an array with strides {:?} is not in the order that was asked for: copy it", layout.strides()))
     } else if format(array.dtype()).is_none() {
         Some(format!("Python has no format for {}", array.dtype()))
-    } else if isize::try_from(array.nbytes()).is_err() {
-        Some(format!("the {} elements have more bytes than Python counts", array.size()))
     } else {
         None
     }

@@ -129,16 +129,11 @@ pub(super) fn bind_arguments<'a>(
         }
         order[position] = index;
     }
-    let missing = targets.iter().zip(&order).find(|&(_, &index)| index == UNBOUND);
-    match missing.map(|(target, _)| target) {
-        None => Ok((targets, order)),
-        Some(missing) => Err(Error::MissingArgument {
-            kernel: kernel(),
-            param: missing.name().to_owned(),
-            ty: missing.ty(),
-            found: targets.names(),
-        }),
-    }
+    let Some((missing, _)) = targets.iter().zip(&order).find(|&(_, &index)| index == UNBOUND) else {
+        return Ok((targets, order));
+    };
+    let (param, ty, found) = (missing.name().to_owned(), missing.ty(), targets.names());
+    Err(Error::MissingArgument { kernel: kernel(), param, ty, found })
 }
 
 fn is_reached(given: &Argument<'_>) -> bool {
