@@ -3,6 +3,7 @@
 //! The functions keep the element type. Functions named `_like_as` take another element type.
 
 use ndarray::{ArrayBase, Dimension, RawData};
+use num_traits::One;
 use smallvec::SmallVec;
 use vkarray_kernel::Element;
 use vkarray_layout::Layout;

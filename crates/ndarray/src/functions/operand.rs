@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use half::{bf16, f16};
+use num_traits::{Bounded, FromPrimitive, ToPrimitive};
 use vkarray_driver::Stream;
 use vkarray_kernel::{
     Arg, Arguments, ArrayArg, ArrayShape, AsArg, Bool, Complex32, Complex64, DType, Element, Groups, Kernel, Source,
@@ -28,7 +29,7 @@ use crate::generate::DeviceLimits;
     label = "this function takes integers and floats",
     note = "cast the array first: `x.cast::<i32>().eval()?`"
 )]
-pub trait Widen: Element {
+pub trait Widen: Element + Bounded + FromPrimitive + ToPrimitive {
     /// The type itself, if it has 32 or 64 bits.
     #[doc(hidden)]
     type Wide: Widen + Numeric;
@@ -99,23 +100,16 @@ macro_rules! of_words {
 of_words! { i32, u32, f32, i64, u64, f64 }
 
 /// A type of uniform random floats, and of the edges of bins of equal width: `f32` or `f64`.
-pub trait UniformFloat: Word + PartialOrd {
+pub trait UniformFloat: Word + PartialOrd + FromPrimitive {
     #[doc(hidden)]
-    fn of_f64(value: f64) -> Self;
-}
-
-impl UniformFloat for f32 {
-    #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest")]
     fn of_f64(value: f64) -> Self {
-        value as Self
+        Self::from_f64(value).expect("a float or an infinity is nearest to any number")
     }
 }
 
-impl UniformFloat for f64 {
-    fn of_f64(value: f64) -> Self {
-        value
-    }
-}
+impl UniformFloat for f32 {}
+
+impl UniformFloat for f64 {}
 
 /// The array, contiguous in C order and at an offset at which a kernel can bind it: the given array, or a copy of it.
 pub(crate) fn packed<T: Element>(array: &DeviceNDArray<T>) -> Result<DeviceNDArray<T>> {

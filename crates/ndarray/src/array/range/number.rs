@@ -4,6 +4,7 @@
 //! decides the last bit. A [`DeviceRange`] is a range for which a device computes the same bits.
 
 use half::{bf16, f16};
+use num_traits::{AsPrimitive, One};
 use vkarray_kernel::{Element, ScalarValue};
 
 use crate::error::RangeProblem;
@@ -32,11 +33,7 @@ type Result<T> = std::result::Result<T, RangeProblem>;
     label = "this operation takes integers and floats",
     note = "cast the array first, as in `x.cast::<f32>()`; of complex numbers take `real()` or `abs()`"
 )]
-pub trait Number: Element + Into<ScalarValue> + sealed::Sealed {
-    /// The number one.
-    #[doc(hidden)]
-    fn one() -> Self;
-
+pub trait Number: Element + Into<ScalarValue> + One + sealed::Sealed {
     /// The length of the range from `start` up to but without `stop`.
     #[doc(hidden)]
     fn range_len(start: Self, stop: Self, step: Self) -> Result<usize>;
@@ -100,10 +97,6 @@ macro_rules! integers {
         impl sealed::Sealed for $ty {}
 
         impl Number for $ty {
-            fn one() -> Self {
-                1
-            }
-
             fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
                 integer_len(start.into(), stop.into(), step.into())
             }
@@ -116,11 +109,9 @@ macro_rules! integers {
 
             fn evenly(start: Self, stop: Self, num: usize, endpoint: bool) -> impl Iterator<Item = Self> {
                 let values = f64::evenly(start as f64, stop as f64, num, endpoint);
-                let (low, high) = (i128::from(Self::MIN), i128::from(Self::MAX));
-                let whole = move |value: f64| floor(value).clamp(low, high).try_into().expect("it was clamped");
                 // The last number is exactly `stop`, also where `f64` cannot represent `stop`.
                 let is_stop = move |i: usize| endpoint && num > 1 && i == num - 1;
-                values.enumerate().map(move |(i, value)| if is_stop(i) { stop } else { whole(value) })
+                values.enumerate().map(move |(i, value)| if is_stop(i) { stop } else { value.floor().as_() })
             }
 
             fn on_device(start: Self, step: Self, _: usize) -> Option<DeviceRange> {
@@ -142,11 +133,6 @@ integers! {
     u64 |start, step| Some(DeviceRange::Pairs { start, step }),
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "`i128` is wider than any integer here")]
-fn floor(value: f64) -> i128 {
-    value.floor() as i128
-}
-
 fn integer_len(start: i128, stop: i128, step: i128) -> Result<usize> {
     if step == 0 {
         return Err(RangeProblem::ZeroStep);
@@ -163,10 +149,6 @@ macro_rules! floats {
         impl sealed::Sealed for $ty {}
 
         impl Number for $ty {
-            fn one() -> Self {
-                $narrow(1.0)
-            }
-
             fn range_len(start: Self, stop: Self, step: Self) -> Result<usize> {
                 let distance = stop - start;
                 float_len(f64::from(distance), f64::from(step), f64::from(distance / step))

@@ -3,8 +3,7 @@
 
 mod text;
 
-use half::{bf16, f16};
-use vkarray_kernel::{Arg, DType, Element, Groups, ScalarValue, Source};
+use vkarray_kernel::{Arg, DType, Groups, ScalarValue, Source};
 use vkarray_layout::Order;
 
 use self::text::{Border, FilterPlan, MOST_TAPS, THREADS};
@@ -183,7 +182,7 @@ impl<T: Widen + Floating> Filtering<'_, T> {
         })?;
         let mut args = vec![numbers(image), numbers(&weights), numbers(out)];
         args.extend([from[1], from[2], to[1], to[2], first[0], first[1]].map(|n| Arg::Scalar(word(n as u64))));
-        args.push(Arg::Scalar(wide_scalar(value)));
+        args.extend(wide_scalar(value).map(Arg::Scalar));
         let tile = plan.tile();
         let n_tiles = to[0] * to[1].div_ceil(tile[0]) * to[2].div_ceil(tile[1]);
         Ok(kernel.dispatch(stream, Groups::covering(n_tiles * THREADS), args.as_slice())?)
@@ -191,12 +190,6 @@ impl<T: Widen + Floating> Filtering<'_, T> {
 }
 
 /// A float as the kernel takes it.
-fn wide_scalar<T: Element>(value: T) -> ScalarValue {
-    let bytes = bytemuck::bytes_of(&value);
-    match DType::of::<T>() {
-        DType::F64 => ScalarValue::F64(bytemuck::pod_read_unaligned(bytes)),
-        DType::F16 => ScalarValue::F32(bytemuck::pod_read_unaligned::<f16>(bytes).to_f32()),
-        DType::BF16 => ScalarValue::F32(bytemuck::pod_read_unaligned::<bf16>(bytes).to_f32()),
-        _ => ScalarValue::F32(bytemuck::pod_read_unaligned(bytes)),
-    }
+fn wide_scalar<T: Widen>(value: T) -> Option<ScalarValue> {
+    Some(if DType::of::<T>() == DType::F64 { value.to_f64()?.into() } else { value.to_f32()?.into() })
 }

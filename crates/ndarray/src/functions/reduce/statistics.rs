@@ -1,6 +1,7 @@
 //! [`Statistics`]: means, variances, norms, and reductions that leave NaN out.
 
 use half::{bf16, f16};
+use num_traits::FromPrimitive;
 
 use super::axes::{IntoAxes, keepdims};
 use super::launch::reduce;
@@ -19,39 +20,26 @@ use crate::generate::Reduction;
     label = "this function takes `f16`, `bf16`, `f32` and `f64`",
     note = "cast the array first, as in `x.cast::<f64>()`"
 )]
-pub trait Precise: Floating + Reducible<Sum = Self> {
+pub trait Precise: Floating + Reducible<Sum = Self> + FromPrimitive {
     /// The type in which statistics are computed: `f32` for shorter types, otherwise the type itself.
     type Precision: Precise<Precision = Self::Precision>;
 
     /// The nearest number.
     #[doc(hidden)]
-    fn nearest(value: f64) -> Self;
+    fn nearest(value: f64) -> Self {
+        Self::from_f64(value).expect("a float or an infinity is nearest to any number")
+    }
 }
 
 macro_rules! precise {
-    ($($ty:ty: $precision:ty, $nearest:expr;)*) => {
+    ($($ty:ty: $precision:ty),*) => {
         $(impl Precise for $ty {
             type Precision = $precision;
-
-            fn nearest(value: f64) -> Self {
-                let nearest: fn(f64) -> Self = $nearest;
-                nearest(value)
-            }
         })*
     };
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the nearest number is asked for")]
-fn to_f32(value: f64) -> f32 {
-    value as f32
-}
-
-precise! {
-    f16: f32, Self::from_f64;
-    bf16: f32, Self::from_f64;
-    f32: f32, to_f32;
-    f64: f64, |value| value;
-}
+precise! { f16: f32, bf16: f32, f32: f32, f64: f64 }
 
 /// Statistics of floats over one axis, several, or all. Axes, streams and errors are as in [`Reduce`]. `f16` and `bf16`
 /// are computed in `f32`.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use vkarray_kernel::{DType, Element};
+use vkarray_kernel::DType;
 
 use crate::array::collect_values;
 use crate::error::{Error, Result};
@@ -26,25 +26,16 @@ pub(super) fn even_edges(bins: usize, range: &RangeInclusive<f64>) -> Result<Vec
 /// Edges among integers of at most 32 bits that have the same elements between them as some ascending floats: the next
 /// integers above, and below the last one. `None` for other types, and if an integer is out of the range of the type.
 pub(super) fn whole_edges<T: Widen>(edges: &[f64]) -> Option<Vec<T>> {
-    let (least, most) = range_of(DType::of::<T>())?;
+    let (least, most) = range_of::<T>()?;
     let (last, others) = edges.split_last()?;
     let whole: Vec<f64> = others.iter().map(|edge| edge.ceil().max(least)).chain([last.floor().min(most)]).collect();
-    #[expect(clippy::cast_possible_truncation, reason = "an integer of at most 32 bits")]
-    let of_bits = |edge: &f64| bytemuck::pod_read_unaligned(&(*edge as i64).to_le_bytes()[..size_of::<T>()]);
-    whole.is_sorted().then(|| whole.iter().map(of_bits).collect())
+    if whole.is_sorted() { whole.into_iter().map(T::from_f64).collect() } else { None }
 }
 
 /// The least and the greatest integer of a type of at most 32 bits.
-fn range_of(dtype: DType) -> Option<(f64, f64)> {
-    Some(match dtype {
-        DType::I8 => (i8::MIN.into(), i8::MAX.into()),
-        DType::U8 => (0.0, u8::MAX.into()),
-        DType::I16 => (i16::MIN.into(), i16::MAX.into()),
-        DType::U16 => (0.0, u16::MAX.into()),
-        DType::I32 => (i32::MIN.into(), i32::MAX.into()),
-        DType::U32 => (0.0, u32::MAX.into()),
-        _ => return None,
-    })
+fn range_of<T: Widen>() -> Option<(f64, f64)> {
+    let is_short = DType::of::<T>().is_integer() && size_of::<T>() <= 4;
+    T::min_value().to_f64().zip(T::max_value().to_f64()).filter(|_| is_short)
 }
 
 /// How the position of an element is computed, in parts of a bin: its distance from the first edge times `scale`.
@@ -82,7 +73,7 @@ impl Spacing {
             return None;
         }
         // The distance of an integer below the first edge is 2^32 higher, so that it has to be behind the bins.
-        let below = range_of(dtype).map_or(0.0, |(least, _)| origin - least);
+        let below = range_of::<T>().map_or(0.0, |(least, _)| origin - least);
         if below > 0.0 && below + n_bins as f64 * width > f64::from(u32::MAX) * (1.0 - 2.0_f64.powi(-20)) {
             return None;
         }
@@ -101,19 +92,8 @@ impl Spacing {
 
 /// The values of integers of at most 32 bits, and of `f32`.
 fn values<T: Widen>(numbers: &[T]) -> Option<Vec<f64>> {
-    fn of<T: Element, U: Element + Into<f64>>(numbers: &[T]) -> Vec<f64> {
-        bytemuck::cast_slice::<T, U>(numbers).iter().map(|&number| number.into()).collect()
-    }
-    Some(match DType::of::<T>() {
-        DType::I8 => of::<T, i8>(numbers),
-        DType::U8 => of::<T, u8>(numbers),
-        DType::I16 => of::<T, i16>(numbers),
-        DType::U16 => of::<T, u16>(numbers),
-        DType::I32 => of::<T, i32>(numbers),
-        DType::U32 => of::<T, u32>(numbers),
-        DType::F32 => of::<T, f32>(numbers),
-        _ => return None,
-    })
+    let has_values = DType::of::<T>() == DType::F32 || range_of::<T>().is_some();
+    if has_values { numbers.iter().map(T::to_f64).collect() } else { None }
 }
 
 #[cfg(test)]
