@@ -135,6 +135,11 @@ pub(crate) fn converted<T: Element, U: Element>(array: &DeviceNDArray<T>, stream
     if DType::of::<T>() == DType::of::<U>() { array.view() } else { array.on(stream).astype() }
 }
 
+/// 0 or 1 as an array without axes.
+pub(crate) fn zero_or_one<T: Element>(ctx: &Context, stream: &Stream, is_one: bool) -> Result<DeviceNDArray<T>> {
+    ctx.full([], i32::from(is_one))?.on(stream).astype()
+}
+
 /// A packed array as an argument of words. Its memory ends at a whole word.
 pub(crate) fn words<T: Element>(array: &DeviceNDArray<T>) -> Arg<'_> {
     let nbytes = array.nbytes().next_multiple_of(4);

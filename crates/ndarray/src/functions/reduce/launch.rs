@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 use vkarray_driver::Stream;
 use vkarray_generate::Leaf;
-use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, DType, Element, Groups, NamedArg, Source};
+use vkarray_kernel::{Arg, ArrayArg, ArrayShape, DType, Element, Groups, NamedArg, Source};
 use vkarray_layout::Order;
 
 use super::axes::{Axes, IntoAxes, Split};
@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::elementwise::{Evaluate, stream_of};
 use crate::error::{Error, ExprError, Result};
 use crate::expr::{Expr, IntoExpr, Node, NodeKind, Numeric};
+use crate::functions::operand::zero_or_one;
 use crate::generate::{
     Combine, DeviceLimits, Field, MOST_ROUNDS, Nest, Param, ParamOf, Program, ReduceForm, Reduction, Share, Team,
     fours, is_across, most_of_launch, second_team, word,
@@ -85,7 +86,7 @@ fn reduce_task<T: Element, R: Element>(task: &Task<'_, T>, axes: &Axes) -> Resul
         let is_one = matches!(reduction, Reduction::Prod | Reduction::All);
         match identity {
             Some(identity) => identity.assign_to(&results)?,
-            None => results.on(stream).fill(if is_one { one() } else { R::zeroed() })?,
+            None => results.on(stream).assign(&zero_or_one(context, stream, is_one)?)?,
         }
         return Ok(results);
     }
@@ -116,21 +117,6 @@ struct Passes<'a, 'p> {
     context: &'a Context,
     stream: &'a Stream,
     limits: &'a DeviceLimits,
-}
-
-/// A reduction that is done in two halves along an axis of the nest.
-struct Halves<'a> {
-    whole: &'a Nest,
-    split: &'a Split,
-    axis: usize,
-}
-
-impl Halves<'_> {
-    /// The lengths of the results' axes; the reduced axes are left out.
-    fn lens(&self, nest: &Nest) -> SmallVec<[usize; 4]> {
-        let len = |&axis: &usize| usize::try_from(nest.axes[nest.axes.len() - 1 - axis].len).unwrap_or(usize::MAX);
-        self.split.kept.iter().map(len).collect()
-    }
 }
 
 /// The sizes and strides of one pass.
@@ -172,10 +158,7 @@ impl Passes<'_, '_> {
         // for positions, which would count from the start of a half, and for differences from the mean of a half.
         let is_any = 2 * nbytes <= most && self.reduction.has_parts();
         match whole.longest_axis(|axis| is_any || of_result(axis)) {
-            Some(axis) if !is_short => {
-                let halves = Halves { whole, split, axis };
-                self.run_halves(&halves, leaves, results)
-            }
+            Some(axis) if !is_short => self.run_halves((whole, axis), split, leaves, results),
             _ => self.run_whole(whole, split, leaves, results),
         }
     }
@@ -184,19 +167,24 @@ impl Passes<'_, '_> {
     /// reduced once more.
     fn run_halves<R: Element>(
         &self,
-        halves: &Halves<'_>,
+        (whole, axis): (&Nest, usize),
+        split: &Split,
         leaves: &[&ArrayLeaf],
         results: &DeviceNDArray<R>,
     ) -> Result<Option<usize>> {
-        let Halves { whole, split, axis } = *halves;
+        // The lengths of the results' axes; the reduced axes are left out.
+        let lens = |nest: &Nest| -> SmallVec<[usize; 4]> {
+            let len = |&axis: &usize| usize::try_from(nest.axes[nest.axes.len() - 1 - axis].len).unwrap_or(usize::MAX);
+            split.kept.iter().map(len).collect()
+        };
         let kept = split.kept.iter().position(|&own| own == whole.axes.len() - 1 - axis);
         let parts = match kept {
-            Some(_) => results.reshape(&*halves.lens(whole))?,
-            None => self.context.device_array::<R>([&[2], &*halves.lens(whole)].concat())?,
+            Some(_) => results.reshape(&*lens(whole))?,
+            None => self.context.device_array::<R>([&[2], &*lens(whole)].concat())?,
         };
         let mut start = 0;
         for half in whole.clone().halves(axis).into_iter().rev() {
-            let own = self.context.device_array::<R>(&*halves.lens(&half))?;
+            let own = self.context.device_array::<R>(&*lens(&half))?;
             if let Some(bytes) = self.run(&half, split, leaves, &own)? {
                 return Ok(Some(bytes));
             }
@@ -365,25 +353,7 @@ impl Passes<'_, '_> {
     }
 }
 
-/// The number 1, as the type of the results.
-fn one<R: Element>() -> R {
-    let mut bytes = [0; 16];
-    match DType::of::<R>() {
-        DType::F64 | DType::Complex64 => bytes[..8].copy_from_slice(&1.0_f64.to_ne_bytes()),
-        DType::F32 | DType::Complex32 => bytes[..4].copy_from_slice(&1.0_f32.to_ne_bytes()),
-        dtype if dtype.itemsize() == 8 => bytes[..8].copy_from_slice(&1_u64.to_ne_bytes()),
-        _ => bytes[..4].copy_from_slice(&1_u32.to_ne_bytes()),
-    }
-    bytemuck::pod_read_unaligned(&bytes[..size_of::<R>()])
-}
-
 /// An array of results or partial results, bound as this field.
 fn of_result<T: Element>(array: &DeviceNDArray<T>, field: Field) -> Arg<'_> {
-    match array.as_arg() {
-        Arg::Array(own) => {
-            let shape = ArrayShape::new(field.bound, &[], own.shape().nbytes);
-            Arg::Array(ArrayArg::new(array.block(), shape))
-        }
-        other => other,
-    }
+    Arg::Array(ArrayArg::new(array.block(), ArrayShape::new(field.bound, &[], array.nbytes())))
 }

@@ -19,7 +19,7 @@ use vkarray_layout::{Index, IntoAxis};
 
 use crate::array::DeviceNDArray;
 use crate::error::Result;
-use crate::functions::operand::{Widen, axis_of, converted, flat, packed, to_u32, widened, words};
+use crate::functions::operand::{Widen, axis_of, converted, flat, packed, to_u32, widened, words, zero_or_one};
 
 pub use text::ScanKernel;
 
@@ -139,9 +139,7 @@ fn scan<T: Widen>(
     let mut shape = scanned.shape().to_vec();
     shape[axis.unsigned_abs()] += 1;
     let out = ctx.device_array::<T::Sum>(shape)?;
-    let identity = ctx.full([], i32::from(is_product))?;
-    let identity = identity.on(stream).astype::<T::Sum>()?;
-    out.slice_axis(axis, 0..1)?.on(stream).assign(&identity)?;
+    out.slice_axis(axis, 0..1)?.on(stream).assign(&zero_or_one(ctx, stream, is_product)?)?;
     out.slice_axis(axis, Index::from(1..))?.on(stream).copy_from_device(&scanned)?;
     Ok(out)
 }
