@@ -90,15 +90,6 @@ struct Scatter<'a, T: Element> {
     kernel: Kernel,
 }
 
-/// What one launch binds: a range of the places, one of the values, and a window of the array's memory, counted from
-/// the start of the block; and the unit of the window's first element.
-struct ScatterRanges<'a> {
-    places: &'a Range<usize>,
-    values: Range<usize>,
-    window: &'a Range<usize>,
-    unit: u64,
-}
-
 impl<T: Element> Scatter<'_, T> {
     fn write(&self, region: &Region) -> Result<()> {
         let (ctx, [first, end]) = (self.x.context(), region.nest.span(0).map(in_memory));
@@ -115,56 +106,49 @@ impl<T: Element> Scatter<'_, T> {
         Ok(())
     }
 
-    /// Writes the elements of a window that the places of a range name.
+    /// Writes the elements of a window that the places of a range name. A window is a part of the array's memory, counted
+    /// from the start of the block. The kernel has one invocation for each part of an element.
     fn write_window(&self, region: &Region, places: &Range<usize>, window: &Range<usize>) -> Result<()> {
+        let Region { first, nest } = region;
         let (target, skipped) = words_of_block(self.x, window);
-        let (n_places, n_values) = (self.places.size(), self.values.size());
-        let unit = skipped * Units::of::<T>().parts as u64 / size_of::<T>() as u64;
+        let (n_places, n_values, n_parts) = (self.places.size(), self.values.size(), Units::of::<T>().parts);
         // Equal places may be in two ranges, so that the first place behind a range is bound too.
         let bound = places.start..n_places.min(places.end + 1);
         let own_places = part(&self.places, &bound)?;
         let order = self.order.as_ref().map(|order| part(order, &bound)).transpose()?;
         let has_all_values = order.is_some() || n_values < n_places;
+        let of_axes = |value: fn(&Axis) -> u64, rest: u64| {
+            let values = nest.axes.iter().map(value).chain(iter::repeat(rest));
+            Arg::Scalars(values.take(MAX_AXES).map(word).collect())
+        };
         for values in parts(self.x.context(), n_values, size_of::<T>(), 1) {
             if !has_all_values && (values.end <= places.start || places.end <= values.start) {
                 continue;
             }
             let own = part(&self.values, &values)?;
             let order = words(order.as_ref().unwrap_or(&own_places));
-            let args = vec![words(&own_places), order, words(&own), target.clone()];
-            self.launch(args, region, &ScatterRanges { places, values, window, unit })?;
+            let mut args = vec![words(&own_places), order, words(&own), target.clone()];
+            let numbers = [
+                places.start as u64,
+                places.len() as u64,
+                bound.len() as u64,
+                *first as u64,
+                nest.size(),
+                n_values as u64,
+                values.start as u64,
+                values.len() as u64,
+                nest.operands[0].offset.wrapping_sub(window.start as u64),
+                window.len() as u64,
+                skipped * n_parts as u64 / size_of::<T>() as u64,
+                n_parts as u64,
+                nest.axes.len() as u64,
+            ];
+            args.extend(numbers.map(|number| Arg::Scalar(word(number))));
+            args.push(of_axes(|axis| axis.len, 1));
+            args.push(of_axes(|axis| axis.strides[0].cast_unsigned(), 0));
+            run(&self.kernel, self.x.stream(), places.len() * n_parts, &args)?;
         }
         Ok(())
-    }
-
-    /// Runs the kernel with one invocation for each part of an element that a place of the range names.
-    fn launch(&self, mut args: Vec<Arg<'_>>, region: &Region, bound: &ScatterRanges<'_>) -> Result<()> {
-        let Region { first, nest } = region;
-        let ScatterRanges { places, values, window, unit } = bound;
-        let parts = Units::of::<T>().parts;
-        let numbers = [
-            places.start as u64,
-            places.len() as u64,
-            self.places.size().min(places.end + 1) as u64 - places.start as u64,
-            *first as u64,
-            nest.size(),
-            self.values.size() as u64,
-            values.start as u64,
-            values.len() as u64,
-            nest.operands[0].offset.wrapping_sub(window.start as u64),
-            window.len() as u64,
-            *unit,
-            parts as u64,
-            nest.axes.len() as u64,
-        ];
-        args.extend(numbers.map(|number| Arg::Scalar(word(number))));
-        let of_axes = |value: fn(&Axis) -> u64, rest: u64| {
-            let values = nest.axes.iter().map(value).chain(iter::repeat(rest));
-            Arg::Scalars(values.take(MAX_AXES).map(word).collect())
-        };
-        args.push(of_axes(|axis| axis.len, 1));
-        args.push(of_axes(|axis| axis.strides[0].cast_unsigned(), 0));
-        run(&self.kernel, self.x.stream(), places.len() * parts, &args)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use vkarray_driver::{DeviceInfo, Stream};
+use vkarray_driver::DeviceInfo;
 use vkarray_kernel::Kernel;
 use vkarray_layout::Order;
 use vkarray_shaders::functions;
@@ -12,6 +12,7 @@ use super::radix::order_rows;
 use super::search::{Side, places_among};
 use super::spacing::{Spacing, even_edges, whole_edges};
 use crate::array::DeviceNDArray;
+use crate::context::Context;
 use crate::elementwise::Evaluate;
 use crate::error::{Error, Result};
 use crate::functions::operand::{
@@ -120,12 +121,29 @@ fn count<T: Widen>(x: &DeviceNDArray<T>, edges: &[T]) -> Result<DeviceNDArray<u3
     };
     let counts = ctx.device_array::<u32>([n_bins])?;
     counts.on(stream).fill(0)?;
-    if x.size() > 0 {
-        let (bits, spacing) = (bits_of(x)?, Spacing::new(edges));
-        let counting = Counting { counters, kind: on_device.kind, edges: &on_device, counts: &counts, spacing, stream };
-        for range in parts(ctx, x.size(), 4 * n_words, 4) {
-            counting.count_part(&part(&bits, &(range.start * n_words..range.end * n_words))?)?;
-        }
+    if x.size() == 0 {
+        return Ok(counts);
+    }
+    let (bits, kind, spacing) = (bits_of(x)?, on_device.kind, Spacing::new(edges));
+    let kernel = counters.kernel(ctx, kind, spacing)?;
+    let [origin, scale, limit] = spacing.map_or([0.0; 3], |even| [even.origin, even.scale, even.limit]);
+    for range in parts(ctx, x.size(), 4 * n_words, 4) {
+        let own = part(&bits, &(range.start * n_words..range.end * n_words))?;
+        let (quads, n_quads) = quads(&own)?;
+        let args = (
+            words(&own),
+            words(&quads),
+            words(&on_device.words),
+            words(&counts),
+            to_u32(n_bins)?,
+            to_u32(n_quads)?,
+            to_u32(range.len())?,
+            origin,
+            scale,
+            limit,
+            spacing.map_or(0, |even| even.wrong),
+        );
+        run(&kernel, stream, counters.n_groups(own.size()) * counters.threads, &args)?;
     }
     Ok(counts)
 }
@@ -172,56 +190,24 @@ impl Counters {
         let steps = n_words.div_ceil(WORDS * self.threads);
         steps.min(GROUPS.max(steps.div_ceil(STEPS)))
     }
-}
 
-/// The counting of one array's elements.
-struct Counting<'a> {
-    counters: Counters,
-    kind: KeyKind,
-    edges: &'a Keys,
-    counts: &'a DeviceNDArray<u32>,
-    spacing: Option<Spacing>,
-    stream: &'a Stream,
-}
-
-impl Counting<'_> {
-    fn kernel(&self) -> Result<Kernel> {
-        let Counters { threads, count, copies } = self.counters;
-        let distances = match self.spacing {
-            Some(_) if self.kind.is_float() => "bitcast<vec4<f32>>(quad) - bins.origin",
+    /// The kernel that counts numbers of a kind.
+    fn kernel(self, ctx: &Context, kind: KeyKind, spacing: Option<Spacing>) -> Result<Kernel> {
+        let Self { threads, count, copies } = self;
+        let distances = match spacing {
+            Some(_) if kind.is_float() => "bitcast<vec4<f32>>(quad) - bins.origin",
             Some(_) => "vec4<f32>(keys_of(quad) - lowest) + 0.5",
             None => "vec4(0.0)",
         };
-        let parts = self.spacing.map_or(1, |spacing| spacing.parts);
+        let parts = spacing.map_or(1, |spacing| spacing.parts);
         let constants = format!(
             "const THREADS = {threads}u;\nconst COPIES = {copies}u;\nconst COUNTERS = {count}u;\n\
              const IS_EVEN = {};\nconst PARTS = {parts}u;\n\
              fn distances(quad: vec4<u32>) -> vec4<f32> {{\n    return {distances};\n}}\n",
-            self.spacing.is_some()
+            spacing.is_some()
         );
-        let text = [&self.kind.text(false, false), functions::KEY_ORDER, &constants, functions::BINS];
-        kernel(self.counts.context(), "bins.wgsl", &text, "count_bins")
-    }
-
-    /// Counts the numbers with these bits, at least one.
-    fn count_part(&self, bits: &DeviceNDArray<u32>) -> Result<()> {
-        let n_words = bits.size();
-        let (quads, n_quads) = quads(bits)?;
-        let [origin, scale, limit] = self.spacing.map_or([0.0; 3], |even| [even.origin, even.scale, even.limit]);
-        let args = (
-            words(bits),
-            words(&quads),
-            words(&self.edges.words),
-            words(self.counts),
-            to_u32(self.counts.size())?,
-            to_u32(n_quads)?,
-            to_u32(n_words / self.kind.n_words)?,
-            origin,
-            scale,
-            limit,
-            self.spacing.map_or(0, |even| even.wrong),
-        );
-        run(&self.kernel()?, self.stream, self.counters.n_groups(n_words) * self.counters.threads, &args)
+        let text = [&kind.text(false, false), functions::KEY_ORDER, &constants, functions::BINS];
+        kernel(ctx, "bins.wgsl", &text, "count_bins")
     }
 }
 
