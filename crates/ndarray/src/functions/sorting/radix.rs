@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, Arguments, Groups, Kernel, ScalarValue};
+use vkarray_kernel::{Arg, Kernel, ScalarValue};
 use vkarray_shaders::functions;
 
-use super::keys::{KeyKind, Keys, bits_of, of_bits};
+use super::keys::{KeyKind, Keys, of_bits};
 use super::network::Network;
 use super::search::{Side, places_among};
 use super::tile::Tile;
@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::elementwise::Evaluate;
 use crate::error::Result;
 use crate::functions::indexing::{gather_rows, scatter};
-use crate::functions::operand::{Widen, axis_of, longest, part, to_u32, words};
+use crate::functions::operand::{Widen, axis_of, longest, part, run, to_u32, words};
 use crate::functions::scan::number_flags;
 
 /// The most invocations of one launch. Shaders number them in 32 bits.
@@ -27,11 +27,11 @@ const DIGITS: usize = 256;
 pub(super) fn sort<T: Widen>(x: &DeviceNDArray<T>, axis: isize, is_descending: bool) -> Result<DeviceNDArray<T>> {
     let axis = axis_of(axis, x.ndim())?.cast_signed();
     let rows = x.move_axis(axis, -1)?;
-    let options = SortOptions { kind: KeyKind::of::<T>(), is_descending, is_exact: true };
-    let sorted = if length_of(&rows) > options.most(&rows) {
+    let sort = Sort { kind: KeyKind::of::<T>(), is_descending, is_exact: true, stream: x.stream() };
+    let sorted = if length_of(&rows) > sort.most(&rows) {
         gather_rows(&rows, &order_rows(&rows, is_descending)?.0, rows.ndim() - 1)?
     } else {
-        of_bits(&options.sorted(&rows)?.keys.words, x.stream())?.reshape(rows.shape())?
+        of_bits(&sort.rows(&rows)?.keys.words, x.stream())?.reshape(rows.shape())?
     };
     sorted.move_axis(-1, axis)
 }
@@ -44,8 +44,8 @@ pub(super) fn argsort<T: Widen>(x: &DeviceNDArray<T>, axis: isize, is_descending
 
 /// For each row, the places of its elements in sorted order, and the sorted keys.
 pub(super) fn order_rows<T: Widen>(x: &DeviceNDArray<T>, is_descending: bool) -> Result<(DeviceNDArray<u32>, Keys)> {
-    let options = SortOptions { kind: KeyKind::of::<T>(), is_descending, is_exact: false };
-    let Sorted { keys, order } = options.sorted(x)?;
+    let sort = Sort { kind: KeyKind::of::<T>(), is_descending, is_exact: false, stream: x.stream() };
+    let Sorted { keys, order } = sort.rows(x)?;
     Ok((order.reshape(x.shape())?, keys))
 }
 
@@ -55,10 +55,11 @@ fn length_of<T: Widen>(rows: &DeviceNDArray<T>) -> usize {
 
 /// What is sorted, and how. If `is_exact`, the sorted keys are numbers again, and their order is not kept.
 #[derive(Debug, Clone, Copy)]
-struct SortOptions {
+struct Sort<'a> {
     kind: KeyKind,
     is_descending: bool,
     is_exact: bool,
+    stream: &'a Stream,
 }
 
 /// Keys, and the place that each had at first.
@@ -67,73 +68,71 @@ struct Sorted {
     order: DeviceNDArray<u32>,
 }
 
-impl SortOptions {
+impl Sort<'_> {
     /// The most keys that the device binds at once.
     fn most<T: Widen>(self, x: &DeviceNDArray<T>) -> usize {
         longest(x.context(), 4 * self.kind.n_words, 1)
     }
 
     /// The rows of an array, sorted. Rows, and parts of rows, that one launch does not take are sorted one after the other.
-    fn sorted<T: Widen>(self, x: &DeviceNDArray<T>) -> Result<Sorted> {
-        let (ctx, stream, count) = (x.context(), x.stream(), x.size());
-        to_u32(count)?;
+    fn rows<T: Widen>(self, x: &DeviceNDArray<T>) -> Result<Sorted> {
+        let (ctx, count) = (x.context(), x.size());
         if count == 0 {
             return self.memory(ctx, 0);
         }
-        let (bits, length, most) = (bits_of(x)?, length_of(x), self.most(x));
+        let (numbers, length, most) = (Keys::of(x)?, length_of(x), self.most(x));
         let threads = Tile::new(ctx.info(), self.kind.n_words, length).teams.n_threads();
         let at_once = (most / length).clamp(1, MAX_INVOCATIONS / threads) * length;
         if count <= at_once {
-            return self.sorted_part(&bits, length, most, stream);
+            return self.part(&numbers, length, most);
         }
         let all = self.memory(ctx, count)?;
         for start in (0..count).step_by(at_once) {
             let range = start..count.min(start + at_once);
-            let sorted = self.sorted_part(&self.words_of(&bits, &range)?, length, most, stream)?;
-            self.words_of(&all.keys.words, &range)?.on(stream).assign(&sorted.keys.words)?;
+            let sorted = self.part(&numbers.part(&range)?, length, most)?;
+            all.keys.part(&range)?.words.on(self.stream).assign(&sorted.keys.words)?;
             if !self.is_exact {
-                part(&all.order, &range)?.on(stream).assign(&sorted.order)?;
+                part(&all.order, &range)?.on(self.stream).assign(&sorted.order)?;
             }
         }
         Ok(all)
     }
 
-    /// The words of a range of keys or numbers.
-    fn words_of(self, words: &DeviceNDArray<u32>, range: &Range<usize>) -> Result<DeviceNDArray<u32>> {
-        part(words, &(range.start * self.kind.n_words..range.end * self.kind.n_words))
+    /// Numbers, sorted in rows of `length`. The numbers of one row may be more than the `most` that the device binds at
+    /// once.
+    fn part(self, numbers: &Keys, length: usize, most: usize) -> Result<Sorted> {
+        let count = numbers.count;
+        if count > most {
+            let middle = count.div_ceil(most) / 2 * most;
+            let half = |range: Range<usize>| self.part(&numbers.part(&range)?, range.len(), most);
+            return self.merged(&half(0..middle)?, &half(middle..count)?);
+        }
+        let device = numbers.words.context().info();
+        if let Some(network) = Network::new(device, length) {
+            return self.by_network(numbers, length, network);
+        }
+        let tile = Tile::new(device, self.kind.n_words, length);
+        if length <= tile.len() { self.by_rows(numbers, length, tile) } else { self.by_tiles(numbers, length, tile) }
     }
 
     /// Sorts rows that a network takes.
-    fn sort_short_rows(
-        self,
-        bits: &DeviceNDArray<u32>,
-        length: usize,
-        network: Network,
-        stream: &Stream,
-    ) -> Result<Sorted> {
-        let count = bits.size() / self.kind.n_words;
+    fn by_network(self, numbers: &Keys, length: usize, network: Network) -> Result<Sorted> {
         let text = [&self.text(), functions::KEY_ORDER, &network.text()].concat();
-        let kernel = network.teams.kernel(bits.context(), "sort_network.wgsl", text, "sort_network")?;
-        let groups = (count / length).div_ceil(network.n_rows());
-        let groups = Groups::covering(groups * network.teams.n_threads());
-        self.sorted_by((&kernel, groups), bits, &[to_u32(length)?, to_u32(count)?], stream)
+        let kernel = network.teams.kernel(numbers.words.context(), "sort_network.wgsl", text, "sort_network")?;
+        let n_groups = (numbers.count / length).div_ceil(network.n_rows());
+        let n_threads = n_groups * network.teams.n_threads();
+        self.by_launch((&kernel, n_threads), numbers, &[to_u32(length)?, to_u32(numbers.count)?])
     }
 
-    /// The keys that one launch sorts, which takes these numbers behind the arrays.
-    fn sorted_by(
-        self,
-        (kernel, groups): (&Kernel, Groups<'_>),
-        bits: &DeviceNDArray<u32>,
-        numbers: &[u32],
-        stream: &Stream,
-    ) -> Result<Sorted> {
-        let sorted = self.memory(bits.context(), bits.size() / self.kind.n_words)?;
-        let mut args = vec![words(bits), words(&sorted.keys.words)];
+    /// The keys that one launch sorts, which takes these values behind the arrays.
+    fn by_launch(self, (kernel, n_threads): (&Kernel, usize), numbers: &Keys, values: &[u32]) -> Result<Sorted> {
+        let sorted = self.memory(numbers.words.context(), numbers.count)?;
+        let mut args = vec![words(&numbers.words), words(&sorted.keys.words)];
         if !self.is_exact {
             args.push(words(&sorted.order));
         }
-        args.extend(numbers.iter().map(|&number| Arg::Scalar(ScalarValue::U32(number))));
-        kernel.dispatch(stream, groups, &args)?;
+        args.extend(values.iter().map(|&value| Arg::Scalar(ScalarValue::U32(value))));
+        run(kernel, self.stream, n_threads, &args)?;
         Ok(sorted)
     }
 
@@ -150,94 +149,64 @@ impl SortOptions {
         Ok(Sorted { keys: Keys { words, count, kind: self.kind, are_numbers: false }, order })
     }
 
-    /// The numbers with these bits, sorted in rows of `length`. The numbers of one row may be more than the `most` that the
-    /// device binds at once.
-    fn sorted_part(self, bits: &DeviceNDArray<u32>, length: usize, most: usize, stream: &Stream) -> Result<Sorted> {
-        let count = bits.size() / self.kind.n_words;
-        if count > most {
-            let middle = count.div_ceil(most) / 2 * most;
-            let half = |range: Range<usize>| self.sorted_part(&self.words_of(bits, &range)?, range.len(), most, stream);
-            return half(0..middle)?.merged(&half(middle..count)?, self, stream);
-        }
-        if let Some(network) = Network::new(bits.context().info(), length) {
-            return self.sort_short_rows(bits, length, network, stream);
-        }
-        let sort =
-            TileSort { options: self, tile: Tile::new(bits.context().info(), self.kind.n_words, length), stream };
-        if length <= sort.tile.len() { sort.sort_rows(bits, length) } else { sort.sort_tiles(bits, length) }
-    }
-}
-
-/// Launches for keys that are bound at once.
-struct TileSort<'a> {
-    options: SortOptions,
-    tile: Tile,
-    stream: &'a Stream,
-}
-
-impl TileSort<'_> {
-    fn kernel(&self, ctx: &Context, entry: &str) -> Result<Kernel> {
-        let passes = format!("const PASSES = {}u;\n", self.options.kind.n_digits());
-        let text = [&self.options.text(), &self.tile.text(), &passes, functions::RADIX].concat();
-        self.tile.teams.kernel(ctx, "radix.wgsl", text, entry)
-    }
-
-    /// Runs a kernel with a workgroup for each tile.
-    fn run(&self, kernel: &Kernel, n_tiles: usize, args: &impl Arguments) -> Result<()> {
-        Ok(kernel.dispatch(self.stream, Groups::covering(n_tiles * self.tile.teams.n_threads()), args)?)
+    fn tile_kernel(self, ctx: &Context, tile: Tile, entry: &str) -> Result<Kernel> {
+        let passes = format!("const PASSES = {}u;\n", self.kind.n_digits());
+        let text = [&self.text(), &tile.text(), &passes, functions::RADIX].concat();
+        tile.teams.kernel(ctx, "radix.wgsl", text, entry)
     }
 
     /// Sorts rows that are not longer than a tile.
-    fn sort_rows(&self, bits: &DeviceNDArray<u32>, length: usize) -> Result<Sorted> {
-        let kernel = self.kernel(bits.context(), "radix_rows")?;
-        let n_rows = bits.size() / self.options.kind.n_words / length;
-        let groups = Groups::covering(n_rows * self.tile.teams.n_threads());
-        self.options.sorted_by((&kernel, groups), bits, &[to_u32(length)?, 1, 0], self.stream)
+    fn by_rows(self, numbers: &Keys, length: usize, tile: Tile) -> Result<Sorted> {
+        let kernel = self.tile_kernel(numbers.words.context(), tile, "radix_rows")?;
+        let n_threads = numbers.count / length * tile.teams.n_threads();
+        self.by_launch((&kernel, n_threads), numbers, &[to_u32(length)?, 1, 0])
     }
 
     /// Sorts rows of several tiles, one digit after the other.
-    fn sort_tiles(&self, bits: &DeviceNDArray<u32>, length: usize) -> Result<Sorted> {
-        let (ctx, count) = (bits.context(), bits.size() / self.options.kind.n_words);
-        let (n_rows, n_tiles) = (count / length, length.div_ceil(self.tile.len()));
-        let [count_keys, scatter] = [self.kernel(ctx, "radix_count")?, self.kernel(ctx, "radix_scatter")?];
+    fn by_tiles(self, numbers: &Keys, length: usize, tile: Tile) -> Result<Sorted> {
+        let (ctx, count) = (numbers.words.context(), numbers.count);
+        let (n_rows, n_tiles) = (count / length, length.div_ceil(tile.len()));
+        let [count_keys, scatter] = ["radix_count", "radix_scatter"].map(|entry| self.tile_kernel(ctx, tile, entry));
+        let (count_keys, scatter, n_threads) = (count_keys?, scatter?, n_rows * n_tiles * tile.teams.n_threads());
         let counts = ctx.device_array::<u32>([n_rows, DIGITS * n_tiles])?;
         let digits = ctx.device_array::<u32>([1])?;
         digits.on(self.stream).fill(0)?;
-        let (digits, numbers) = (words(&digits), words(bits));
-        let (mut from, mut to) = (self.options.memory(ctx, count)?, self.options.memory(ctx, count)?);
-        for pass in 0..self.options.kind.n_digits() {
+        let (digits, numbers) = (words(&digits), words(&numbers.words));
+        let (mut from, mut to) = (self.memory(ctx, count)?, self.memory(ctx, count)?);
+        for pass in 0..self.kind.n_digits() {
             let source = if pass == 0 { numbers.clone() } else { words(&from.keys.words) };
             let (n, tiles, target) = (to_u32(length)?, to_u32(n_tiles)?, words(&to.keys.words));
-            self.run(&count_keys, n_rows * n_tiles, &(source.clone(), words(&counts), digits.clone(), n, tiles, pass))?;
+            let args = (source.clone(), words(&counts), digits.clone(), n, tiles, pass);
+            run(&count_keys, self.stream, n_threads, &args)?;
             let ends = number_flags(&counts, self.stream)?;
             let mut args = vec![source, target, words(&ends)];
-            if !self.options.is_exact {
+            if !self.is_exact {
                 args.extend([words(&from.order), words(&to.order)]);
             }
             args.extend([digits.clone(), numbers.clone()]);
             args.extend([n, tiles, pass].map(|number| Arg::Scalar(ScalarValue::U32(number))));
-            self.run(&scatter, n_rows * n_tiles, &args)?;
+            run(&scatter, self.stream, n_threads, &args)?;
             std::mem::swap(&mut from, &mut to);
         }
         Ok(from)
     }
-}
 
-impl Sorted {
     /// Merges two runs of any length. The place of a key is its number in its own run and the number of keys before it
-    /// in the other; a key of this run comes before equal keys of the second.
-    fn merged(&self, second: &Self, options: SortOptions, stream: &Stream) -> Result<Self> {
-        let (ctx, middle) = (self.order.context(), self.keys.count);
-        let all = options.memory(ctx, middle + second.keys.count)?;
-        for (own, other, side, first) in [(self, second, Side::Left, 0), (second, self, Side::Right, to_u32(middle)?)] {
-            let before = places_among(&other.keys, &own.keys, side, stream)?;
-            let places = (&ctx.arange(0, to_u32(own.keys.count)?, 1)? + before).on(stream).eval()?;
-            let order = (&own.order + first).on(stream).eval()?;
-            scatter(&all.order.on(stream), &places, None, &order)?;
+    /// in the other; a key of the first run comes before equal keys of the second.
+    fn merged(self, first: &Sorted, second: &Sorted) -> Result<Sorted> {
+        let (ctx, middle) = (first.order.context(), first.keys.count);
+        let all = self.memory(ctx, middle + second.keys.count)?;
+        for (own, other, side, before) in
+            [(first, second, Side::Left, 0), (second, first, Side::Right, to_u32(middle)?)]
+        {
+            let smaller = places_among(&other.keys, &own.keys, side, self.stream)?;
+            let places = (&ctx.arange(0, to_u32(own.keys.count)?, 1)? + smaller).on(self.stream).eval()?;
+            let order = (&own.order + before).on(self.stream).eval()?;
+            scatter(&all.order.on(self.stream), &places, None, &order)?;
             let (from, to) = (&own.keys.words, &all.keys.words);
-            match options.kind.n_words {
-                1 => scatter(&to.on(stream), &places, None, from)?,
-                _ => scatter(&to.view::<u64>()?.on(stream), &places, None, &from.view()?)?,
+            match self.kind.n_words {
+                1 => scatter(&to.on(self.stream), &places, None, from)?,
+                _ => scatter(&to.view::<u64>()?.on(self.stream), &places, None, &from.view()?)?,
             }
         }
         Ok(all)
