@@ -17,7 +17,7 @@ use vkarray_layout::Index;
 
 use crate::array::DeviceNDArray;
 use crate::error::Error;
-use float::{FloatKind, complex_scalar, complex_words, float_scalar, float_words};
+use float::{FloatKind, complex_scalar, complex_words, float_scalar, float_words, rounded, rounded_complex};
 use format::{EDGE_ITEMS, THRESHOLD, format_array};
 
 /// Prints the elements as NumPy's `print` does. Blocks until they are copied to the host.
@@ -42,10 +42,7 @@ impl<T: Element> fmt::Display for DeviceNDArray<T> {
             self.slice(ranges.iter().map(|range| Index::from(range.clone())).collect::<Vec<_>>())?.copy_to_host()
         };
         match corners(self.shape(), read) {
-            Ok(corners) => {
-                let values: Vec<T> = corners.iter().copied().collect();
-                f.write_str(&text(self.shape(), &values, f.precision(), f.width().unwrap_or(0)))
-            }
+            Ok(values) => f.write_str(&text(self.shape(), &values, f.precision(), f.width().unwrap_or(0))),
             Err::<_, Error>(error) => {
                 write!(f, "<{} of shape {}, cannot be read: {error}>", DType::of::<T>(), tuple_text(self.shape()))
             }
@@ -74,18 +71,17 @@ pub fn array_text<T: Element, E>(
     shape: &[usize],
     read: impl FnMut(&[Range<usize>]) -> Result<ArrayD<T>, E>,
 ) -> Result<String, E> {
-    let values: Vec<T> = corners(shape, read)?.iter().copied().collect();
-    Ok(text(shape, &values, None, 0))
+    Ok(text(shape, &corners(shape, read)?, None, 0))
 }
 
 /// The elements that are printed: all elements, or of a large array the first and last three on each axis.
 fn corners<T: Element, E>(
     shape: &[usize],
     mut read: impl FnMut(&[Range<usize>]) -> Result<ArrayD<T>, E>,
-) -> Result<ArrayD<T>, E> {
+) -> Result<Vec<T>, E> {
     let whole: Vec<Range<usize>> = shape.iter().map(|&len| 0..len).collect();
     if shape.iter().product::<usize>() <= THRESHOLD {
-        return read(&whole);
+        return Ok(read(&whole)?.into_iter().collect());
     }
     let lens: Vec<usize> = shape.iter().map(|&len| len.min(2 * EDGE_ITEMS)).collect();
     let mut corners = ArrayD::from_elem(IxDyn(&lens), T::zeroed());
@@ -103,83 +99,57 @@ fn corners<T: Element, E>(
         }
         to.assign(&read(&from)?);
     }
-    Ok(corners)
+    Ok(corners.into_iter().collect())
 }
 
 /// The text of an array of this shape, given the values that are printed, with the precision and the width of a format
 /// such as `{:8.2}`.
 fn text<T: Element>(shape: &[usize], values: &[T], precision: Option<usize>, width: usize) -> String {
     let words = words(values, shape.is_empty(), precision);
+    let width = words.iter().map(String::len).fold(width, usize::max);
     let words: Vec<String> = words.into_iter().map(|word| format!("{word:>width$}")).collect();
     format_array(shape, &words)
 }
 
-/// Floats or complex numbers of any type.
-enum Floats {
-    Real(Vec<f64>),
-    Complex(Vec<[f64; 2]>),
-}
-
-/// The values as floats; `None` for other types.
-fn floats<T: Element>(values: &[T]) -> Option<(Floats, FloatKind)> {
-    use Floats::{Complex, Real};
-    Some(match DType::of::<T>() {
-        DType::F16 => (Real(each(values, f16::to_f64)), FloatKind::Half),
-        DType::BF16 => (Real(each(values, bf16::to_f64)), FloatKind::Brain),
-        DType::F32 => (Real(each(values, |value: f32| f64::from(value))), FloatKind::Single),
-        DType::F64 => (Real(each(values, |value: f64| value)), FloatKind::Double),
-        DType::Complex32 => {
-            (Complex(each(values, |value: Complex32| [value.re, value.im].map(f64::from))), FloatKind::Single)
-        }
-        DType::Complex64 => (Complex(each(values, |value: Complex64| [value.re, value.im])), FloatKind::Double),
-        _ => return None,
-    })
-}
-
-/// Each value as text. All texts have the same width, except for a scalar. With a precision, floats have this many digits
-/// after the point.
+/// Each value as text. With a precision, floats have this many digits after the point.
 fn words<T: Element>(values: &[T], is_scalar: bool, precision: Option<usize>) -> Vec<String> {
-    let Some((floats, kind)) = floats(values) else { return other_words(values, is_scalar) };
-    match (floats, precision) {
-        (Floats::Real(values), Some(digits)) => {
-            aligned(values.into_iter().map(|value| float::rounded(value, digits)).collect())
-        }
-        (Floats::Complex(values), Some(digits)) => {
-            aligned(values.into_iter().map(|value| float::rounded_complex(value, digits)).collect())
-        }
-        (Floats::Real(values), None) if is_scalar => vec![float_scalar(values[0], kind)],
-        (Floats::Real(values), None) => float_words(&values, kind, false),
-        (Floats::Complex(values), None) if is_scalar => vec![complex_scalar(values[0], kind)],
-        (Floats::Complex(values), None) => complex_words(&values, kind),
-    }
-}
-
-/// The texts of truth values, integers and records.
-fn other_words<T: Element>(values: &[T], is_scalar: bool) -> Vec<String> {
+    let real = |values: Vec<f64>, kind| match precision {
+        Some(digits) => values.into_iter().map(|value| rounded(value, digits)).collect(),
+        None if is_scalar => vec![float_scalar(values[0], kind)],
+        None => float_words(&values, kind, false),
+    };
+    let complex = |values: Vec<[f64; 2]>, kind| match precision {
+        Some(digits) => values.into_iter().map(|value| rounded_complex(value, digits)).collect(),
+        None if is_scalar => vec![complex_scalar(values[0], kind)],
+        None => complex_words(&values, kind),
+    };
     match DType::of::<T>() {
+        DType::F16 => real(each(values, f16::to_f64), FloatKind::Half),
+        DType::BF16 => real(each(values, bf16::to_f64), FloatKind::Brain),
+        DType::F32 => real(each(values, |value: f32| f64::from(value)), FloatKind::Single),
+        DType::F64 => real(each(values, |value: f64| value), FloatKind::Double),
+        DType::Complex32 => {
+            complex(each(values, |value: Complex32| [value.re, value.im].map(f64::from)), FloatKind::Single)
+        }
+        DType::Complex64 => complex(each(values, |value: Complex64| [value.re, value.im]), FloatKind::Double),
         DType::Bool => each(values, |value: Bool| {
             let text = if bool::from(value) { "True" } else { "False" };
             if is_scalar { text.to_owned() } else { format!("{text:>5}") }
         }),
-        DType::I8 => aligned(each(values, |value: i8| value.to_string())),
-        DType::U8 => aligned(each(values, |value: u8| value.to_string())),
-        DType::I16 => aligned(each(values, |value: i16| value.to_string())),
-        DType::U16 => aligned(each(values, |value: u16| value.to_string())),
-        DType::I32 => aligned(each(values, |value: i32| value.to_string())),
-        DType::U32 => aligned(each(values, |value: u32| value.to_string())),
-        DType::I64 => aligned(each(values, |value: i64| value.to_string())),
-        DType::U64 => aligned(each(values, |value: u64| value.to_string())),
+        DType::I8 => each(values, |value: i8| value.to_string()),
+        DType::U8 => each(values, |value: u8| value.to_string()),
+        DType::I16 => each(values, |value: i16| value.to_string()),
+        DType::U16 => each(values, |value: u16| value.to_string()),
+        DType::I32 => each(values, |value: i32| value.to_string()),
+        DType::U32 => each(values, |value: u32| value.to_string()),
+        DType::I64 => each(values, |value: i64| value.to_string()),
+        DType::U64 => each(values, |value: u64| value.to_string()),
         _ => values.iter().map(|value| bytes_text(bytemuck::bytes_of(value))).collect(),
     }
 }
 
 fn each<T: Element, U: Element, R>(values: &[T], convert: impl Fn(U) -> R) -> Vec<R> {
     values.iter().map(|value| convert(bytemuck::pod_read_unaligned(bytemuck::bytes_of(value)))).collect()
-}
-
-fn aligned(words: Vec<String>) -> Vec<String> {
-    let width = words.iter().map(String::len).max().unwrap_or(0);
-    words.into_iter().map(|word| format!("{word:>width$}")).collect()
 }
 
 /// The bytes of a record, as NumPy prints opaque bytes.
