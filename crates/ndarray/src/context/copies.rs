@@ -13,9 +13,7 @@ use vkarray_layout::{Layout, Order};
 use vkarray_shaders::library;
 
 use super::Context;
-use crate::copy::{
-    CopyDispatch, CopyStep, LibraryKernel, SameBlockCopy, StridedCopy, dispatches, plan, plan_within_block,
-};
+use crate::copy::{CopyDispatch, CopyStep, LibraryKernel, StridedCopy, dispatches, plan, plan_within_block};
 use crate::error::Result;
 
 /// The elements of a block that a layout names.
@@ -44,21 +42,14 @@ impl Context {
             }
             return self.copy_over_bus(stream, source.block, target.block, copy);
         }
-        match plan_within_block(source.layout, target.layout, itemsize, limits)? {
-            SameBlockCopy::Nothing => Ok(()),
-            SameBlockCopy::Direct(steps) => self.execute(stream, source.block, target.block, &steps),
-            SameBlockCopy::Ordered(parts) => parts.iter().try_for_each(|part| {
-                let bytes = part.source..part.source + part.size;
-                Ok(target.block.copy_from_block(stream, part.target, source.block, bytes)?)
-            }),
-            SameBlockCopy::ThroughTemporary => {
-                let packed = Layout::contiguous(source.layout.shape(), Order::C)?;
-                let block = self.allocator().allocate(packed.nbytes(itemsize)?, MemoryKind::Device)?;
-                let temporary = BlockElements { block: &block, layout: &packed };
-                self.copy_elements(stream, source, temporary, itemsize)?;
-                self.copy_elements(stream, temporary, target, itemsize)
-            }
+        if let Some(steps) = plan_within_block(source.layout, target.layout, itemsize, limits)? {
+            return self.execute(stream, source.block, target.block, &steps);
         }
+        let packed = Layout::contiguous(source.layout.shape(), Order::C)?;
+        let block = self.allocator().allocate(packed.nbytes(itemsize)?, MemoryKind::Device)?;
+        let temporary = BlockElements { block: &block, layout: &packed };
+        self.copy_elements(stream, source, temporary, itemsize)?;
+        self.copy_elements(stream, temporary, target, itemsize)
     }
 
     /// Copies between host and device memory.

@@ -32,4 +32,4 @@ pub(crate) use dispatch::CopyDispatch;
 pub(crate) use kernels::{LibraryKernel, LibraryKernels};
 pub(crate) use plan::{CopyStep, dispatches, plan};
 pub(crate) use strided::StridedCopy;
-pub(crate) use within_block::{SameBlockCopy, plan_within_block};
+pub(crate) use within_block::plan_within_block;
