@@ -304,7 +304,8 @@ impl Context {
     /// one key has two texts, the text that is built first is kept, so a key begins with words that no other folder
     /// uses.
     pub(crate) fn generated_kernel(&self, key: &[u32], builder: impl FnOnce() -> KernelBuilder) -> Result<Kernel> {
-        self.shard.shared.copies.generated(&self.shard.shared.kernels, key, builder)
+        let Shared { copies, kernels, .. } = &*self.shard.shared;
+        copies.generated.get_or_build(kernels, key, builder)
     }
 
     pub(crate) fn copies(&self) -> &LibraryKernels {
@@ -312,7 +313,8 @@ impl Context {
     }
 
     pub(crate) fn library_kernel(&self, kernel: LibraryKernel) -> Result<Kernel> {
-        self.shard.shared.copies.kernel(&self.shard.shared.kernels, kernel)
+        let Shared { copies, kernels, .. } = &*self.shard.shared;
+        copies.built.get_or_build(kernels, &kernel, || kernel.builder(kernels))
     }
 
     pub(crate) fn check_stream(&self, stream: &Stream) -> Result<()> {

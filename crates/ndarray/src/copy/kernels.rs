@@ -28,28 +28,50 @@ pub(crate) enum LibraryKernel {
     Run(u32),
 }
 
+impl LibraryKernel {
+    /// How `cache` builds the kernel.
+    pub(crate) fn builder(self, cache: &Arc<KernelCache>) -> KernelBuilder {
+        let (name, text) = match self {
+            Self::Copy(CopyKernel::Strided { unit, group, lanes }) => {
+                ("copy_strided.wgsl", library::copy_strided(unit, group, lanes))
+            }
+            Self::Copy(CopyKernel::Tile { unit, group, tile }) => {
+                ("copy_tile.wgsl", library::copy_tile(unit, group, tile))
+            }
+            Self::Copy(CopyKernel::Quads { group }) => ("copy_tile_quads.wgsl", library::copy_tile_quads(group)),
+            Self::Copy(CopyKernel::Channels(channels)) => ("channels.wgsl", channels.text()),
+            Self::Cast(cast) => ("cast.wgsl", cast.source()),
+            Self::Run(unit) => ("copy_run.wgsl", library::copy_run(unit)),
+        };
+        cache.kernel(Source::wgsl(text).named(name))
+    }
+}
+
 /// The kernels that are built on one device, and the device's limits.
 pub(crate) struct LibraryKernels {
     pub(crate) limits: CopyLimits,
-    built: Mutex<Found<LibraryKernel>>,
+    pub(crate) built: KernelTable<LibraryKernel>,
     /// Kernels of expressions and functions, by the keys that their folders define.
-    generated: Mutex<Found<Vec<u32>>>,
+    pub(crate) generated: KernelTable<Vec<u32>>,
+}
+
+impl LibraryKernels {
+    pub(crate) fn new(device: &DeviceInfo) -> Self {
+        Self { limits: CopyLimits::new(device), built: KernelTable::new(), generated: KernelTable::new() }
+    }
 }
 
 /// Kernels by key, and the number of entries at which the keys of dropped kernels are removed.
-struct Found<K> {
-    kernels: FxHashMap<K, WeakKernel>,
-    most: usize,
-}
+pub(crate) struct KernelTable<K>(Mutex<(FxHashMap<K, WeakKernel>, usize)>);
 
-impl<K: Hash + Eq> Found<K> {
-    fn new() -> Mutex<Self> {
-        Mutex::new(Rank::CopyKernels, Self { kernels: FxHashMap::default(), most: 64 })
+impl<K: Hash + Eq> KernelTable<K> {
+    fn new() -> Self {
+        Self(Mutex::new(Rank::CopyKernels, (FxHashMap::default(), 64)))
     }
 
     /// The kernel of this key. At the first call, `cache` builds what `builder` makes.
-    fn get_or_build<Q: ToOwned<Owned = K> + Hash + Eq + ?Sized>(
-        found: &Mutex<Self>,
+    pub(crate) fn get_or_build<Q: ToOwned<Owned = K> + Hash + Eq + ?Sized>(
+        &self,
         cache: &KernelCache,
         key: &Q,
         builder: impl FnOnce() -> KernelBuilder,
@@ -58,59 +80,19 @@ impl<K: Hash + Eq> Found<K> {
         K: Borrow<Q>,
     {
         cache.check_process()?;
-        if let Some(kernel) = found.lock().kernels.get(key).and_then(WeakKernel::upgrade) {
+        if let Some(kernel) = self.0.lock().0.get(key).and_then(WeakKernel::upgrade) {
             return Ok(kernel);
         }
         // Built outside the lock: the cache builds a kernel once for all threads.
         let kernel = builder().build()?;
-        let mut found = found.lock();
-        if found.kernels.len() >= found.most {
-            found.kernels.retain(|_, kernel| kernel.is_alive());
-            found.most = 64.max(2 * found.kernels.len());
+        let (kernels, most) = &mut *self.0.lock();
+        if kernels.len() >= *most {
+            kernels.retain(|_, kernel| kernel.is_alive());
+            *most = 64.max(2 * kernels.len());
         }
-        found.kernels.insert(key.to_owned(), kernel.downgrade());
+        kernels.insert(key.to_owned(), kernel.downgrade());
         Ok(kernel)
     }
 }
 
-impl LibraryKernels {
-    pub(crate) fn new(device: &DeviceInfo) -> Self {
-        Self { limits: CopyLimits::new(device), built: Found::new(), generated: Found::new() }
-    }
-
-    /// The kernel, which `cache` builds at the first call.
-    pub(crate) fn kernel(&self, cache: &Arc<KernelCache>, which: LibraryKernel) -> Result<Kernel> {
-        Found::get_or_build(&self.built, cache, &which, || {
-            let (name, text) = source(which);
-            cache.kernel(Source::wgsl(text).named(name))
-        })
-    }
-
-    /// The kernel of this key. At the first call, `cache` builds what `builder` makes.
-    pub(crate) fn generated(
-        &self,
-        cache: &Arc<KernelCache>,
-        key: &[u32],
-        builder: impl FnOnce() -> KernelBuilder,
-    ) -> Result<Kernel> {
-        Found::get_or_build(&self.generated, cache, key, builder)
-    }
-}
-
-/// The name and the text of a kernel.
-fn source(which: LibraryKernel) -> (&'static str, String) {
-    match which {
-        LibraryKernel::Copy(CopyKernel::Strided { unit, group, lanes }) => {
-            ("copy_strided.wgsl", library::copy_strided(unit, group, lanes))
-        }
-        LibraryKernel::Copy(CopyKernel::Tile { unit, group, tile }) => {
-            ("copy_tile.wgsl", library::copy_tile(unit, group, tile))
-        }
-        LibraryKernel::Copy(CopyKernel::Quads { group }) => ("copy_tile_quads.wgsl", library::copy_tile_quads(group)),
-        LibraryKernel::Copy(CopyKernel::Channels(channels)) => ("channels.wgsl", channels.text()),
-        LibraryKernel::Cast(cast) => ("cast.wgsl", cast.source()),
-        LibraryKernel::Run(unit) => ("copy_run.wgsl", library::copy_run(unit)),
-    }
-}
-
-vkarray_driver::debug_fields!(LibraryKernels, this => built: this.built.lock().kernels.len());
+vkarray_driver::debug_fields!(LibraryKernels, this => built: this.built.0.lock().0.len());
