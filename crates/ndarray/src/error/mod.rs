@@ -201,6 +201,11 @@ impl Error {
             _ => false,
         }
     }
+
+    /// Two shapes that do not fit each other.
+    pub(crate) fn shapes(operation: &'static str, first: &[usize], second: &[usize]) -> Self {
+        Self::Shapes { operation, first: first.to_vec(), second: second.to_vec() }
+    }
 }
 
 /// Names in a message: `x`, `y`.
@@ -224,18 +229,6 @@ fn bytes_of(shape: &[usize], dtype: DType) -> u128 {
     shape.iter().map(|&len| len as u128).product::<u128>() * u128::from(dtype.itemsize())
 }
 
-impl From<ExprError> for Error {
-    fn from(error: ExprError) -> Self {
-        Self::Expression(Box::new(error))
-    }
-}
-
-impl From<TextFault> for Error {
-    fn from(fault: TextFault) -> Self {
-        Self::Text(Box::new(fault))
-    }
-}
-
 /// An error of memory or of the driver is the same variant, whether it came from a copy or from a kernel.
 impl From<kernel::Error> for Error {
     fn from(error: kernel::Error) -> Self {
@@ -247,42 +240,29 @@ impl From<kernel::Error> for Error {
     }
 }
 
-/// A shader that cannot be used is refused in the same words with a device and without one.
-impl From<kernel::ShaderError> for Error {
-    fn from(error: kernel::ShaderError) -> Self {
-        Self::Kernel(error.into())
-    }
+/// The errors that become a variant in a box, or by way of another error.
+macro_rules! from {
+    ($($(#[$attribute:meta])* $error:ident: $ty:ty => $value:expr;)*) => {$(
+        $(#[$attribute])*
+        impl From<$ty> for Error {
+            fn from($error: $ty) -> Self {
+                $value
+            }
+        }
+    )*};
 }
 
-impl From<kernel::UnknownDType> for Error {
-    fn from(error: kernel::UnknownDType) -> Self {
-        kernel::Error::from(kernel::SpirvError::from(error)).into()
-    }
-}
-
-impl From<kernel::BadScalar> for Error {
-    fn from(error: kernel::BadScalar) -> Self {
-        kernel::Error::from(kernel::SpirvError::from(error)).into()
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl From<allocator::IpcError> for Error {
-    fn from(error: allocator::IpcError) -> Self {
-        Self::Memory(error.into())
-    }
-}
-
-#[cfg(feature = "dlpack")]
-impl From<allocator::TensorError> for Error {
-    fn from(error: allocator::TensorError) -> Self {
-        Self::Memory(error.into())
-    }
-}
-
-#[cfg(feature = "npy")]
-impl From<vkarray_io::FileError> for Error {
-    fn from(error: vkarray_io::FileError) -> Self {
-        Self::File(Box::new(error))
-    }
+from! {
+    error: ExprError => Self::Expression(Box::new(error));
+    fault: TextFault => Self::Text(Box::new(fault));
+    // A shader that cannot be used is refused in the same words with a device and without one.
+    error: kernel::ShaderError => Self::Kernel(error.into());
+    error: kernel::UnknownDType => kernel::Error::from(kernel::SpirvError::from(error)).into();
+    error: kernel::BadScalar => kernel::Error::from(kernel::SpirvError::from(error)).into();
+    #[cfg(target_os = "linux")]
+    error: allocator::IpcError => Self::Memory(error.into());
+    #[cfg(feature = "dlpack")]
+    error: allocator::TensorError => Self::Memory(error.into());
+    #[cfg(feature = "npy")]
+    error: vkarray_io::FileError => Self::File(Box::new(error));
 }

@@ -99,8 +99,7 @@ impl<T: Widen + Floating> Filtering<'_, T> {
         let (ctx, stream, shape) = (self.x.context(), self.x.stream(), self.x.shape());
         let (n_axes, longest) = (filter.ndim(), longest(ctx, size_of::<T::Wide>(), 1));
         if !(1..=2).contains(&n_axes) || n_axes > shape.len() || filter.size() == 0 {
-            let (first, second) = (shape.to_vec(), filter.shape().to_vec());
-            return Err(Error::Shapes { operation: self.operation, first, second });
+            return Err(Error::shapes(self.operation, shape, filter.shape()));
         }
         if let Some(long) = [self.x, filter].into_iter().find(|array| array.size() > longest) {
             let nbytes = (long.size() as u64).saturating_mul(size_of::<T::Wide>() as u64);

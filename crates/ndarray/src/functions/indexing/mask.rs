@@ -134,8 +134,7 @@ impl<T: Element> DeviceNDArray<T> {
     pub fn compact(&self, mask: &DeviceNDArray<Bool>) -> Result<DeviceNDArray<T>> {
         let (shape, stream) = (self.shape(), self.stream());
         let Some(rest) = shape.strip_prefix(mask.shape()) else {
-            let (first, second) = (shape.to_vec(), mask.shape().to_vec());
-            return Err(Error::Shapes { operation: "compact", first, second });
+            return Err(Error::shapes("compact", shape, mask.shape()));
         };
         let rows = [&[mask.size()], rest].concat();
         let rows = self.reshape_copy(rows.as_slice(), vkarray_layout::Order::C)?;
@@ -180,8 +179,7 @@ impl<T: Element> DeviceNDArray<T> {
     pub fn put_mask(&self, mask: &DeviceNDArray<Bool>, values: &DeviceNDArray<T>) -> Result<()> {
         let shape = self.shape();
         if !shape.starts_with(mask.shape()) {
-            let (first, second) = (shape.to_vec(), mask.shape().to_vec());
-            return Err(Error::Shapes { operation: "put_mask", first, second });
+            return Err(Error::shapes("put_mask", shape, mask.shape()));
         }
         self.check_writable()?;
         // The mask of an element is the mask of its leading axes.

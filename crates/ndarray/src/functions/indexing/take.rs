@@ -197,7 +197,7 @@ fn take_along_axis<T: Element, I: IndexElement>(
     let is_fitting = shape.len() == indices.ndim()
         && shape.iter().zip(indices.shape()).enumerate().all(|(i, (a, b))| i == axis || a == b);
     if !is_fitting {
-        return Err(Error::Shapes { operation, first: shape.to_vec(), second: indices.shape().to_vec() });
+        return Err(Error::shapes(operation, shape, indices.shape()));
     }
     gather(x, indices, Gather { operation, axis, mode, is_along: true }, indices.shape())
 }

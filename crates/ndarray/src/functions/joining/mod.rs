@@ -49,13 +49,12 @@ pub fn concat<T: Element, A: Borrow<DeviceNDArray<T>>>(arrays: &[A], axis: impl 
     let axis = axis_of(axis.into_axis(), shape.len())?;
     shape[axis] = 0;
     for array in arrays.iter().map(Borrow::borrow) {
-        let other = array.shape().to_vec();
+        let other = array.shape();
         let is_fitting = other.len() == shape.len() && (0..shape.len()).all(|i| i == axis || other[i] == shape[i]);
         if !is_fitting {
-            let first = first.shape().to_vec();
-            return Err(Error::Shapes { operation: "concat", first, second: other });
+            return Err(Error::shapes("concat", first.shape(), other));
         }
-        shape[axis] = sum_of_lengths([shape[axis], other[axis]], &other)?;
+        shape[axis] = sum_of_lengths([shape[axis], other[axis]], other)?;
     }
     let out = first.context().device_array(shape)?;
     let mut start = 0;
@@ -90,8 +89,7 @@ pub fn stack<T: Element, A: Borrow<DeviceNDArray<T>>>(arrays: &[A], axis: impl I
         return Err(Error::NoArrays { operation: "stack" });
     };
     if let Some(other) = arrays.iter().map(Borrow::borrow).find(|array| array.shape() != first.shape()) {
-        let (first, second) = (first.shape().to_vec(), other.shape().to_vec());
-        return Err(Error::Shapes { operation: "stack", first, second });
+        return Err(Error::shapes("stack", first.shape(), other.shape()));
     }
     let axis = axis.into_axis();
     let expanded = arrays.iter().map(|array| array.borrow().expand_dims(axis)).collect::<Result<Vec<_>>>()?;
@@ -245,8 +243,7 @@ impl<T: Element> DeviceNDArray<T> {
     pub fn repeat_each(&self, counts: &[usize], axis: impl IntoAxis) -> Result<DeviceNDArray<T>> {
         let axis = axis_of(axis.into_axis(), self.ndim())?;
         if self.shape()[axis] != counts.len() {
-            let (first, second) = (self.shape().to_vec(), vec![counts.len()]);
-            return Err(Error::Shapes { operation: "repeat_each", first, second });
+            return Err(Error::shapes("repeat_each", self.shape(), &[counts.len()]));
         }
         let n_places = sum_of_lengths(counts.iter().copied(), self.shape())?;
         let places = (0..to_u32(counts.len())?).zip(counts).flat_map(|(place, &n)| std::iter::repeat_n(place, n));

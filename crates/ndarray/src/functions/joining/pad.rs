@@ -78,8 +78,7 @@ impl<T: Element> DeviceNDArray<T> {
     pub fn pad(&self, widths: &[(usize, usize)], mode: PadMode<T>) -> Result<DeviceNDArray<T>> {
         let (array, stream) = (self, self.stream());
         if widths.len() != array.ndim() {
-            let (first, second) = (array.shape().to_vec(), vec![widths.len()]);
-            return Err(Error::Shapes { operation: "pad", first, second });
+            return Err(Error::shapes("pad", array.shape(), &[widths.len()]));
         }
         if let PadMode::Constant(value) = mode {
             let padded = |(&length, &(before, after)): (&usize, &(usize, usize))| {

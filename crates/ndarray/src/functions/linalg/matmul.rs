@@ -97,7 +97,7 @@ fn of_stacks<T: Element, U: Element>(
     other: &DeviceNDArray<T>,
     product: impl FnOnce(&DeviceNDArray<T>, &DeviceNDArray<T>) -> Result<DeviceNDArray<U>>,
 ) -> Result<DeviceNDArray<U>> {
-    let mismatch = || Error::Shapes { operation, first: a.shape().to_vec(), second: other.shape().to_vec() };
+    let mismatch = || Error::shapes(operation, a.shape(), other.shape());
     if a.ndim() == 0 || other.ndim() == 0 {
         return Err(mismatch());
     }

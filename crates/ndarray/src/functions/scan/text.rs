@@ -83,8 +83,7 @@ impl ScanKernel {
         axis: impl IntoAxis,
     ) -> Result<DeviceNDArray<T>> {
         if starts.shape() != x.shape() {
-            let (first, second) = (x.shape().to_vec(), starts.shape().to_vec());
-            return Err(Error::Shapes { operation: "inclusive_by_segment", first, second });
+            return Err(Error::shapes("inclusive_by_segment", x.shape(), starts.shape()));
         }
         self.scan(x, Some(starts), axis.into_axis())
     }
