@@ -15,26 +15,16 @@ use crate::error::Result;
 /// An array without its element type, as an expression reads it. Keeps the memory alive.
 #[derive(Clone)]
 pub struct ArrayLeaf {
-    pub(super) context: Context,
-    pub(super) block: Arc<Block>,
+    /// The context in which the array was created.
+    pub(crate) context: Context,
+    /// The block that holds the elements.
+    pub(crate) block: Arc<Block>,
     pub(super) layout: Layout,
     pub(super) label: Option<Arc<str>>,
     pub(super) owner: Option<KeepAlive>,
 }
 
 impl ArrayLeaf {
-    /// The context in which the array was created.
-    #[inline]
-    pub(crate) fn context(&self) -> &Context {
-        &self.context
-    }
-
-    /// The block that holds the elements.
-    #[inline]
-    pub(crate) fn block(&self) -> &Arc<Block> {
-        &self.block
-    }
-
     /// A contiguous array of elements of this type in the same context. Its contents are undefined.
     pub(crate) fn beside(&self, shape: &[usize], dtype: DType) -> Result<Self> {
         let layout = Layout::contiguous(shape, Order::C)?;

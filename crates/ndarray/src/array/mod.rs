@@ -238,7 +238,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn context(&self) -> &Context {
-        self.leaf.context()
+        &self.leaf.context
     }
 
     /// The memory of the array.
@@ -252,7 +252,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// # anyhow::Ok(())
     /// ```
     pub fn block(&self) -> &Arc<Block> {
-        self.leaf.block()
+        &self.leaf.block
     }
 
     /// The array without its element type, as expressions keep it.

@@ -46,7 +46,7 @@ pub trait Evaluate: Operand {
         let is_f = alike.peek().is_some()
             && alike.all(|(leaf, _)| leaf.layout().is_f_contiguous() && !leaf.layout().is_c_contiguous());
         let order = if is_f { Order::F } else { Order::C };
-        let result = first.context().device_array_with_order::<Self::Item>(expr.shape(), order)?;
+        let result = first.context.device_array_with_order::<Self::Item>(expr.shape(), order)?;
         run(&program, &[(result.leaf(), expr.dtype())], stream_of(&expr, first))?;
         Ok(result)
     }
@@ -179,7 +179,7 @@ impl<T: Element> fmt::Display for Expr<T> {
 
 /// The stream of an expression, or the default stream of an array's context.
 pub(crate) fn stream_of<'a, T: Element>(expr: &'a Expr<T>, leaf: &'a ArrayLeaf) -> &'a Stream {
-    expr.stream().unwrap_or_else(|| leaf.context().default_stream())
+    expr.stream().unwrap_or_else(|| leaf.context.default_stream())
 }
 
 fn check_shape(node: &Node, (target, dtype): (&ArrayLeaf, DType)) -> Result<()> {
@@ -278,5 +278,5 @@ pub fn assign_all(assignments: &[Assignment]) -> Result<()> {
         }
     }
     let stream = assignments.iter().find_map(|assignment| assignment.stream.as_ref());
-    run(&program, &targets, stream.unwrap_or_else(|| targets[0].0.context().default_stream()))
+    run(&program, &targets, stream.unwrap_or_else(|| targets[0].0.context.default_stream()))
 }

@@ -30,7 +30,7 @@ pub(super) fn owns_words((leaf, dtype): Array<'_>) -> bool {
     itemsize >= 4
         || ((layout.is_c_contiguous() || layout.is_f_contiguous())
             && (layout.offset() * itemsize).is_multiple_of(4)
-            && (end.is_multiple_of(4) || end as u64 == leaf.block().size()))
+            && (end.is_multiple_of(4) || end as u64 == leaf.block.size()))
 }
 
 /// Computes every element of the targets on a stream. The targets have one shape. Returns at once.
@@ -155,7 +155,7 @@ impl Launch<'_, '_> {
         form.add_to_key(&mut key);
         self.reads.iter().for_each(|&read| key.push(key_part(read)));
         self.program.add_to_key(&mut key);
-        let context = arrays[0].0.context();
+        let context = &arrays[0].0.context;
         let builder = || {
             let dtypes: Vec<DType> = arrays.iter().map(|&(_, dtype)| dtype).collect();
             let text = form.text(self.program, &dtypes, self.reads);
@@ -168,7 +168,7 @@ impl Launch<'_, '_> {
         for (operand, &(leaf, dtype)) in arrays.iter().enumerate() {
             let (shape, base) = self.limits.bound(nest, operand, dtype);
             bases.push(base);
-            args.push(NamedArg { name: None, arg: Arg::Array(ArrayArg::new(leaf.block(), shape)) });
+            args.push(NamedArg { name: None, arg: Arg::Array(ArrayArg::new(&leaf.block, shape)) });
         }
         for param in params {
             let value = match param.of {

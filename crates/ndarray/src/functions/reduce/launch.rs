@@ -69,7 +69,7 @@ fn reduce_task<T: Element, R: Element>(task: &Task<'_, T>, axes: &Axes) -> Resul
     program.combine = combine;
     let Some(&(first, _)) = program.leaves.first() else { return Err(ExprError::NoArray.into()) };
     let stream = exprs.iter().find_map(Expr::stream).unwrap_or_else(|| stream_of(&exprs[0], first));
-    let (context, limits) = (first.context(), DeviceLimits::new(stream.device().info()));
+    let (context, limits) = (&first.context, DeviceLimits::new(stream.device().info()));
     if !reduction.is_defined(dtype) {
         return Err(ExprError::NotDefined { operation: reduction.name(), dtype }.into());
     }
@@ -304,7 +304,7 @@ impl Passes<'_, '_> {
                 return Err(Error::LongOperand { operation, nbytes, limit });
             }
             pass.bases.push(base);
-            pass.reads.push(Arg::Array(ArrayArg::new(leaf.block(), shape)));
+            pass.reads.push(Arg::Array(ArrayArg::new(&leaf.block, shape)));
         }
         Ok(())
     }
