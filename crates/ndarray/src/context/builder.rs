@@ -1,7 +1,7 @@
 //! [`ContextBuilder`]: the choices that are made before a device is opened.
 
 use vkarray_allocator::{Allocator, ManagerFactory};
-use vkarray_driver::{Device, Instance};
+use vkarray_driver::{Device, InstanceBuilder};
 use vkarray_kernel::{CacheSettings, KernelLimit};
 
 use super::Context;
@@ -20,7 +20,7 @@ use crate::error::Result;
 #[must_use]
 pub struct ContextBuilder {
     selector: Option<String>,
-    validation: Option<bool>,
+    instance: InstanceBuilder,
     memory_manager: Option<ManagerFactory>,
     kernel_cache: Option<CacheSettings>,
     kernel_limit: KernelLimit,
@@ -53,7 +53,7 @@ impl ContextBuilder {
     /// # anyhow::Ok(())
     /// ```
     pub fn validation(mut self, on: bool) -> Self {
-        self.validation = Some(on);
+        self.instance = self.instance.validation(on);
         self
     }
 
@@ -113,11 +113,7 @@ impl ContextBuilder {
     /// device. [`Error::Driver`](crate::Error::Driver) if there is no loader or no device, none matches the selection,
     /// or the device lacks a feature that this library needs.
     pub fn open(self) -> Result<Context> {
-        let mut instance = Instance::builder();
-        if let Some(on) = self.validation {
-            instance = instance.validation(on);
-        }
-        let device = Device::open_selected(&instance.build()?, self.selector.as_deref())?;
+        let device = Device::open_selected(&self.instance.build()?, self.selector.as_deref())?;
         let settings = self.kernel_cache.map_or_else(CacheSettings::from_environment, Ok)?;
         let allocator = match self.memory_manager {
             Some(factory) => Allocator::with_manager(&device, factory.make()?)?,
