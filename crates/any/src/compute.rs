@@ -68,7 +68,7 @@ pub(super) fn common(operation: &'static str, operands: &[AnyOperand<'_>]) -> Re
 }
 
 impl<'a> AnyOperand<'a> {
-    fn array(&self) -> Option<&'a AnyArray> {
+    pub(super) fn array(&self) -> Option<&'a AnyArray> {
         match self {
             Self::Array(array) => Some(array),
             Self::Number(_) => None,

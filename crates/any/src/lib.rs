@@ -24,10 +24,9 @@ mod text;
 
 use std::sync::Arc;
 
-use half::{bf16, f16};
 use vkarray_allocator::Block;
 use vkarray_driver::Stream;
-use vkarray_kernel::{Arg, ArrayArg, AsArg, AsArray, Bool, Complex32, Complex64, DType, Element};
+use vkarray_kernel::{Arg, ArrayArg, AsArg, AsArray, DType, Element};
 use vkarray_layout::Layout;
 use vkarray_ndarray::{Context, DeviceNDArray, ExprError, Result};
 
@@ -46,7 +45,7 @@ pub trait AnyElement: Element {
 }
 
 macro_rules! any_arrays {
-    ($($variant:ident($element:ty)),*) => {
+    (@ $($variant:ident($element:ty))*) => {
         /// An array of any element type of [`DType::ALL`]. A clone and a view share the memory, as those of
         /// [`DeviceNDArray`] do, and each method does what the method of that name does there.
         ///
@@ -75,23 +74,15 @@ macro_rules! any_arrays {
         })*
     };
 }
-any_arrays!(
-    Bool(Bool),
-    I8(i8),
-    U8(u8),
-    I16(i16),
-    U16(u16),
-    F16(f16),
-    BF16(bf16),
-    I32(i32),
-    U32(u32),
-    F32(f32),
-    I64(i64),
-    U64(u64),
-    F64(f64),
-    Complex32(Complex32),
-    Complex64(Complex64)
-);
+/// Passes the variants of [`AnyArray`] with their element types to a macro, behind its other arguments.
+macro_rules! of_all_types {
+    ($to:ident! $($arguments:tt)*) => {
+        $to! { @ $($arguments)* Bool(vkarray_kernel::Bool) I8(i8) U8(u8) I16(i16) U16(u16) F16(half::f16)
+            BF16(half::bf16) I32(i32) U32(u32) F32(f32) I64(i64) U64(u64) F64(f64)
+            Complex32(vkarray_kernel::Complex32) Complex64(vkarray_kernel::Complex64) }
+    };
+}
+of_all_types!(any_arrays!);
 
 impl<T: AnyElement> From<DeviceNDArray<T>> for AnyArray {
     fn from(array: DeviceNDArray<T>) -> Self {
@@ -102,25 +93,24 @@ impl<T: AnyElement> From<DeviceNDArray<T>> for AnyArray {
 /// Runs `$body` with `$array` bound to the typed array; with a list of variants, only for these, and `$other` otherwise.
 macro_rules! with_any {
     ($any:expr, $array:ident => $body:expr) => {
-        with_any!(@ $any, $array => $body;
-            Bool I8 U8 I16 U16 F16 BF16 I32 U32 F32 I64 U64 F64 Complex32 Complex64;)
+        $crate::of_all_types!(with_any! $any, $array => $body;;)
     };
     ($any:expr, numbers $array:ident => $body:expr, else $other:expr) => {
-        with_any!(@ $any, $array => $body; I8 U8 I16 U16 F16 BF16 I32 U32 F32 I64 U64 F64; _ => $other,)
+        with_any!(@ $any, $array => $body; $other; I8 U8 I16 U16 F16 BF16 I32 U32 F32 I64 U64 F64)
     };
     ($any:expr, floats $array:ident => $body:expr, else $other:expr) => {
-        with_any!(@ $any, $array => $body; F16 BF16 F32 F64; _ => $other,)
+        with_any!(@ $any, $array => $body; $other; F16 BF16 F32 F64)
     };
     ($any:expr, words $array:ident => $body:expr, else $other:expr) => {
-        with_any!(@ $any, $array => $body; I32 U32 F32 I64 U64 F64; _ => $other,)
+        with_any!(@ $any, $array => $body; $other; I32 U32 F32 I64 U64 F64)
     };
     ($any:expr, indices $array:ident => $body:expr, else $other:expr) => {
-        with_any!(@ $any, $array => $body; I32 U32 I64 U64; _ => $other,)
+        with_any!(@ $any, $array => $body; $other; I32 U32 I64 U64)
     };
-    (@ $any:expr, $array:ident => $body:expr; $($variant:ident)*; $($rest:tt)*) => {
+    (@ $any:expr, $array:ident => $body:expr; $($other:expr)?; $($variant:ident $(($element:ty))?)*) => {
         match $any {
             $($crate::AnyArray::$variant($array) => $body,)*
-            $($rest)*
+            $(_ => $other,)?
         }
     };
 }
@@ -128,9 +118,7 @@ macro_rules! with_any {
 /// Runs `$body` with `$T` naming the Rust type of `$dtype`; `$other` for a struct of the program.
 macro_rules! with_type {
     ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {
-        with_type!(@ $dtype, $T => $body, $other;
-            Bool(vkarray_kernel::Bool) I8(i8) U8(u8) I16(i16) U16(u16) F16(half::f16) BF16(half::bf16) I32(i32) U32(u32)
-            F32(f32) I64(i64) U64(u64) F64(f64) Complex32(vkarray_kernel::Complex32) Complex64(vkarray_kernel::Complex64))
+        $crate::of_all_types!(with_type! $dtype, $T => $body, $other;)
     };
     (@ $dtype:expr, $T:ident => $body:expr, $other:expr; $($variant:ident($element:ty))*) => {
         match $dtype {
@@ -139,7 +127,7 @@ macro_rules! with_type {
         }
     };
 }
-use {with_any, with_type};
+use {of_all_types, with_any, with_type};
 
 /// Whether the device computes numbers of a type: 64-bit floats and integers are missing on some. Arrays of the others are
 /// stored, copied and converted there. Blocks for nothing.

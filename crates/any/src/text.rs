@@ -41,10 +41,7 @@ impl AnyArray {
     /// [`Error::Expression`](vkarray_ndarray::Error::Expression) if no argument is an array; and the errors of
     /// [`Call::result_types`] and [`assign_all`].
     pub fn elementwise(kernel: &ElementwiseKernel, args: &[(&str, AnyOperand<'_>)]) -> Result<Vec<Self>> {
-        let array = args.iter().find_map(|(_, operand)| match operand {
-            AnyOperand::Array(array) => Some(*array),
-            AnyOperand::Number(_) => None,
-        });
+        let array = args.iter().find_map(|(_, operand)| operand.array());
         let (ctx, call) = (array.ok_or(ExprError::NoArray)?.context(), call(kernel, args)?);
         let types = call.result_types()?;
         let (mut results, mut assignments) = (Vec::with_capacity(types.len()), Vec::with_capacity(types.len()));
