@@ -6,6 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
@@ -166,20 +167,25 @@ pub(crate) fn read_elements<T: Element>(
     if reader.read(&mut [0]).map_err(elements_error)? != 0 {
         return Err(elements_error(ErrorKind::InvalidData.into()));
     }
-    decode(name, header, bytemuck::cast_slice_mut(&mut values))?;
-    let shape = IxDyn(&header.shape).set_f(header.order == Order::F);
-    Ok(ArrayD::from_shape_vec(shape, values).expect("there are as many elements as the shape has"))
+    decoded(name, header, &header.shape, values)
 }
 
-/// Checks the bytes of elements that were read, and brings them to this machine's byte order.
-pub(crate) fn decode(name: &str, header: &NpyHeader, bytes: &mut [u8]) -> Result<()> {
+/// The array of elements as they were read: their bytes are checked, and brought to this machine's byte order.
+pub(crate) fn decoded<T: Element>(
+    name: &str,
+    header: &NpyHeader,
+    shape: &[usize],
+    mut values: Vec<T>,
+) -> Result<ArrayD<T>> {
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
     if header.dtype == DType::Bool
         && let Some((index, &byte)) = bytes.iter().enumerate().find(|&(_, &byte)| byte > 1)
     {
         return Err(FileError::TruthValue { name: name.to_owned(), index, byte });
     }
     swap(header, bytes);
-    Ok(())
+    let shape = IxDyn(shape).set_f(header.order == Order::F);
+    Ok(ArrayD::from_shape_vec(shape, values).expect("there are as many elements as the shape has"))
 }
 
 /// Converts elements from the byte order of the file to this machine's, or back.
@@ -222,17 +228,10 @@ where
         Some(values) => values.chunks(STEP).try_for_each(|values| write_elements(&mut writer, values)),
         None => {
             // An array that repeats its elements may have more elements than the host has memory for.
-            let (mut elements, mut values) = (oriented.iter().copied(), Vec::new());
-            loop {
-                values.clear();
-                values.extend(elements.by_ref().take(STEP));
-                if values.is_empty() {
-                    break Ok(());
-                }
-                if let Err(reason) = write_elements(&mut writer, &values) {
-                    break Err(reason);
-                }
-            }
+            let mut elements = oriented.iter().copied();
+            iter::repeat_with(|| elements.by_ref().take(STEP).collect::<Vec<T>>())
+                .take_while(|values| !values.is_empty())
+                .try_for_each(|values| write_elements(&mut writer, &values))
         }
     };
     written.map_err(|reason| FileError::WriteElements { reason })

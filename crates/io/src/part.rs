@@ -4,12 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, ShapeBuilder};
-use vkarray_layout::{Layout, Order};
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use vkarray_layout::{Index, Layout, Order, Runs};
 use vkarray_shader::{ByteOrder, DType, Element};
 
 use crate::error::{FileError, Result};
-use crate::file::{NpyFile, decode, open_file, swap, write_elements};
+use crate::file::{NpyFile, decoded, open_file, swap, write_elements};
 use crate::header::{NpyHeader, header_for};
 
 impl NpyFile {
@@ -60,22 +60,21 @@ impl NpyFile {
         let name = self.path().display().to_string();
         let header = self.header();
         header.check_dtype::<T>(&name)?;
-        let runs = FileRuns::new(&name, header, start, shape)?;
+        let mut runs = runs(&name, header, start, shape)?;
         let (mut file, _) = open_file(self.path(), &name)?;
         let size = shape.iter().product();
         let mut values: Vec<T> = Vec::new();
         let no_memory = |_| FileError::HostMemory { name: name.clone(), bytes: (size * size_of::<T>()) as u64 };
         values.try_reserve_exact(size).map_err(no_memory)?;
         values.resize(size, T::zeroed());
-        let mut read = |(first, run): (usize, &mut [T])| {
+        let mut rest = values.as_mut_slice();
+        let read = |(first, len): (usize, usize)| {
             file.seek(SeekFrom::Start(header.end + (first * size_of::<T>()) as u64))?;
+            let run = rest.split_off_mut(..len).expect("the runs have as many elements as the box");
             file.read_exact(bytemuck::cast_slice_mut(run))
         };
-        let mut each = runs.starts().zip(values.chunks_mut(runs.len.max(1)));
-        each.try_for_each(&mut read).map_err(|reason| FileError::Elements { name: name.clone(), reason })?;
-        decode(&name, header, bytemuck::cast_slice_mut(&mut values))?;
-        let shape = IxDyn(shape).set_f(header.order == Order::F);
-        Ok(ArrayD::from_shape_vec(shape, values).expect("there are as many elements as the shape has"))
+        runs.try_for_each(read).map_err(|reason| FileError::Elements { name: name.clone(), reason })?;
+        decoded(&name, header, shape, values)
     }
 
     /// Writes a host array to the box of its shape from the index `start` on. Other elements keep their values, so
@@ -94,80 +93,42 @@ impl NpyFile {
         let name = self.path().display().to_string();
         let header = self.header();
         header.check_dtype::<T>(&name)?;
-        let runs = FileRuns::new(&name, header, start, array.shape())?;
+        let mut runs = runs(&name, header, start, array.shape())?;
         let oriented = if header.order == Order::F { array.t() } else { array.view() };
         let mut values: Vec<T> = oriented.iter().copied().collect();
         swap(header, bytemuck::cast_slice_mut(&mut values));
-        let write = || {
+        let mut rest = values.as_slice();
+        let mut write = || {
             let mut file = OpenOptions::new().write(true).open(self.path())?;
-            runs.starts().zip(values.chunks(runs.len.max(1))).try_for_each(|(first, run)| {
+            runs.try_for_each(|(first, len)| {
                 file.seek(SeekFrom::Start(header.end + (first * size_of::<T>()) as u64))?;
-                write_elements(&mut file, run)
+                write_elements(&mut file, rest.split_off(..len).expect("the runs have as many elements as the box"))
             })
         };
         write().map_err(|reason| FileError::Create { name: name.clone(), reason })
     }
 }
 
-/// A box of a file, as runs of elements that follow each other there.
-#[derive(Debug, PartialEq, Eq)]
-struct FileRuns {
-    /// The number of elements of a run.
-    len: usize,
-    /// The axes along which runs are repeated, the slowest first: first index, length, and elements from one index to
-    /// the next.
-    repeated: Vec<[usize; 3]>,
-    /// The first element of the first run, without the indices of the repeated axes.
-    first: usize,
-}
-
-impl FileRuns {
-    fn new(name: &str, header: &NpyHeader, start: &[usize], shape: &[usize]) -> Result<Self> {
-        let ndim = header.shape.len();
-        let fits = start.len() == ndim
-            && shape.len() == ndim
-            && (0..ndim)
-                .all(|axis| start[axis] <= header.shape[axis] && shape[axis] <= header.shape[axis] - start[axis]);
-        if !fits {
-            let (start, shape, whole) = (start.to_vec(), shape.to_vec(), header.shape.clone());
-            return Err(FileError::Part { name: name.to_owned(), start, shape, whole });
-        }
-        // The fastest axis first.
-        let mut axes: Vec<usize> = (0..ndim).collect();
-        if header.order != Order::F {
-            axes.reverse();
-        }
-        let (mut len, mut first, mut stride, mut is_whole, mut repeated) = (1, 0, 1, true, Vec::new());
-        for axis in axes {
-            if is_whole {
-                first += start[axis] * stride;
-                len *= shape[axis];
-            } else {
-                repeated.insert(0, [start[axis], shape[axis], stride]);
-            }
-            is_whole &= shape[axis] == header.shape[axis];
-            stride *= header.shape[axis];
-        }
-        Ok(Self { len, repeated, first })
+/// A box of a file, as runs of elements that follow each other there: the first element of each, and their number.
+fn runs(name: &str, header: &NpyHeader, start: &[usize], shape: &[usize]) -> Result<Runs> {
+    let (whole, ndim) = (&header.shape, header.shape.len());
+    let fits = start.len() == ndim
+        && shape.len() == ndim
+        && (0..ndim).all(|axis| start[axis] <= whole[axis] && shape[axis] <= whole[axis] - start[axis]);
+    if !fits {
+        let (start, shape, whole) = (start.to_vec(), shape.to_vec(), whole.clone());
+        return Err(FileError::Part { name: name.to_owned(), start, shape, whole });
     }
-
-    /// The first element of each run, in the order of the file.
-    fn starts(&self) -> impl Iterator<Item = usize> {
-        let count: usize = self.repeated.iter().map(|[_, len, _]| len).product();
-        (0..count).map(|mut rest| {
-            let mut place = self.first;
-            for [start, len, stride] in self.repeated.iter().rev() {
-                place += (start + rest % len) * stride;
-                rest /= len;
-            }
-            place
-        })
-    }
+    let index: Vec<_> = start.iter().zip(shape).map(|(&start, len)| Index::from(start..start + len)).collect();
+    let part = Layout::contiguous(whole, header.order).and_then(|layout| layout.slice(&index));
+    // The slowest axis of the file first.
+    let part = part.and_then(|part| if header.order == Order::F { part.transpose(None) } else { Ok(part) });
+    Ok(part.map_err(|reason| FileError::Shape { name: name.to_owned(), reason })?.runs())
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Slice, arr1};
+    use ndarray::{IxDyn, ShapeBuilder, Slice, arr1};
     use proptest::prelude::*;
 
     use super::*;
@@ -203,14 +164,13 @@ mod tests {
         let file =
             |order| NpyHeader { dtype: DType::I8, shape: vec![4, 3, 2], order, byte_order: ByteOrder::NATIVE, end: 0 };
         let runs = |order, start: &[usize], shape: &[usize]| {
-            let runs = FileRuns::new("x", &file(order), start, shape).unwrap();
-            (runs.len, runs.starts().collect::<Vec<_>>())
+            runs("x", &file(order), start, shape).unwrap().collect::<Vec<_>>()
         };
-        assert_eq!(runs(Order::C, &[1, 0, 0], &[2, 3, 2]), (12, vec![6]));
-        assert_eq!(runs(Order::C, &[1, 1, 0], &[2, 2, 2]), (4, vec![8, 14]));
-        assert_eq!(runs(Order::C, &[1, 1, 1], &[2, 2, 1]), (1, vec![9, 11, 15, 17]));
-        assert_eq!(runs(Order::F, &[0, 1, 0], &[4, 2, 1]), (8, vec![4]));
-        assert_eq!(runs(Order::F, &[1, 0, 0], &[1, 3, 1]), (1, vec![1, 5, 9]));
+        assert_eq!(runs(Order::C, &[1, 0, 0], &[2, 3, 2]), [(6, 12)]);
+        assert_eq!(runs(Order::C, &[1, 1, 0], &[2, 2, 2]), [(8, 4), (14, 4)]);
+        assert_eq!(runs(Order::C, &[1, 1, 1], &[2, 2, 1]), [(9, 1), (11, 1), (15, 1), (17, 1)]);
+        assert_eq!(runs(Order::F, &[0, 1, 0], &[4, 2, 1]), [(4, 8)]);
+        assert_eq!(runs(Order::F, &[1, 0, 0], &[1, 3, 1]), [(1, 1), (5, 1), (9, 1)]);
     }
 
     #[test]
