@@ -13,24 +13,22 @@ use crate::array::{DeviceNDArray, host_values};
 use crate::context::Context;
 use crate::error::{InterfaceError, Result};
 
-/// Element types with DLPack's type code and number of bits.
-const TYPE_CODES: &[(DType, u8, u8)] = &[
-    (DType::I8, 0, 8),
-    (DType::I16, 0, 16),
-    (DType::I32, 0, 32),
-    (DType::I64, 0, 64),
-    (DType::U8, 1, 8),
-    (DType::U16, 1, 16),
-    (DType::U32, 1, 32),
-    (DType::U64, 1, 64),
-    (DType::F16, 2, 16),
-    (DType::F32, 2, 32),
-    (DType::F64, 2, 64),
-    (DType::BF16, 4, 16),
-    (DType::Complex32, 5, 64),
-    (DType::Complex64, 5, 128),
-    (DType::Bool, 6, 8),
+/// DLPack's type codes, each with the element types that it and a number of bits stand for.
+const TYPE_CODES: [(u8, &[DType]); 6] = [
+    (0, &[DType::I8, DType::I16, DType::I32, DType::I64]),
+    (1, &[DType::U8, DType::U16, DType::U32, DType::U64]),
+    (2, &[DType::F16, DType::F32, DType::F64]),
+    (4, &[DType::BF16]),
+    (5, &[DType::Complex32, DType::Complex64]),
+    (6, &[DType::Bool]),
 ];
+
+/// Each element type with its type code and number of bits.
+fn type_codes() -> impl Iterator<Item = (DType, u8, u32)> {
+    TYPE_CODES
+        .into_iter()
+        .flat_map(|(code, dtypes)| dtypes.iter().map(move |&dtype| (dtype, code, 8 * dtype.itemsize())))
+}
 
 impl<T: Element> DeviceNDArray<T> {
     /// Makes a DLPack tensor of device type Vulkan that shares the array's memory. Returns at once.
@@ -88,18 +86,17 @@ impl<T: Element> DeviceNDArray<T> {
         let host = self.copy_to_host()?;
         let strides = host.strides().iter().map(|&stride| stride as i64).collect();
         let bytes = Elements(host.into_raw_vec_and_offset().0);
-        Ok(tensor_of_bytes(&TensorShape { strides, offset: 0, ..shape }, bytes)
-            .map_err(vkarray_allocator::Error::from)?)
+        Ok(tensor_of_bytes(&TensorShape { strides, offset: 0, ..shape }, bytes)?)
     }
 
     fn tensor_shape(&self) -> Result<TensorShape> {
-        let kind = TYPE_CODES.iter().find(|row| row.0 == DType::of::<T>());
-        let &(_, code, bits) = kind.ok_or(InterfaceError::NoTensor { dtype: DType::of::<T>() })?;
+        let kind = type_codes().find(|row| row.0 == DType::of::<T>());
+        let (_, code, bits) = kind.ok_or(InterfaceError::NoTensor { dtype: DType::of::<T>() })?;
         Ok(TensorShape {
             shape: self.shape().iter().map(|&len| len as i64).collect(),
             strides: self.strides().iter().map(|&stride| stride as i64).collect(),
             code,
-            bits,
+            bits: u8::try_from(bits).expect("at most 128"),
             offset: self.offset() as u64 * size_of::<T>() as u64,
             read_only: !self.is_writable(),
         })
@@ -133,9 +130,7 @@ impl Context {
         let host = ndarray::ArrayD::from_shape_vec(layout.shape(), values).expect("one value for each element");
         self.to_device(&host)
     }
-}
 
-impl Context {
     /// Makes an array of a DLPack tensor in host memory. If the tensor is [exclusive](HostTensor::exclusive) and its
     /// memory is whole pages that the device imports, the array uses that memory and keeps it alive; otherwise the
     /// elements are copied in C order, on the default stream.
@@ -158,7 +153,7 @@ impl Context {
 
 /// The layout of a tensor, in elements of `wanted`.
 fn tensor_layout(described: &TensorShape, wanted: DType) -> std::result::Result<Layout, InterfaceError> {
-    let found = TYPE_CODES.iter().find(|&&(_, code, bits)| (code, bits) == (described.code, described.bits));
+    let found = type_codes().find(|&(_, code, bits)| (code, bits) == (described.code, described.bits.into()));
     if found.map(|row| row.0) != Some(wanted) {
         let typestr = found.map_or_else(
             || format!("DLPack's type code {} of {} bits", described.code, described.bits),
@@ -181,9 +176,10 @@ mod tests {
 
     #[test]
     fn every_type_of_number_has_one_type_code() {
-        for (at, &(dtype, code, bits)) in TYPE_CODES.iter().enumerate() {
-            assert_eq!(dtype.itemsize() * 8, u32::from(bits), "{dtype}");
-            assert!(TYPE_CODES[..at].iter().all(|row| row.0 != dtype && (row.1, row.2) != (code, bits)), "{dtype}");
+        let codes: Vec<_> = type_codes().collect();
+        assert_eq!(codes.len(), DType::ALL.len());
+        for (at, &(dtype, code, bits)) in codes.iter().enumerate() {
+            assert!(codes[..at].iter().all(|row| row.0 != dtype && (row.1, row.2) != (code, bits)), "{dtype}");
         }
     }
 
