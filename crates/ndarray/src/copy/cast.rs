@@ -28,37 +28,26 @@ enum NumberKind {
     Float,
 }
 
-/// The type of the two parts of a complex number.
-fn part(dtype: DType) -> Option<DType> {
-    match dtype {
-        DType::Complex32 => Some(DType::F32),
-        DType::Complex64 => Some(DType::F64),
-        _ => None,
-    }
-}
-
 fn kind(dtype: DType) -> Option<NumberKind> {
-    match dtype {
-        DType::Bool => Some(NumberKind::Bool),
-        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Some(NumberKind::Float),
-        DType::Complex32 | DType::Complex64 => Some(NumberKind::Float),
-        _ if dtype.is_integer() => {
-            let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
-            Some(NumberKind::Integer { is_signed, bits: 8 * dtype.itemsize() })
+    let number = dtype.scalar()?;
+    Some(match number {
+        DType::Bool => NumberKind::Bool,
+        _ if number.is_float() => NumberKind::Float,
+        _ => {
+            let is_signed = matches!(number, DType::I8 | DType::I16 | DType::I32 | DType::I64);
+            NumberKind::Integer { is_signed, bits: 8 * number.itemsize() }
         }
-        _ => None,
-    }
+    })
 }
 
 impl Cast {
     /// The conversion, if both types are numbers or `bool`, and how many items an element has: two, the parts of a
     /// complex number, where both types are complex; else one. `group` is the number of invocations of a workgroup.
     pub(crate) fn new(from: DType, to: DType, group: u32) -> Option<(Self, u64)> {
-        kind(from).and(kind(to))?;
-        Some(match (part(from), part(to)) {
-            (Some(from), Some(to)) => (Self { from, to, group }, 2),
-            _ => (Self { from, to, group }, 1),
-        })
+        let parts = (from.scalar()?, to.scalar()?);
+        let are_complex = parts.0 != from && parts.1 != to;
+        let ((from, to), n_parts) = if are_complex { (parts, 2) } else { ((from, to), 1) };
+        Some((Self { from, to, group }, n_parts))
     }
 
     /// Bytes of an item before and after the conversion.
@@ -230,7 +219,8 @@ mod tests {
     fn every_pair_of_numbers_has_a_kernel_that_any_device_can_run() {
         for (&from, &to) in DType::ALL.iter().flat_map(|from| DType::ALL.iter().map(move |to| (from, to))) {
             let (cast, n_items) = Cast::new(from, to, 256).unwrap();
-            assert_eq!(n_items == 2, part(from).is_some() && part(to).is_some(), "{from} to {to}");
+            let are_complex = [from, to].iter().all(|dtype| matches!(dtype, DType::Complex32 | DType::Complex64));
+            assert_eq!(n_items == 2, are_complex, "{from} to {to}");
             let module = Module::parse(&Source::wgsl(cast.source())).unwrap_or_else(|e| panic!("{from} to {to}: {e}"));
             let translated = module.translate(None, &Default::default(), &Options::default()).unwrap();
             assert_eq!(translated.signature.capabilities, [], "{from} to {to}");
