@@ -49,19 +49,12 @@ impl Context {
             let [start, stop, step]: [ScalarValue; 3] = [start.into(), stop.into(), step.into()];
             Error::Range { start, stop, step, problem }
         })?;
+        let array = self.device_array([len])?; // Allocated first, because this refuses a length that is too large.
         match T::on_device(start, step, len).filter(|_| len >= MIN_ON_DEVICE) {
-            Some(range) => {
-                let array = self.device_array([len])?;
-                self.run_range_kernel(&array, range)?;
-                Ok(array)
-            }
-            None => {
-                // Allocated first, because this refuses a length that is too large.
-                let array = self.device_array([len])?;
-                array.copy_from_slice(&collect_values(len, T::range(start, step, len))?)?;
-                Ok(array)
-            }
+            Some(range) => self.run_range_kernel(&array, range)?,
+            None => array.copy_from_slice(&collect_values(len, T::range(start, step, len))?)?,
         }
+        Ok(array)
     }
 
     /// Creates an array of `num` evenly spaced numbers from `start` to `stop`, on the default stream. With `endpoint`,
