@@ -30,6 +30,6 @@ mod tests;
 
 pub(crate) use dispatch::CopyDispatch;
 pub(crate) use kernels::{LibraryKernel, LibraryKernels};
-pub(crate) use plan::{CopyStep, dispatches, plan};
+pub(crate) use plan::{CopyStep, dispatches, plan, ranges_overlap};
 pub(crate) use strided::StridedCopy;
 pub(crate) use within_block::plan_within_block;

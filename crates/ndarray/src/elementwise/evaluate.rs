@@ -10,6 +10,7 @@ use vkarray_layout::Order;
 
 use super::launch::{is_in_place, owns_words, run};
 use crate::array::{ArrayLeaf, DeviceNDArray};
+use crate::copy::ranges_overlap;
 use crate::error::{ExprError, Result};
 use crate::expr::{Expr, IntoExpr, Node, NodeKind, Operand};
 use crate::generate::Program;
@@ -202,8 +203,7 @@ fn shares_memory(a: (&ArrayLeaf, DType), b: (&ArrayLeaf, DType)) -> bool {
         return a.0.layout().overlaps(b.0.layout());
     }
     let bytes = |(leaf, dtype): (&ArrayLeaf, DType)| leaf.layout().byte_extent(dtype.itemsize() as usize);
-    let (a, b) = (bytes(a), bytes(b));
-    a.start < b.end && b.start < a.end
+    ranges_overlap(&bytes(a), &bytes(b))
 }
 
 /// An expression and the array that it is written to, for [`assign_all`].

@@ -1,6 +1,5 @@
 //! Runs a program: [`run`].
 
-use std::ops::Range;
 use std::slice;
 
 use smallvec::SmallVec;
@@ -9,6 +8,7 @@ use vkarray_generate::Leaf;
 use vkarray_kernel::{Arg, ArrayArg, DType, Groups, NamedArg, Source};
 
 use crate::array::ArrayLeaf;
+use crate::copy::ranges_overlap;
 use crate::error::{Error, ExprError, Result};
 use crate::generate::{DeviceLimits, Form, MAX_ROUNDS, Nest, Param, ParamOf, Params, Program, key_part, word};
 
@@ -58,8 +58,7 @@ pub(super) fn run(program: &Program<'_>, targets: &[Array<'_>], stream: &Stream)
 /// aligned bytes, and have the gaps between elements too.
 fn are_bound_together(limits: &DeviceLimits, a: Array<'_>, b: Array<'_>) -> bool {
     let bound = |(leaf, dtype): Array<'_>| limits.aligned(leaf.layout().byte_extent(dtype.itemsize() as usize));
-    let meet = |a: Range<u64>, b: Range<u64>| a.start < b.end && b.start < a.end;
-    a.0.shares_block(b.0) && meet(bound(a), bound(b))
+    a.0.shares_block(b.0) && ranges_overlap(&bound(a), &bound(b))
 }
 
 /// [`run`], with the targets written by the kernel.
