@@ -215,22 +215,9 @@ impl<'a> LinkedProgram<'a> {
             // SAFETY: the program does not change meanwhile.
             return Err(unsafe { copied(log) });
         }
-        let mut options = sys::glslang_spv_options_t {
-            generate_debug_info: true,
-            strip_debug_info: false,
-            disable_optimizer: true,
-            optimize_size: false,
-            optimize_performance: false,
-            disassemble: false,
-            validate: false,
-            emit_nonsemantic_shader_debug_info: false,
-            emit_nonsemantic_shader_debug_source: false,
-            compile_only: false,
-            optimize_allow_expanded_id_bound: false,
-            compiler_signature: ptr::null(),
-            command_line_arguments: ptr::null(),
-            current_working_directory: ptr::null(),
-        };
+        // SAFETY: the struct holds truth values and pointers, for which bytes of zero are valid.
+        let off: sys::glslang_spv_options_t = unsafe { mem::zeroed() };
+        let mut options = sys::glslang_spv_options_t { generate_debug_info: true, disable_optimizer: true, ..off };
         // SAFETY: the program was linked with a compute shader, and the options outlive the call.
         unsafe {
             sys::glslang_program_SPIRV_generate_with_options(handle, sys::glslang_stage_t::Compute, &raw mut options);
