@@ -129,13 +129,8 @@ impl Source {
     /// # Ok::<(), vkarray_shader::Error>(())
     /// ```
     #[must_use]
-    pub fn define(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        if let Language::Glsl(glsl) = &mut self.language {
-            glsl.define(name.into(), value.into());
-        } else {
-            self.misplaced = Some("a macro");
-        }
-        self
+    pub fn define(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.with_glsl("a macro", |glsl| glsl.define(name.into(), value.into()))
     }
 
     /// Adds a folder to those in which `#include` of a shader in GLSL finds files. They are searched in the order in which
@@ -154,11 +149,15 @@ impl Source {
     /// assert!(error.contains("there is no file `twice.glsl` in `/no/such/folder`"), "{error}");
     /// ```
     #[must_use]
-    pub fn include_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        if let Language::Glsl(glsl) = &mut self.language {
-            glsl.include_dir(path.into());
-        } else {
-            self.misplaced = Some("an include folder");
+    pub fn include_dir(self, path: impl Into<PathBuf>) -> Self {
+        self.with_glsl("an include folder", |glsl| glsl.include_dir(path.into()))
+    }
+
+    /// Gives a shader in GLSL what no other language has.
+    fn with_glsl(mut self, what: &'static str, give: impl FnOnce(&mut Glsl)) -> Self {
+        match &mut self.language {
+            Language::Glsl(glsl) => give(glsl),
+            _ => self.misplaced = Some(what),
         }
         self
     }
