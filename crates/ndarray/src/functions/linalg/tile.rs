@@ -23,25 +23,22 @@ const LARGE: ProductTile = ProductTile { lanes: [16, 16], blocks: [2, 2] };
 const MEDIUM: ProductTile = ProductTile { lanes: [16, 16], blocks: [1, 1] };
 const SMALL: ProductTile = ProductTile { lanes: [8, 8], blocks: [1, 1] };
 
-/// What products of matrices run with on devices of one vendor, or of all others at the end of the table.
-struct Device {
-    vendor: Option<u32>,
-    /// Tiles, the largest first.
-    tiles: &'static [ProductTile],
-    /// Workgroups that keep the device busy.
-    busy: usize,
-    /// The fewest products that a part of the inner axis has.
-    part: usize,
-}
+/// The tiles, the largest first.
+const TILES: &[ProductTile] = &[LARGE, MEDIUM, SMALL];
 
+/// For the devices of a vendor: how many workgroups keep one busy, and the fewest products that a part of the inner axis
+/// has.
+///
 /// H100, H200: 132 multiprocessors, each with room for two workgroups of the large tile. 1000 × 777 × 1333 ran with 19.6,
 /// 20.5 and 20.3 TFLOP/s for 132, 264 and 528 busy workgroups, and with 20.3, 20.5 and 19.4 for parts of 128, 256 and 512
 /// (H100, driver 580.159.04, 2026-11-26). Mesa: a processor, which parts cannot keep busier. The rest are estimates.
-const DEVICES: [Device; 3] = [
-    Device { vendor: Some(0x10de), tiles: &[LARGE, MEDIUM, SMALL], busy: 264, part: 256 },
-    Device { vendor: Some(0x1_0005), tiles: &[LARGE, MEDIUM, SMALL], busy: 1, part: 4096 },
-    Device { vendor: None, tiles: &[LARGE, MEDIUM, SMALL], busy: 64, part: 256 },
-];
+fn busy_and_part(vendor: u32) -> (usize, usize) {
+    match vendor {
+        0x10de => (264, 256),
+        0x1_0005 => (1, 4096),
+        _ => (64, 256),
+    }
+}
 
 /// A tile is taken if it covers at most this many eighths of what the tile that fits best covers. An estimate: no size was
 /// measured at which it decides between tiles.
@@ -91,15 +88,13 @@ impl ProductPlan {
         most_parts: usize,
         is_unrolled: bool,
     ) -> Self {
-        let limits = limits_of(device);
-        let of_vendor = DEVICES.iter().find(|row| row.vendor.is_none_or(|vendor| vendor == device.vendor_id));
-        let Device { tiles, busy, part, .. } = of_vendor.unwrap_or(&DEVICES[DEVICES.len() - 1]);
-        let fitting = || tiles.iter().filter_map(|tile| Some((*tile, tile.stages(&limits, itemsize)?)));
+        let (limits, (busy, part)) = (limits_of(device), busy_and_part(device.vendor_id));
+        let fitting = || TILES.iter().filter_map(|tile| Some((*tile, tile.stages(&limits, itemsize)?)));
         let least = fitting().map(|(tile, _)| tile.covered(sizes)).min().unwrap_or(0);
         let mut suitable = fitting().filter(|(tile, _)| tile.covered(sizes) * 8 <= least * WASTE);
         let most_parts = (sizes.k / part).min(most_parts).max(1);
         let n_parts = |tile: &ProductTile| (busy / tile.groups(sizes)).clamp(1, most_parts);
-        let is_busy = |(tile, _): &(ProductTile, _)| tile.groups(sizes) * n_parts(tile) * 4 >= *busy;
+        let is_busy = |(tile, _): &(ProductTile, _)| tile.groups(sizes) * n_parts(tile) * 4 >= busy;
         let found = suitable.clone().find(is_busy).or_else(|| suitable.next_back());
         let (tile, (stages, has_gap)) = found.unwrap_or((SMALL, (1, false)));
         let n_parts = n_parts(&tile).max(sizes.k.div_ceil(PRODUCTS));
