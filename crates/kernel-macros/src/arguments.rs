@@ -1,7 +1,7 @@
 //! The arguments of a kernel as parameters of a Rust function.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{Error, Ident, Path, Result, Visibility};
 use vkarray_shader::{DType, ElementType, Param, ParamKind, Parameter, Signature};
 
@@ -148,18 +148,9 @@ fn host_struct<'a>(declaration: &'a Declaration, name: &str) -> Option<&'a Path>
 /// The host's type for a scalar.
 pub(crate) fn rust_type(dtype: DType) -> TokenStream {
     match dtype {
-        DType::Bool => quote! { bool },
-        DType::I8 => quote! { i8 },
-        DType::I16 => quote! { i16 },
-        DType::U16 => quote! { u16 },
-        DType::I32 => quote! { i32 },
-        DType::U32 => quote! { u32 },
-        DType::I64 => quote! { i64 },
-        DType::U64 => quote! { u64 },
         DType::F16 => quote! { ::vkarray::half::f16 },
-        DType::F32 => quote! { f32 },
-        DType::F64 => quote! { f64 },
-        _ => quote! { u8 },
+        DType::BF16 | DType::Complex32 | DType::Complex64 | DType::Record(_) => quote! { u8 },
+        primitive => format_ident!("{}", primitive.short_name()).into_token_stream(),
     }
 }
 
