@@ -217,12 +217,9 @@ impl Call<'_> {
                 (0..n_results).map(|result| candidates[choice / n.saturating_pow(result) % n]).collect();
             match fault(&self.function(&types), &inputs) {
                 None => {
-                    let mut answer = (inputs, types.clone());
-                    for place in answers {
-                        match place.set(answer) {
-                            Ok(()) => break,
-                            Err(back) => answer = back,
-                        }
+                    // Another thread may take the place; the answer is then found again.
+                    if let Some(place) = answers.iter().find(|place| place.get().is_none()) {
+                        place.get_or_init(|| (inputs, types.clone()));
                     }
                     return Ok(types);
                 }
