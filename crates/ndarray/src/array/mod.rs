@@ -82,6 +82,7 @@ pub(crate) type KeepAlive = Arc<dyn Any + Send + Sync>;
 /// # anyhow::Ok(())
 /// ```
 #[doc(alias = "usm_ndarray")]
+#[derive(Clone)]
 pub struct DeviceNDArray<T: Element> {
     leaf: ArrayLeaf,
     /// The stream of the array's work; without one, the default stream of the context.
@@ -307,12 +308,6 @@ impl<T: Element> DeviceNDArray<T> {
     pub fn with_label(mut self, label: impl Into<Arc<str>>) -> Self {
         self.set_label(label);
         self
-    }
-}
-
-impl<T: Element> Clone for DeviceNDArray<T> {
-    fn clone(&self) -> Self {
-        self.with_layout(self.layout().clone())
     }
 }
 

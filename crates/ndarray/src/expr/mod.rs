@@ -47,6 +47,7 @@ pub type Node = vkarray_generate::Node<ArrayLeaf>;
 /// assert_eq!(twice.shape(), [3]);
 /// # anyhow::Ok(())
 /// ```
+#[derive(Clone)]
 pub struct Expr<T: Element> {
     node: Arc<Node>,
     stream: Option<Stream>,
@@ -155,12 +156,6 @@ impl<T: Element> Expr<T> {
     /// An operation on two expressions, with results of type `U`.
     fn apply_with<U: Element, V: Element>(self, op: Op, other: Expr<V>) -> Expr<U> {
         Expr::new(Node::apply(op, DType::of::<U>(), smallvec![self.node, other.node]), self.stream.or(other.stream))
-    }
-}
-
-impl<T: Element> Clone for Expr<T> {
-    fn clone(&self) -> Self {
-        Self { node: Arc::clone(&self.node), stream: self.stream.clone(), element: PhantomData }
     }
 }
 
