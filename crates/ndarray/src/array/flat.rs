@@ -7,11 +7,9 @@ use vkarray_kernel::Element;
 use vkarray_layout::{IntoShape, Layout, Order};
 
 use super::DeviceNDArray;
-use super::transfer::host_values;
+use super::transfer::{IS_FULL, host_values};
 use crate::context::{Context, check_fills};
 use crate::error::Result;
-
-const FILLS: &str = "there is one value for each element";
 
 impl Context {
     /// Copies values to a one-dimensional array on the device, on the default stream. Returns when they have been read.
@@ -52,7 +50,7 @@ impl Context {
     pub fn shaped_to_device<T: Element>(&self, values: &[T], shape: impl IntoShape) -> Result<DeviceNDArray<T>> {
         let shape = shape.into_shape();
         check_fills(&Layout::contiguous(shape.as_ref(), Order::C)?, values)?;
-        self.to_device(&ArrayView::from_shape(IxDyn(shape.as_ref()), values).expect(FILLS))
+        self.to_device(&ArrayView::from_shape(IxDyn(shape.as_ref()), values).expect(IS_FULL))
     }
 }
 
@@ -75,7 +73,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// the errors of [`DeviceNDArray::copy_from_host`].
     pub fn copy_from_slice(&self, values: &[T]) -> Result<()> {
         check_fills(self.layout(), values)?;
-        self.copy_from_host(&ArrayView::from_shape(IxDyn(self.shape()), values).expect(FILLS))
+        self.copy_from_host(&ArrayView::from_shape(IxDyn(self.shape()), values).expect(IS_FULL))
     }
 
     /// Copies the elements, in C order, into a slice of as many values, on the default stream. Blocks until the copy is
@@ -97,7 +95,7 @@ impl<T: Element> DeviceNDArray<T> {
     /// [`DeviceNDArray::copy_to_host`].
     pub fn copy_to_slice(&self, values: &mut [T]) -> Result<()> {
         check_fills(self.layout(), values)?;
-        self.copy_to_host_into(&mut ArrayViewMut::from_shape(IxDyn(self.shape()), values).expect(FILLS))
+        self.copy_to_host_into(&mut ArrayViewMut::from_shape(IxDyn(self.shape()), values).expect(IS_FULL))
     }
 
     /// The elements in C order, copied on the default stream. Blocks until the copy is complete.

@@ -14,7 +14,7 @@ use vkarray_layout::{IntoReshape, Order};
 use super::DeviceNDArray;
 use crate::error::{Error, Result};
 
-const IS_FULL: &str = "there is one value for each element";
+pub(super) const IS_FULL: &str = "there is one value for each element";
 
 impl<T: Element> DeviceNDArray<T> {
     /// Copies the array to the host, on the default stream. Blocks until the elements are on the host.
