@@ -99,31 +99,27 @@ fn whole(piece: &StridedCopy, plan: &ChannelPlan) -> u64 {
 
 /// The plan for the whole items of a piece.
 fn channel_plan(piece: &StridedCopy, limits: &CopyLimits) -> Option<ChannelPlan> {
-    let (direction, along, across) = axes(piece)?;
+    let axes = ChannelAxes::of(piece)?;
     let by_items = || {
-        let kernel = items(piece, direction, [along, across], limits)?;
+        let kernel = items(piece, axes, limits)?;
         Some((ChannelKernel::Items(kernel), u64::from(kernel.item_units())))
     };
-    let by_words = || Some((ChannelKernel::Words(words(piece, direction, [along, across], limits)?), 1));
+    let by_words = || Some((ChannelKernel::Words(words(piece, axes, limits)?), 1));
     let (kernel, units) = by_items().or_else(by_words)?;
-    Some(ChannelPlan { kernel, along, across, units })
+    Some(ChannelPlan { kernel, along: axes.along, across: axes.across, units })
 }
 
 /// The kernel with the largest items that the piece's offsets and strides allow.
-fn items(
-    piece: &StridedCopy,
-    direction: ChannelDirection,
-    [along, across]: [usize; 2],
-    limits: &CopyLimits,
-) -> Option<Channels> {
+fn items(piece: &StridedCopy, axes: ChannelAxes, limits: &CopyLimits) -> Option<Channels> {
+    let ChannelAxes { direction, along, across, pixel } = axes;
     let (len, channels) = (piece.axes[along].len, piece.axes[across].len);
     let is_fit = |item: &u64| {
         let units = item / piece.unit;
         units > 0
             && len / units >= MIN_ITEMS
             && channels * item <= BYTES_IN_FLIGHT.1
-            && pixel(piece, direction, along) == channels
-            && item_offsets(piece, direction, along, across).all(|offset| offset.is_multiple_of(units))
+            && pixel == channels
+            && item_offsets(piece, axes).all(|offset| offset.is_multiple_of(units))
     };
     let item = [16, 8, 4].into_iter().find(is_fit)?;
     let lanes = match len / (item / piece.unit) {
@@ -143,18 +139,13 @@ fn items(
 }
 
 /// The kernel that assembles words, for units smaller than a word.
-fn words(
-    piece: &StridedCopy,
-    direction: ChannelDirection,
-    [along, across]: [usize; 2],
-    limits: &CopyLimits,
-) -> Option<ChannelWords> {
+fn words(piece: &StridedCopy, axes: ChannelAxes, limits: &CopyLimits) -> Option<ChannelWords> {
+    let ChannelAxes { direction, along, across, pixel } = axes;
     let units = (4 / piece.unit).max(1);
     if units == 1 || piece.axes[along].len < MIN_ITEMS * units {
         return None;
     }
-    let [unit_bytes, channels, pixel] =
-        [piece.unit, piece.axes[across].len, pixel(piece, direction, along)].map(low_word);
+    let [unit_bytes, channels, pixel] = [piece.unit, piece.axes[across].len, pixel].map(low_word);
     let tile_words = low_word(BYTES_IN_FLIGHT.0 / 4) * limits.group;
     let mut kernel = ChannelWords { direction, unit_bytes, channels, pixel, tile_words, group: limits.group };
     while kernel.tile_words > 0 && kernel.shared_bytes() > MAX_SHARED.min(limits.shared_bytes) {
@@ -163,43 +154,46 @@ fn words(
     (kernel.tile_words > 0).then_some(kernel)
 }
 
-/// Units from one pixel to the next.
-fn pixel(piece: &StridedCopy, direction: ChannelDirection, along: usize) -> u64 {
-    let stride =
-        if direction == ChannelDirection::ToPlanes { piece.axes[along].source } else { piece.axes[along].target };
-    stride.unsigned_abs()
+/// The side of a piece that has pixels.
+#[derive(Clone, Copy)]
+struct ChannelAxes {
+    direction: ChannelDirection,
+    /// The axis along planes.
+    along: usize,
+    /// The axis of channels.
+    across: usize,
+    /// Units from one pixel to the next.
+    pixel: u64,
 }
 
-/// The side of a piece that has pixels, if one has, with the axis along planes and the axis of channels.
-fn axes(piece: &StridedCopy) -> Option<(ChannelDirection, usize, usize)> {
-    let last = piece.axes.len().checked_sub(1)?;
-    let is_short = |axis: usize| (2..=MAX_CHANNELS).contains(&piece.axes[axis].len);
-    if piece.axes[last].target != 1 {
-        return None;
+impl ChannelAxes {
+    /// The axes of a piece, if one of its sides has pixels.
+    fn of(piece: &StridedCopy) -> Option<Self> {
+        let last = piece.axes.len().checked_sub(1)?;
+        let is_short = |axis: usize| (2..=MAX_CHANNELS).contains(&piece.axes[axis].len);
+        if piece.axes[last].target != 1 {
+            return None;
+        }
+        let to_planes = || {
+            let across = piece.source_axis().filter(|across| is_short(*across))?;
+            let (channels, pixel) = (piece.axes[across].len, u64::try_from(piece.axes[last].source).ok()?);
+            let is_packed = piece.axes[across].source == 1 && (channels..=MAX_CHANNELS).contains(&pixel);
+            is_packed.then_some(Self { direction: ChannelDirection::ToPlanes, along: last, across, pixel })
+        };
+        let to_pixels = || {
+            let along = last.checked_sub(1).filter(|_| is_short(last))?;
+            let pixel = piece.axes[last].len;
+            let is_packed = piece.axes[along].source == 1 && piece.axes[along].target == pixel.cast_signed();
+            is_packed.then_some(Self { direction: ChannelDirection::ToPixels, along, across: last, pixel })
+        };
+        to_planes().or_else(to_pixels)
     }
-    let to_planes = || {
-        let across = piece.source_axis().filter(|across| is_short(*across))?;
-        let least = piece.axes[across].len.cast_signed();
-        let is_packed =
-            piece.axes[across].source == 1 && (least..=MAX_CHANNELS.cast_signed()).contains(&piece.axes[last].source);
-        is_packed.then_some((ChannelDirection::ToPlanes, last, across))
-    };
-    let to_pixels = || {
-        let along = last.checked_sub(1).filter(|_| is_short(last))?;
-        let is_packed = piece.axes[along].source == 1 && piece.axes[along].target == piece.axes[last].len.cast_signed();
-        is_packed.then_some((ChannelDirection::ToPixels, along, last))
-    };
-    to_planes().or_else(to_pixels)
 }
 
 /// The strides and offsets that have to be whole items: all strides but the stride along planes and the stride between
 /// the channels of a pixel.
-fn item_offsets(
-    piece: &StridedCopy,
-    direction: ChannelDirection,
-    along: usize,
-    across: usize,
-) -> impl Iterator<Item = u64> {
+fn item_offsets(piece: &StridedCopy, axes: ChannelAxes) -> impl Iterator<Item = u64> {
+    let ChannelAxes { direction, along, across, .. } = axes;
     let of_axis = move |(i, axis): (usize, &CopyAxis)| {
         let is_between = |side: ChannelDirection| i == across && direction == side;
         let source = if is_between(ChannelDirection::ToPlanes) { 0 } else { axis.source.unsigned_abs() };
