@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use naga::front::Typifier;
 use naga::proc::{ResolveContext, TypeResolution, compare_types};
 use naga::{
-    AddressSpace, Arena, Block, Expression, Function, FunctionArgument, GlobalVariable, Handle, LocalVariable, Module,
-    Range, Span, Statement, Type,
+    AddressSpace, Arena, Block, Expression, Function, GlobalVariable, Handle, LocalVariable, Module, Range, Span,
+    Statement, Type,
 };
 
 use super::block::{inner_blocks, type_of};
@@ -267,11 +267,6 @@ fn load(function: &mut Function, pointer: Handle<Expression>, span: Span, out: &
     let value = function.expressions.append(Expression::Load { pointer }, span);
     out.push(Statement::Emit(Range::new_from_bounds(value, value)), span);
     value
-}
-
-/// An argument that takes the place of a pointer.
-fn index_argument(ty: Handle<Type>) -> FunctionArgument {
-    FunctionArgument { name: None, ty, binding: None }
 }
 
 #[cfg(test)]

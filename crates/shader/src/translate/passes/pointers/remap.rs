@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use naga::{AtomicFunction, Block, Expression, Function, GatherMode, Handle, Range, Span, Statement};
+use naga::{AtomicFunction, Block, Expression, Function, FunctionArgument, GatherMode, Handle, Range, Span, Statement};
 
-use super::{Place, Step, index_argument};
+use super::{Place, Step};
 use crate::translate::passes::block::{inner_blocks, number};
 
 /// The new places of a function's expressions.
@@ -63,7 +63,7 @@ fn argument(function: &Function, i: usize, place: Option<&Place>, made: &mut Fun
             Step::Member(index) => Expression::AccessIndex { base: at, index },
             Step::Index(ty) => {
                 let expression = next(made);
-                made.arguments.push(index_argument(ty));
+                made.arguments.push(FunctionArgument { name: None, ty, binding: None });
                 Expression::Access { base: at, index: made.expressions.append(expression, span) }
             }
         };
