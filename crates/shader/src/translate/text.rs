@@ -100,25 +100,25 @@ impl Text {
             .map_err(|error| self.constants_error(entry, constants, error))?;
         self.check_supported(&module)?;
         let limit = options.max_uniform_bytes.unwrap_or(u32::MAX);
-        let (module, info, moved) = large_constants::as_storage(module, info, limit);
+        let (mut module, mut info) = (module.into_owned(), info.into_owned());
+        let moved = large_constants::as_storage(&mut module, &mut info, limit);
         let index = position(&module, entry);
         let mut signature = reflect::signature(&module, &info, index, options.binding_counts)?;
-        let (module, info) = binding_arrays::with_lengths(module, info, &signature);
+        binding_arrays::give_lengths(&mut module, &mut info, &signature);
         let moved = |param: &&mut Param| moved.contains(&(param.group, param.binding));
         signature.params.iter_mut().filter(moved).for_each(|param| param.is_constant = true);
         signature.constants = reflect::constants(&self.module, &module);
         let is_robust = options.robust_buffers && options.sanitize.is_none() && bounds::are_of_ranges(&module, index);
-        let lined = options.sanitize.map(|_| lines::by_expression(&module, &self.linked.text));
-        let (module, info) = (lined.as_ref().map_or(&*module, |(module, _)| module), &*info);
-        let is_bounded_here = options.loops == Loops::Bounded && lined.is_none();
-        let bounded = if is_bounded_here { loops::bound(module, entry)? } else { None };
-        let (module, info) = bounded.as_ref().map_or((module, info), |(module, info)| (module, info));
-        let is_zeroed_here = !options.assume_written && !options.driver_zeroes;
-        let zeroed = if is_zeroed_here { zero_shared::zero(module, info, index)? } else { None };
-        let (module, info) = zeroed.as_ref().map_or((module, info), |(module, info)| (module, info));
+        let names = options.sanitize.map(|_| lines::by_expression(&mut module, &self.linked.text));
+        if options.loops == Loops::Bounded && names.is_none() {
+            loops::bound(&mut module, &mut info, entry)?;
+        }
+        if !options.assume_written && !options.driver_zeroes {
+            zero_shared::zero(&mut module, &mut info, index)?;
+        }
         let (words, buffer_bounds) = emit::write(&emit::EmitRequest {
-            module,
-            info,
+            module: &module,
+            info: &info,
             entry,
             source: (&self.source_name, &self.linked.text),
             options: &emitted(options),
@@ -126,9 +126,8 @@ impl Text {
             signature: &signature,
         })?;
         let is_bounded = options.bounds == Bounds::Unchecked
-            || bounds::have_matrices_inside(module, index, options.word_matrices != WordMatrices::Words);
-        let names = &lined.map(|(_, names)| names).unwrap_or_default();
-        let (spirv, sanitized) = self.with_checks(words, &signature, options, names)?;
+            || bounds::have_matrices_inside(&module, index, options.word_matrices != WordMatrices::Words);
+        let (spirv, sanitized) = self.with_checks(words, &signature, options, &names.unwrap_or_default())?;
         signature.capabilities = capabilities(&declared(&spirv), &spirv);
         signature.add_capabilities_of_lists();
         emit::check_cooperative(entry, &signature.capabilities, is_bounded)?;

@@ -9,9 +9,9 @@ use naga::{Block, Expression, Function, Module, Range, Statement};
 
 use super::block::inner_blocks;
 
-/// The module with a statement for each expression, and the names of vectors at the line and column of their index.
-pub(crate) fn by_expression(module: &Module, text: &str) -> (Module, HashMap<(u32, u32), String>) {
-    let (mut module, mut names) = (module.clone(), HashMap::new());
+/// Makes a statement of each expression. Returns the names of vectors at the line and column of their index.
+pub(crate) fn by_expression(module: &mut Module, text: &str) -> HashMap<(u32, u32), String> {
+    let mut names = HashMap::new();
     let functions = module.functions.iter_mut().map(|(_, function)| function);
     for function in functions.chain(module.entry_points.iter_mut().map(|point| &mut point.function)) {
         let body = std::mem::take(&mut function.body);
@@ -25,7 +25,7 @@ pub(crate) fn by_expression(module: &Module, text: &str) -> (Module, HashMap<(u3
             }
         }
     }
-    (module, names)
+    names
 }
 
 fn split(block: Block, function: &Function) -> Block {

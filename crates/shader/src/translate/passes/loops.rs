@@ -15,13 +15,16 @@ use super::block::{BlockBuilder, inner_blocks, type_of};
 use crate::error::Result;
 use crate::translate::validate::revalidated;
 
-/// The module of an entry point with counters where they are needed, if they are needed anywhere.
-pub(crate) fn bound(module: &Module, entry: &str) -> Result<Option<(Module, ModuleInfo)>> {
-    let Some(module) = counted(module) else { return Ok(None) };
-    let info = revalidated(&module, entry, "with bounded loops")?;
-    Ok(Some((module, info)))
+/// Adds counters to the module of an entry point where they are needed.
+pub(crate) fn bound(module: &mut Module, info: &mut ModuleInfo, entry: &str) -> Result<()> {
+    if let Some(counted) = counted(module) {
+        *info = revalidated(&counted, entry, "with bounded loops")?;
+        *module = counted;
+    }
+    Ok(())
 }
 
+/// The module with counters, if it needs any.
 fn counted(module: &Module) -> Option<Module> {
     let mut module = module.clone();
     let pair = type_of(&mut module, Scalar::U32.to_inner_vector(VectorSize::Bi));

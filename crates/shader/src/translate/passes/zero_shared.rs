@@ -41,27 +41,27 @@ impl ZeroedParts {
     }
 }
 
-/// The module with an entry point that zeroes the shared memory it uses, if it uses any. Constants have their values.
-pub(crate) fn zero(module: &Module, info: &ModuleInfo, index: usize) -> Result<Option<(Module, ModuleInfo)>> {
+/// Makes an entry point zero the shared memory that it uses, if it uses any. Constants have their values.
+pub(crate) fn zero(module: &mut Module, info: &mut ModuleInfo, index: usize) -> Result<()> {
     let uses = info.get_entry_point(index);
-    let mut module = module.clone();
-    let uint = type_of(&mut module, Scalar::U32.to_inner_scalar());
+    let mut zeroing = module.clone();
+    let uint = type_of(&mut zeroing, Scalar::U32.to_inner_scalar());
     // By the number of parts: those of one number share a loop.
     let mut all: BTreeMap<u32, Vec<ZeroedParts>> = BTreeMap::new();
-    for (variable, declared) in module.global_variables.clone().iter() {
+    for (variable, declared) in module.global_variables.iter() {
         if declared.space == AddressSpace::WorkGroup && !uses[variable].is_empty() {
-            for parts in parts_of(&mut module, variable, declared.ty) {
+            for parts in parts_of(&mut zeroing, variable, declared.ty) {
                 all.entry(parts.lengths().fold(1, u32::saturating_mul)).or_default().push(parts);
             }
         }
     }
     if all.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
-    let entry = &mut module.entry_points[index];
+    let entry = &mut zeroing.entry_points[index];
     let n_invocations = entry.workgroup_size.into_iter().fold(1, u32::saturating_mul);
     let mut builder = BlockBuilder::new(&mut entry.function);
-    let local = builder.built_in(&module.types, BuiltIn::LocalInvocationIndex, uint);
+    let local = builder.built_in(&zeroing.types, BuiltIn::LocalInvocationIndex, uint);
     for (count, parts) in &all {
         if *count <= n_invocations {
             let count = builder.literal(*count);
@@ -80,8 +80,9 @@ pub(crate) fn zero(module: &Module, info: &ModuleInfo, index: usize) -> Result<O
     let mut body = builder.finish();
     body.extend_block(std::mem::take(&mut entry.function.body));
     entry.function.body = body;
-    let info = revalidated(&module, &module.entry_points[index].name, "with zeroed shared memory")?;
-    Ok(Some((module, info)))
+    *info = revalidated(&zeroing, &zeroing.entry_points[index].name, "with zeroed shared memory")?;
+    *module = zeroing;
+    Ok(())
 }
 
 /// `for (i = local; i < count; i += n_invocations)`, where `i` is the variable at `pointer`.
