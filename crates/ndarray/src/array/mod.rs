@@ -42,6 +42,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use vkarray_allocator::Block;
+use vkarray_allocator::internal::check_same_device;
 use vkarray_driver::Stream;
 use vkarray_kernel::{Arg, ArrayArg, ArrayShape, AsArg, AsArray, DType, Element};
 use vkarray_layout::Layout;
@@ -132,10 +133,7 @@ impl<T: Element> DeviceNDArray<T> {
     ///
     /// [`Error::Memory`](crate::Error::Memory) for a block of another device, and if elements lie outside the block.
     pub fn from_block(context: &Context, block: &Arc<Block>, layout: Layout) -> Result<Self> {
-        if !Arc::ptr_eq(context.device(), block.device()) {
-            let (left, right) = (context.info().name.clone(), block.device().info().name.clone());
-            return Err(vkarray_allocator::Error::ForeignDevice { left, right }.into());
-        }
+        check_same_device(context.device(), block.device())?;
         Self::new(context, Arc::clone(block), layout)
     }
 
